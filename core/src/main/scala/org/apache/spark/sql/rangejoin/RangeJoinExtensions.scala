@@ -1,0 +1,73 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin
+
+import org.apache.spark.SPARK_VERSION
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.classic
+import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import org.apache.spark.sql.rangejoin.plan.{MarkRangeJoins, PlaceRangeJoins}
+
+/**
+ * The way in: name this class in `spark.sql.extensions`. Where each rule fires:
+ *
+ * | rule              | when                                                                   |
+ * |:------------------|:-----------------------------------------------------------------------|
+ * | [[MarkRangeJoins]]  | planner strategy: marks the sort-merge joins Spark has chosen        |
+ * | [[PlaceRangeJoins]] | adaptive execution: last of the query stage preparation rules        |
+ * | [[PlaceRangeJoins]] | otherwise: before columnar transitions and code generation           |
+ *
+ * On a Spark it was not made for it does nothing but warn, once.
+ */
+class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging {
+
+  override def apply(extensions: SparkSessionExtensions): Unit =
+    if (RangeJoinExtensions.supports(SPARK_VERSION)) {
+      RangeJoinConf.all.foreach(entry => logDebug(s"Registered ${entry.key}"))
+      extensions.injectPlannerStrategy {
+        case session: classic.SparkSession => MarkRangeJoins(session)
+        case other => throw new IllegalStateException(s"Not a classic session: ${other.getClass}")
+      }
+      extensions.injectQueryStagePrepRule(_ => PlaceRangeJoins)
+      extensions.injectColumnar(_ => RangeJoinExtensions.BeforeTransitions)
+    } else {
+      RangeJoinExtensions.warnOnce(SPARK_VERSION)
+    }
+}
+
+object RangeJoinExtensions extends Logging {
+
+  /** The Spark versions this build plans joins for, as `major.minor`. */
+  val SupportedSparkVersion = "4.2"
+
+  private var warned = false
+
+  private[rangejoin] def supports(sparkVersion: String): Boolean =
+    sparkVersion.startsWith(SupportedSparkVersion + ".")
+
+  private[rangejoin] def warnOnce(sparkVersion: String): Unit = synchronized {
+    if (!warned) {
+      warned = true
+      logWarning(s"spark-range-join is built for Spark $SupportedSparkVersion and this is Spark " +
+        s"$sparkVersion: joins are planned by stock Spark. Use the release built for this version.")
+    }
+  }
+
+  private object BeforeTransitions extends ColumnarRule {
+    override def preColumnarTransitions: Rule[SparkPlan] = PlaceRangeJoins
+  }
+}

@@ -1,0 +1,110 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import org.apache.spark.sql.catalyst.expressions._
+
+/**
+ * Reads conjuncts of a join condition as range tests.
+ *
+ *   - A comparison of an expression of one side with an expression of the other is one test.
+ *   - A comparison of a difference `x - y` of the two sides with an expression of one side is one
+ *     test, of `abs(x - y) <= d` two (see [[Difference]]).
+ *
+ * Anything else is no test. `read` gives the reasons for what looks like a range and is none.
+ */
+private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet) {
+
+  def read(predicates: Seq[Expression]): (Seq[Reason], Seq[RangeTest]) = {
+    val compared = predicates.flatMap(p => asComparison(p).map(readComparison))
+    val limits = compared.collect { case Limited(ls) => ls }.flatten
+    val (refused, ofDifferences) = Difference.tests(limits)
+    // In the order they were written, which breaks ties in the choice of the range.
+    val tests = compared.collect { case Tested(t) => t } ++ ofDifferences
+    val ordered = predicates.flatMap(p => tests.filter(_.predicate.eq(p)))
+    (compared.collect { case Refused(r) => r } ++ refused, ordered)
+  }
+
+  private sealed trait Outcome
+  private case class Tested(test: RangeTest) extends Outcome
+  private case class Limited(limits: Seq[Limit]) extends Outcome
+  private case class Refused(reason: Reason) extends Outcome
+  private case object NoTest extends Outcome
+
+  private def asComparison(predicate: Expression): Option[Comparison] = predicate match {
+    case LessThanOrEqual(a, b) => Some(Comparison(a, b, strict = false, predicate))
+    case LessThan(a, b) => Some(Comparison(a, b, strict = true, predicate))
+    case GreaterThanOrEqual(a, b) => Some(Comparison(b, a, strict = false, predicate))
+    case GreaterThan(a, b) => Some(Comparison(b, a, strict = true, predicate))
+    case _ => None
+  }
+
+  private def readComparison(c: Comparison): Outcome =
+    (sideOf(c.lesser), sideOf(c.greater)) match {
+      case (Some(a), Some(b)) if a != b =>
+        if (Predicates.supported(c.lesser, c.greater)) {
+          Tested(RangeTest(c.lesser, c.greater, a, c.strict, c.predicate))
+        } else {
+          Refused(Reason.UnsupportedRangeType(c.predicate, c.lesser.dataType))
+        }
+      case _ => readDifference(c)
+    }
+
+  /** `difference <= limit`, or `limit <= difference`. */
+  private def readDifference(c: Comparison): Outcome = {
+    val limits = limitOf(c.lesser, c.greater, upper = true, c)
+      .orElse(limitOf(c.greater, c.lesser, upper = false, c))
+    limits match {
+      case Some(ls) if ls.forall(l => Predicates.supported(l.difference.x, l.difference.y)) =>
+        Limited(ls)
+      case Some(ls) =>
+        Refused(Reason.UnsupportedRangeType(c.predicate, ls.head.difference.x.dataType))
+      case None => NoTest
+    }
+  }
+
+  private def limitOf(
+      difference: Expression,
+      value: Expression,
+      upper: Boolean,
+      c: Comparison): Option[Seq[Limit]] = {
+    val valueSide = sideOf(value)
+    if (valueSide.isEmpty && value.references.nonEmpty) None
+    else {
+      Difference.of(difference, sideOf).flatMap { d =>
+        val side = valueSide.getOrElse(d.xSide)
+        if (!d.absolute) Some(Seq(Limit(d, value, side, upper, negated = false, c)))
+        else if (upper) {
+          Some(Seq(
+            Limit(d, value, side, upper = true, negated = false, c),
+            Limit(d, value, side, upper = false, negated = true, c)))
+        } else None
+      }
+    }
+  }
+
+  private def sideOf(e: Expression): Option[Side] =
+    if (e.references.isEmpty) None
+    else if (e.references.subsetOf(left)) Some(LeftSide)
+    else if (e.references.subsetOf(right)) Some(RightSide)
+    else None
+}
+
+/** A predicate in the form `lesser <= greater`, or `<`. */
+private[condition] case class Comparison(
+    lesser: Expression,
+    greater: Expression,
+    strict: Boolean,
+    predicate: Expression)

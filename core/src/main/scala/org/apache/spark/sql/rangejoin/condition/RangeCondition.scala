@@ -1,0 +1,89 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.rangejoin.codegen.RangeBound
+
+/** Which child of a join. */
+sealed trait Side {
+  def other: Side = if (this == LeftSide) RightSide else LeftSide
+}
+case object LeftSide extends Side
+case object RightSide extends Side
+
+/**
+ * The test `lesser <= greater` (or `<` where strict) between an expression of one side and an
+ * expression of the other.
+ *
+ * @param lesserSide the side `lesser` belongs to; `greater` belongs to the other
+ * @param predicate the conjunct of the join condition that the test comes from
+ * @param trusted by side, what has to hold for the test to say anything of a row
+ * @param parts the number of tests that, for pairs of trusted rows, together say exactly what the
+ *   predicate says: one for a comparison, two for an absolute difference. None where the predicate
+ *   says more, and has to be asked as well.
+ */
+case class RangeTest(
+    lesser: Expression,
+    greater: Expression,
+    lesserSide: Side,
+    strict: Boolean,
+    predicate: Expression,
+    trusted: Map[Side, Expression] = Map.empty,
+    parts: Option[Int] = Some(1)) {
+
+  def on(side: Side): Expression = if (side == lesserSide) lesser else greater
+}
+
+/**
+ * The normal form of a range condition, seen from the side that is streamed:
+ *
+ * {{{
+ *   upper test   sortBound(buffered) <= upperBound(streamed)
+ *   lower test   evictBound(buffered) >= lowerBound(streamed)
+ * }}}
+ *
+ * All four are longs (see [[RangeBound]]); strictness is inside the streamed bounds. The buffered
+ * side is scanned in the order of `sortBound`, the streamed side in the order of `lowerBound`.
+ *
+ * @param streamed the side that is streamed; the other is buffered
+ * @param predicates the conjuncts that became the two tests, for display
+ * @param residual what else has to hold for a candidate
+ */
+case class RangeCondition(
+    streamed: Side,
+    upperTest: RangeTest,
+    lowerTest: RangeTest,
+    predicates: Seq[Expression],
+    residual: Option[Expression]) {
+
+  def buffered: Side = streamed.other
+
+  val upperBound: RangeBound =
+    bound(upperTest, streamed, unboundedBelow = false, strict = upperTest.strict)
+  val lowerBound: RangeBound =
+    bound(lowerTest, streamed, unboundedBelow = true, strict = lowerTest.strict)
+  val sortBound: RangeBound = bound(upperTest, buffered, unboundedBelow = true, strict = false)
+  val evictBound: RangeBound = bound(lowerTest, buffered, unboundedBelow = false, strict = false)
+
+  private def bound(test: RangeTest, side: Side, unboundedBelow: Boolean, strict: Boolean) =
+    RangeBound(test.on(side), test.trusted.get(side), unboundedBelow, strict)
+
+  /** The bound by which the rows of a side have to be sorted within their key. */
+  def orderOf(side: Side): RangeBound = if (side == streamed) lowerBound else sortBound
+
+  /** The range as a user would write it. */
+  def sql: String = predicates.map(_.sql).mkString(" AND ")
+}

@@ -1,0 +1,64 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
+import org.apache.spark.sql.rangejoin.codegen.{OrderedValue, RangeBound}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.CalendarInterval
+
+/**
+ * Proves that a bound rises with a column, so that rows sorted by the column are sorted by the
+ * bound, and a table that is sorted already need not be sorted again.
+ *
+ * The list of proofs is short on purpose. `10 - t`, `t % 7` and `t * s` do not rise with `t`; an
+ * addition that wraps around does not; nor does a timestamp plus whole days in a time zone with
+ * daylight saving. An addition that raises does: a bound that raises is unknown, and either stands
+ * at the end of the order where the smallest long belongs, or belongs to a row without match.
+ */
+object SortColumn {
+
+  /** The column that the bound rises with, where that is proven. */
+  def of(bound: RangeBound): Option[Attribute] =
+    if (bound.trusted.isEmpty) risesWith(bound.child) else None
+
+  private def risesWith(e: Expression): Option[Attribute] = e match {
+    case a: Attribute => Some(a)
+    case OrderedValue(child) => risesWith(child)
+    case Cast(child, to: IntegralType, _, _) if widens(child.dataType, to) => risesWith(child)
+    case a @ Add(child, _: Literal, _) if isExact(a) => risesWith(child)
+    case a @ Add(_: Literal, child, _) if isExact(a) => risesWith(child)
+    case s @ Subtract(child, _: Literal, _) if isExact(s) => risesWith(child)
+    case TimestampAddInterval(child, Literal(interval, _), _)
+        if child.dataType == TimestampNTZType || isPartOfDay(interval) =>
+      risesWith(child)
+    case _ => None
+  }
+
+  private def isExact(e: BinaryArithmetic): Boolean =
+    e.dataType.isInstanceOf[IntegralType] && e.evalMode == EvalMode.ANSI
+
+  private def widens(from: DataType, to: IntegralType): Boolean = from match {
+    case integral: IntegralType => integral.defaultSize <= to.defaultSize
+    case _ => false
+  }
+
+  private def isPartOfDay(interval: Any): Boolean = interval match {
+    case micros: Long => micros > -MICROS_PER_DAY && micros < MICROS_PER_DAY
+    case calendar: CalendarInterval => calendar.months == 0 && calendar.days == 0
+    case _ => false
+  }
+}

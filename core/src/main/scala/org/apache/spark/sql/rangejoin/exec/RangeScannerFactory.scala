@@ -1,0 +1,61 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.exec
+
+import org.apache.spark.{SparkEnv, TaskContext}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, Predicate}
+import org.apache.spark.sql.rangejoin.codegen.{KernelSpec, RangeJoinKernelFactory}
+import org.apache.spark.sql.rangejoin.window.{PagedRowStore, RangeWindow, WindowMemory}
+import org.apache.spark.util.TaskCompletionListener
+
+/**
+ * What tasks need to make their scanner. Interpreted and generated code both start here.
+ *
+ * @param bufferedFields number of columns of a buffered row
+ * @param condition the original condition, bound to the streamed row followed by the buffered row
+ */
+case class RangeScannerFactory(
+    kernel: KernelSpec,
+    bufferedFields: Int,
+    condition: Expression,
+    metrics: ScanMetrics) {
+
+  /** A scanner that belongs to the current task and is closed with it, however it ends. */
+  def create(
+      streamed: Iterator[InternalRow],
+      buffered: Iterator[InternalRow]): RangeScanner = {
+    val task = TaskContext.get()
+    val tasks = task.taskMemoryManager()
+    val memory = new WindowMemory(tasks)
+    val largestPage = SparkEnv.get.memoryManager.pageSizeBytes
+    val window = new RangeWindow(memory, new PagedRowStore(memory, tasks, largestPage))
+    val scanner = new RangeScanner(
+      streamed,
+      buffered,
+      RangeJoinKernelFactory.createObject(kernel),
+      window,
+      bufferedFields,
+      Predicate.create(condition),
+      metrics)
+    task.addTaskCompletionListener(new TaskCompletionListener {
+      override def onTaskCompletion(context: TaskContext): Unit = {
+        scanner.close()
+        context.taskMetrics().incPeakExecutionMemory(memory.peakBytes)
+      }
+    })
+    scanner
+  }
+}

@@ -1,0 +1,191 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.exec
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.plans.JoinType
+import org.apache.spark.sql.execution.{ExplainUtils, SparkPlan}
+import org.apache.spark.sql.execution.joins.{ShuffledJoin, SortMergeJoinExec}
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.rangejoin.codegen.{KernelSpec, RangeBound}
+import org.apache.spark.sql.rangejoin.condition._
+
+/**
+ * A sort-merge join whose condition holds a range on top of the equi keys. Both sides come sorted
+ * by key and, within a key, by a bound of the range; [[RangeScanner]] slides a window over the
+ * buffered side, so that only rows within the range are ever paired.
+ *
+ * Takes the place of a `SortMergeJoinExec` late in planning and promises what that node promised:
+ * output, partitioning, and the order by key. The range is derived from `condition`, which stays
+ * whole, so that the node can always be explained, rewritten and compared like the stock one.
+ *
+ * @param leftRangeKey column of the left child, after its own columns, that holds the bound the
+ *   left side is sorted by; None where a column of the left side itself is in that order
+ * @param rightRangeKey likewise for the right side
+ */
+case class SortMergeRangeJoinExec(
+    leftKeys: Seq[Expression],
+    rightKeys: Seq[Expression],
+    joinType: JoinType,
+    condition: Option[Expression],
+    leftRangeKey: Option[Attribute],
+    rightRangeKey: Option[Attribute],
+    left: SparkPlan,
+    right: SparkPlan,
+    isSkewJoin: Boolean = false)
+    extends ShuffledJoin {
+
+  private lazy val range: RangeCondition = RangeExtractor
+    .extract(joinType, condition, left.outputSet, right.outputSet)
+    .fold(reason => throw new IllegalStateException(reason.message), identity)
+
+  private lazy val streamLeft = range.streamed == LeftSide
+  private lazy val (streamedPlan, bufferedPlan) = if (streamLeft) (left, right) else (right, left)
+  private lazy val (streamedKeys, bufferedKeys) =
+    if (streamLeft) (leftKeys, rightKeys) else (rightKeys, leftKeys)
+
+  /** The stock join that this node stands for. */
+  private def stock: SortMergeJoinExec =
+    SortMergeJoinExec(leftKeys, rightKeys, joinType, condition, left, right, isSkewJoin)
+
+  override def output: Seq[Attribute] = {
+    val rangeKeys = AttributeSet(leftRangeKey ++ rightRangeKey)
+    super.output.filterNot(rangeKeys.contains)
+  }
+
+  override def outputOrdering: Seq[SortOrder] = stock.outputOrdering
+
+  override def requiredChildOrdering: Seq[Seq[SortOrder]] = Seq(
+    SortMergeRangeJoinExec.order(leftKeys, range.orderOf(LeftSide), leftRangeKey),
+    SortMergeRangeJoinExec.order(rightKeys, range.orderOf(RightSide), rightRangeKey))
+
+  override lazy val metrics: Map[String, SQLMetric] = ScanMetrics.create(sparkContext)
+
+  override def verboseStringWithOperatorId(): String = {
+    val (streamedSide, bufferedSide) = if (streamLeft) ("left", "right") else ("right", "left")
+    s"""
+       |$formattedNodeName
+       |${ExplainUtils.generateFieldString("Left keys", leftKeys)}
+       |${ExplainUtils.generateFieldString("Right keys", rightKeys)}
+       |${ExplainUtils.generateFieldString("Join type", joinType.toString)}
+       |${ExplainUtils.generateFieldString("Range", range.predicates.mkString(" AND "))}
+       |${ExplainUtils.generateFieldString("Residual", range.residual.fold("None")(_.toString))}
+       |${ExplainUtils.generateFieldString("Streamed side", streamedSide)}
+       |${ExplainUtils.generateFieldString("Buffered side", bufferedSide)}
+       |""".stripMargin
+  }
+
+  override def stringArgs: Iterator[Any] = Iterator[Any](
+    leftKeys,
+    rightKeys,
+    joinType,
+    "range: " + range.predicates.mkString(" AND ")) ++
+    range.residual.map("residual: " + _)
+
+  private def scannerFactory: RangeScannerFactory = {
+    val leftOrder = leftRangeKey.getOrElse(range.orderOf(LeftSide))
+    val rightOrder = rightRangeKey.getOrElse(range.orderOf(RightSide))
+    val (streamedOrder, bufferedOrder) =
+      if (streamLeft) (leftOrder, rightOrder) else (rightOrder, leftOrder)
+    def ofStreamed(e: Expression) = bindReference(e, streamedPlan.output)
+    def ofBuffered(e: Expression) = bindReference(e, bufferedPlan.output)
+    RangeScannerFactory(
+      KernelSpec(
+        streamedKeys.map(ofStreamed),
+        bufferedKeys.map(ofBuffered),
+        lower = Some(ofStreamed(streamedOrder)),
+        upper = Some(ofStreamed(range.upperBound)),
+        sortBound = Some(ofBuffered(bufferedOrder)),
+        evictBound = Some(ofBuffered(range.evictBound))),
+      bufferedPlan.output.size,
+      bindReference(condition.get, streamedPlan.output ++ bufferedPlan.output),
+      ScanMetrics.of(metrics))
+  }
+
+  // ---------------------------------------------------------------- interpreted
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val factory = scannerFactory
+    val numOutputRows = longMetric("numOutputRows")
+    val residual = range.residual.map(bindReference(_, streamedPlan.output ++ bufferedPlan.output))
+    val result = bindReferences(output, left.output ++ right.output)
+    val streamLeft = this.streamLeft
+    streamedPlan.execute().zipPartitions(bufferedPlan.execute()) { (streamed, buffered) =>
+      new RangeJoinIterator(
+        factory.create(streamed, buffered),
+        residual.map(Predicate.create(_)),
+        UnsafeProjection.create(result),
+        streamLeft,
+        numOutputRows)
+    }
+  }
+
+  // ---------------------------------------------------------------- generated
+
+  override def inputRDDs(): Seq[RDD[InternalRow]] =
+    streamedPlan.execute() :: bufferedPlan.execute() :: Nil
+
+  override def needCopyResult: Boolean = true
+
+  // The scan goes on after a fused LIMIT has all its rows unless the loop asks.
+  override protected def canCheckLimitNotReached: Boolean = true
+
+  override protected def doProduce(ctx: CodegenContext): String = {
+    val factory = ctx.addReferenceObj("scannerFactory", scannerFactory)
+    val scannerClass = classOf[RangeScanner].getName
+    val scanner = ctx.addMutableState(
+      scannerClass,
+      "scanner",
+      v => s"$v = $factory.create(inputs[0], inputs[1]);",
+      forceInline = true)
+    new RangeJoinCodegen(
+      ctx,
+      scanner,
+      streamedPlan.output,
+      bufferedPlan.output,
+      range.residual).loop(limitNotReachedCond, shouldStopCheckCode) { (streamed, buffered) =>
+      val columns = if (streamLeft) streamed ++ buffered else buffered ++ streamed
+      val rangeKeys = AttributeSet(leftRangeKey ++ rightRangeKey)
+      val shown = (left.output ++ right.output).zip(columns).collect {
+        case (attribute, column) if !rangeKeys.contains(attribute) => column
+      }
+      s"""
+         |${metricTerm(ctx, "numOutputRows")}.add(1);
+         |${consume(ctx, shown)}
+       """.stripMargin
+    }
+  }
+
+  override protected def withNewChildrenInternal(
+      newLeft: SparkPlan,
+      newRight: SparkPlan): SortMergeRangeJoinExec =
+    copy(left = newLeft, right = newRight)
+}
+
+object SortMergeRangeJoinExec {
+
+  /**
+   * The order a side has to come in: by its keys, then by its bound.
+   *
+   * @param rangeKey the column that holds the bound, where there is one
+   */
+  def order(keys: Seq[Expression], bound: RangeBound, rangeKey: Option[Attribute]): Seq[SortOrder] =
+    (keys :+ rangeKey.orElse(SortColumn.of(bound)).getOrElse(bound)).map(SortOrder(_, Ascending))
+}

@@ -1,0 +1,71 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import scala.util.{Left, Right}
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStageStrategy
+import org.apache.spark.sql.execution.joins.SortMergeJoinExec
+import org.apache.spark.sql.rangejoin.RangeJoinConf
+import org.apache.spark.sql.rangejoin.condition.RangeExtractor
+
+/**
+ * Marks the sort-merge joins that can run as range joins. The plan is Spark's own in every case:
+ * this strategy asks `JoinSelection` and hands on its answer, with a mark where it is a sort-merge
+ * join with a range. [[PlaceRangeJoins]] acts on the mark once all rules of Spark that know the
+ * stock node are done with it.
+ *
+ * Steps aside for streaming plans, and where a finished broadcast stage decides the join.
+ */
+case class MarkRangeJoins(session: SparkSession) extends SparkStrategy with Logging {
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case join @ ExtractEquiJoinKeys(_, _, _, Some(condition), _, _, _, _)
+        if session.sessionState.conf.getConf(RangeJoinConf.Enabled) &&
+          RangeExtractor.hasComparison(condition) && isOurs(join) =>
+      // Asked once: asking again would repeat its warnings about hints.
+      val planned = session.sessionState.planner.JoinSelection(join)
+      planned.foreach {
+        case smj: SortMergeJoinExec => mark(smj)
+        case _ =>
+      }
+      planned
+    case _ => Nil
+  }
+
+  private def isOurs(join: Join): Boolean =
+    !join.isStreaming && LogicalQueryStageStrategy(join).isEmpty
+
+  private def mark(join: SortMergeJoinExec): Unit =
+    RangeExtractor.extract(
+      join.joinType, join.condition, join.left.outputSet, join.right.outputSet) match {
+      case Right(_) => join.setTagValue(MarkRangeJoins.Mark, ())
+      case Left(reason) =>
+        logDebug(s"Join on ${join.condition.map(_.sql).mkString} is left to SortMergeJoin: " +
+          reason.message)
+    }
+}
+
+object MarkRangeJoins {
+
+  /** On a stock sort-merge join: to be replaced by a range join. */
+  val Mark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.mark")
+}

@@ -1,0 +1,127 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin
+
+import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.joins.SortMergeJoinExec
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.exec.SortMergeRangeJoinExec
+import org.scalatest.Assertions
+import org.scalatest.funsuite.AnyFunSuite
+
+/** One local session with the extension, and Spark's check for leaked memory on. */
+object TestSession {
+  lazy val spark: SparkSession = SparkSession
+    .builder()
+    .master("local[2]")
+    .appName("range join tests")
+    .config("spark.ui.enabled", "false")
+    .config("spark.sql.extensions", classOf[RangeJoinExtensions].getName)
+    .config("spark.sql.shuffle.partitions", "3")
+    .config("spark.sql.warehouse.dir", System.getProperty("java.io.tmpdir") + "/warehouse")
+    .config("spark.unsafe.exceptionOnMemoryLeak", "true")
+    .config("spark.memory.debugFill", "true")
+    .config(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key, "-1")
+    // Both sides of a small test would otherwise be read as one row, or joined at planning time.
+    .config(SQLConf.OPTIMIZER_EXCLUDED_RULES.key,
+      "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation")
+    .getOrCreate()
+}
+
+/** What suites with a session share: settings for one block, and comparison with stock Spark. */
+trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
+  import RangeJoinTest._
+
+  protected lazy val spark: SparkSession = TestSession.spark
+
+  protected val Flag: String = RangeJoinConf.Enabled.key
+
+  /** Runs a block with settings of the session, and restores them. */
+  protected def withConf[T](settings: (String, String)*)(block: => T): T = {
+    val before = settings.map { case (key, _) => key -> spark.conf.getOption(key) }
+    settings.foreach { case (key, value) => spark.conf.set(key, value) }
+    try block
+    finally before.foreach {
+      case (key, Some(value)) => spark.conf.set(key, value)
+      case (key, None) => spark.conf.unset(key)
+    }
+  }
+
+  protected def executedPlan(df: DataFrame): SparkPlan =
+    df.asInstanceOf[Dataset[_]].queryExecution.executedPlan
+
+  protected def rangeJoins(df: DataFrame): Seq[SortMergeRangeJoinExec] =
+    collect(executedPlan(df)) { case join: SortMergeRangeJoinExec => join }
+
+  protected def stockJoins(df: DataFrame): Seq[SortMergeJoinExec] =
+    collect(executedPlan(df)) { case join: SortMergeJoinExec => join }
+
+  /** Rows in an order that does not depend on the plan. */
+  protected def rows(df: DataFrame): Seq[String] = df.collect().map(show).sorted.toSeq
+
+  private def show(row: Row): String = row.toSeq.map {
+    case bytes: Array[Byte] => bytes.mkString("[", " ", "]")
+    case value => String.valueOf(value)
+  }.mkString("|")
+
+  /**
+   * Runs a query as a range join under every engine and compares its rows with those of stock
+   * Spark in the same session.
+   *
+   * @return the number of rows
+   */
+  protected def checkAgainstStock(query: => DataFrame, joins: Int = 1): Int = {
+    val expected = withConf(Flag -> "false") {
+      val stock = query
+      assert(rangeJoins(stock).isEmpty)
+      rows(stock)
+    }
+    for (settings <- Engines) withConf(settings: _*) {
+      val df = query
+      val actual = rows(df)
+      assert(rangeJoins(df).size == joins, s"under $settings:\n${executedPlan(df)}")
+      assertSameRows(actual, expected, s"under $settings\n${executedPlan(df)}")
+    }
+    expected.size
+  }
+
+  protected def assertSameRows(actual: Seq[String], expected: Seq[String], clue: => String): Unit =
+    if (actual != expected) {
+      Assertions.fail(
+        s"""${actual.size} rows, expected ${expected.size}
+           |missing:    ${expected.diff(actual).take(10).mkString("\n            ")}
+           |unexpected: ${actual.diff(expected).take(10).mkString("\n            ")}
+           |$clue""".stripMargin)
+    }
+}
+
+object RangeJoinTest {
+
+  private val Generated = Seq(
+    SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> "true",
+    SQLConf.CODEGEN_FACTORY_MODE.key -> "CODEGEN_ONLY")
+  private val Interpreted = Seq(
+    SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> "false",
+    SQLConf.CODEGEN_FACTORY_MODE.key -> "NO_CODEGEN")
+
+  /** Both engines, each with and without adaptive execution. */
+  val Engines: Seq[Seq[(String, String)]] = for {
+    engine <- Seq(Generated, Interpreted)
+    adaptive <- Seq("true", "false")
+  } yield engine :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive)
+}
