@@ -77,7 +77,7 @@ lazy val tests = project
       s"-Djava.io.tmpdir=${target.value}/tmp",
       s"-Drangejoin.jar=${(core / Compile / packageBin).value}"
     ),
-    Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF"),
+    Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD"),
     Test / testOptions += Tests.Setup { () => IO.createDirectory(target.value / "tmp") }
   )
 

@@ -1,0 +1,48 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin
+
+import java.util.concurrent.CopyOnWriteArrayList
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.logging.log4j.{Level, LogManager}
+import org.apache.logging.log4j.core.{LogEvent, Logger}
+import org.apache.logging.log4j.core.appender.AbstractAppender
+import org.apache.logging.log4j.core.config.{Configurator, Property}
+
+/** Collects what is logged while a block runs. */
+object LogCapture {
+
+  /** Messages of the loggers below `name`, from debug level up. */
+  def messages(name: String)(block: => Unit): Seq[String] = {
+    val seen = new CopyOnWriteArrayList[String]()
+    val appender = new AbstractAppender("capture", null, null, true, Property.EMPTY_ARRAY) {
+      override def append(event: LogEvent): Unit = seen.add(event.getMessage.getFormattedMessage)
+    }
+    val logger = LogManager.getLogger(name).asInstanceOf[Logger]
+    val before = logger.getLevel
+    appender.start()
+    logger.addAppender(appender)
+    Configurator.setLevel(name, Level.DEBUG)
+    try block
+    finally {
+      Configurator.setLevel(name, before)
+      logger.removeAppender(appender)
+      appender.stop()
+    }
+    seen.asScala.toSeq
+  }
+}

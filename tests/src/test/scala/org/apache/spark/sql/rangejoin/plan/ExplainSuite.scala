@@ -1,0 +1,117 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.{ExtendedMode, FormattedMode, SimpleMode}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinConf, RangeJoinExtensions, RangeJoinTest}
+
+/** What a user sees of the join: EXPLAIN, metrics, configuration, warnings. */
+class ExplainSuite extends RangeJoinTest {
+
+  private def events(): Unit = {
+    spark.sql(
+      """SELECT id, cast(id % 4 AS int) AS k, cast(id AS int) AS t
+        |FROM range(100)""".stripMargin).createOrReplaceTempView("l")
+    spark.sql(
+      """SELECT id, cast(id % 4 AS int) AS k, cast(id * 2 AS int) AS t
+        |FROM range(100)""".stripMargin).createOrReplaceTempView("r")
+  }
+
+  private def query: DataFrame = {
+    events()
+    spark.sql("SELECT l.id, r.id FROM l JOIN r ON l.k = r.k AND l.id <> r.id " +
+      "AND r.t BETWEEN l.t - 10 AND l.t + 20")
+  }
+
+  private def explained(mode: org.apache.spark.sql.execution.ExplainMode): String =
+    query.asInstanceOf[Dataset[_]].queryExecution.explainString(mode).replaceAll("#\\d+L?", "")
+
+  test("EXPLAIN shows keys, range and residual") {
+    for (mode <- Seq(SimpleMode, ExtendedMode)) {
+      val plan = explained(mode)
+      assert(plan.contains(
+        "SortMergeRangeJoin [k], [k], Inner, range: (t >= (t - 10)) AND (t <= (t + 20)), " +
+          "residual: NOT (id = id)"), plan)
+    }
+  }
+
+  test("EXPLAIN FORMATTED shows keys, range, residual and which side is streamed") {
+    val plan = explained(FormattedMode)
+    for (line <- Seq(
+        "Left keys [1]: [k]",
+        "Right keys [1]: [k]",
+        "Join type: Inner",
+        "Range: (t >= (t - 10)) AND (t <= (t + 20))",
+        "Residual: NOT (id = id)",
+        "Streamed side: left",
+        "Buffered side: right")) {
+      assert(plan.contains(line), s"$line\n$plan")
+    }
+  }
+
+  test("metrics say what was examined, evicted, held and emitted") {
+    for (engine <- RangeJoinTest.Engines) withConf(engine: _*) {
+      val df = query
+      val n = df.collect().length
+      val metrics = only(rangeJoins(df)).metrics.map { case (name, m) => name -> m.value }
+      val sameId = spark.sql(
+        "SELECT 1 FROM l JOIN r ON l.k = r.k AND l.id = r.id AND r.t BETWEEN l.t - 10 AND l.t + 20")
+        .count()
+      assert(metrics("numOutputRows") == n)
+      // What the residual refuses was examined; nothing else was.
+      assert(metrics("numCandidates") == n + sameId)
+      assert(metrics("numEvictedRows") > 0)
+      assert(metrics("peakWindowRows") > 0 && metrics("peakWindowRows") < 100)
+      assert(metrics("peakMemory") > 0)
+      assert(metrics("spillSize") == 0)
+    }
+  }
+
+  test("every configuration entry has a documentation, a version and a default") {
+    for (entry <- RangeJoinConf.all) {
+      assert(entry.doc.nonEmpty && entry.version.nonEmpty, entry.key)
+      assert(spark.sql("SET -v").where(s"key = '${entry.key}'").count() == 1, entry.key)
+    }
+    assert(spark.conf.get("spark.sql.join.smj.useInnerRangeOptimization") == "true")
+  }
+
+  test("on a Spark it was not made for the extension warns once and steps aside") {
+    assert(RangeJoinExtensions.supports("4.2.0"))
+    assert(RangeJoinExtensions.supports("4.2.7-SNAPSHOT"))
+    for (other <- Seq("4.1.1", "4.20.0", "5.0.0", "3.5.6")) {
+      assert(!RangeJoinExtensions.supports(other), other)
+    }
+    val messages = LogCapture.messages("org.apache.spark.sql.rangejoin") {
+      RangeJoinExtensions.warnOnce("5.0.0")
+      RangeJoinExtensions.warnOnce("5.0.0")
+    }
+    val message = only(messages)
+    assert(message.contains("Spark 4.2") && message.contains("Spark 5.0.0"))
+  }
+
+  test("the plan names the streamed side that keeps the window small") {
+    events()
+    withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+      val interval = spark.sql(
+        "SELECT 1 FROM l JOIN r ON l.k = r.k AND l.t >= r.t AND l.t <= r.t + r.id")
+      // Points leave the window in order; intervals would stay as long as the longest.
+      assert(only(rangeJoins(interval)).verboseStringWithOperatorId()
+        .contains("Buffered side: left"))
+    }
+  }
+}

@@ -1,0 +1,219 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.SortExec
+import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
+import org.apache.spark.sql.execution.joins._
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinTest}
+
+/** Which joins are planned as range joins, and what of Spark's own decisions keeps its effect. */
+class PlanningSuite extends RangeJoinTest {
+
+  private def table(rows: Int, seed: Int): DataFrame = spark.range(rows).select(
+    col("id"),
+    pmod(hash(col("id"), lit(seed)), lit(7)).as("k"),
+    pmod(hash(col("id"), lit(seed + 1)), lit(100)).as("t"))
+
+  private def l = table(200, 1).as("l")
+  private def r = table(150, 2).as("r")
+  private val band = expr("l.k = r.k and r.t between l.t - 2 and l.t + 2")
+
+  private def withAdaptive(test: String => Unit): Unit =
+    for (adaptive <- Seq("true", "false")) {
+      withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive)(test(s"adaptive: $adaptive"))
+    }
+
+  private def has[T](df: DataFrame)(implicit tag: scala.reflect.ClassTag[T]): Boolean =
+    collect(executedPlan(df)) { case node if tag.runtimeClass.isInstance(node) => node }.nonEmpty
+
+  test("a band join is planned as a range join where Spark plans a sort-merge join") {
+    checkAgainstStock(l.join(r, band))
+  }
+
+  test("the flag switches plans at any time in a session") {
+    withAdaptive { clue =>
+      def df = l.join(r, band)
+      assert(rangeJoins(df).size == 1, clue)
+      withConf(Flag -> "false") {
+        assert(rangeJoins(df).isEmpty, clue)
+        assert(stockJoins(df).size == 1, clue)
+      }
+      assert(rangeJoins(df).size == 1, clue)
+    }
+  }
+
+  test("a bad value of the flag is an error that names the key") {
+    val error = intercept[IllegalArgumentException](spark.conf.set(Flag, "perhaps"))
+    assert(error.getMessage.contains(Flag))
+    assert(error.getMessage.contains("perhaps"))
+  }
+
+  for ((hint, node) <- Seq[(String, Class[_])](
+      "broadcast" -> classOf[BroadcastHashJoinExec],
+      "shuffle_hash" -> classOf[ShuffledHashJoinExec],
+      "shuffle_replicate_nl" -> classOf[CartesianProductExec])) {
+    test(s"the hint $hint keeps its effect") {
+      withAdaptive { clue =>
+        val hinted = l.join(r.hint(hint), band)
+        val expected = withConf(Flag -> "false")(rows(l.join(r, band)))
+        assert(rangeJoins(hinted).isEmpty, clue)
+        assert(collect(executedPlan(hinted)) { case n if node.isInstance(n) => n }.size == 1, clue)
+        assertSameRows(rows(hinted), expected, clue)
+      }
+    }
+  }
+
+  test("the hint merge gives a range join where Spark would broadcast") {
+    withConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB") {
+      withAdaptive { clue =>
+        assert(has[BroadcastHashJoinExec](l.join(r, band)), clue)
+        assert(rangeJoins(l.join(r, band)).isEmpty, clue)
+      }
+      checkAgainstStock(l.join(r.hint("merge"), band))
+    }
+  }
+
+  test("a hint that cannot be followed is warned of once") {
+    // A full outer join cannot broadcast.
+    def warnings(flag: String): Seq[String] = withConf(Flag -> flag) {
+      LogCapture.messages("org.apache.spark.sql") {
+        executedPlan(l.hint("broadcast").join(r, band, "full_outer"))
+      }.filter(_.startsWith("Hint"))
+    }
+    val stock = warnings("false")
+    assert(stock.nonEmpty)
+    assert(warnings("true") == stock)
+  }
+
+  test("adaptive execution still turns the join into a broadcast join") {
+    withConf(
+      SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
+      SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB") {
+      val expected = withConf(Flag -> "false")(rows(l.join(r, band)))
+      val df = l.join(r, band)
+      assert(rangeJoins(df).size == 1)
+      assertSameRows(rows(df), expected, "after the first stages")
+      assert(rangeJoins(df).isEmpty)
+      assert(has[BroadcastHashJoinExec](df))
+    }
+  }
+
+  test("adaptive execution still splits skewed partitions of the join") {
+    withConf(
+      SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
+      SQLConf.COALESCE_PARTITIONS_ENABLED.key -> "false",
+      SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD.key -> "2000",
+      SQLConf.SKEW_JOIN_SKEWED_PARTITION_FACTOR.key -> "1.5",
+      SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES.key -> "1500",
+      SQLConf.SHUFFLE_PARTITIONS.key -> "5") {
+      def skewed(rows: Int, seed: Int) = spark.range(0, rows, 1, 6).select(
+        col("id"),
+        when(col("id") % 10 < 8, lit(3)).otherwise(col("id") % 40).as("k"),
+        pmod(hash(col("id"), lit(seed)), lit(5000)).as("t"))
+      def df = skewed(4000, 1).as("l").join(skewed(3000, 2).as("r"), band)
+      val expected = withConf(Flag -> "false")(rows(df))
+      val split = df
+      assertSameRows(rows(split), expected, "skewed")
+      val join = only(rangeJoins(split))
+      assert(join.isSkewJoin)
+      assert(join.nodeName == "SortMergeRangeJoin(skew=true)")
+      assert(collect(executedPlan(split)) {
+        case read: AQEShuffleReadExec if read.hasSkewedPartition => read
+      }.nonEmpty)
+    }
+  }
+
+  test("sides are sorted by key and range column, in place of the sort by key") {
+    withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+      val sorts = collect(executedPlan(l.join(r, band))) { case s: SortExec => s }
+      assert(sorts.size == 2)
+      assert(sorts.forall(s => s.sortOrder.map(_.child.sql).map(_.split('.').last) ==
+        Seq("k", "t")), sorts)
+    }
+  }
+
+  test("a side that comes in order is not sorted again") {
+    withAdaptive { clue =>
+      val sorted = r.repartition(3, col("k")).sortWithinPartitions("k", "t").as("r")
+      val left = l.repartition(3, col("k")).as("l")
+      val df = left.join(sorted, band)
+      assert(rangeJoins(df).size == 1, clue)
+      assert(collect(executedPlan(df)) { case s: SortExec => s }.size == 2, executedPlan(df))
+      assertSameRows(rows(df), withConf(Flag -> "false")(rows(left.join(sorted, band))), clue)
+    }
+  }
+
+  test("buckets that are sorted by key and range column are neither shuffled nor sorted") {
+    spark.sql("DROP TABLE IF EXISTS bucketed_l")
+    spark.sql("DROP TABLE IF EXISTS bucketed_r")
+    // One file a bucket, or Spark does not rely on the order.
+    def save(df: DataFrame, name: String): Unit =
+      df.repartition(3, col("k")).write.bucketBy(3, "k").sortBy("k", "t").saveAsTable(name)
+    try {
+      save(table(200, 1), "bucketed_l")
+      save(table(150, 2), "bucketed_r")
+      withConf(SQLConf.LEGACY_BUCKETED_TABLE_SCAN_OUTPUT_ORDERING.key -> "true") {
+        def df = spark.table("bucketed_l").as("l").join(spark.table("bucketed_r").as("r"), band)
+        checkAgainstStock(df)
+        assert(!has[SortExec](df), executedPlan(df))
+        assert(!has[org.apache.spark.sql.execution.exchange.ShuffleExchangeExec](df))
+      }
+    } finally {
+      spark.sql("DROP TABLE IF EXISTS bucketed_l")
+      spark.sql("DROP TABLE IF EXISTS bucketed_r")
+    }
+  }
+
+  test("the order by key that the stock join promises is kept") {
+    withAdaptive { clue =>
+      val grouped = l.join(r, band).groupBy("l.k").agg(count("*"), sum("r.t"))
+      assert(rangeJoins(grouped).size == 1, clue)
+      assertSameRows(rows(grouped), withConf(Flag -> "false")(rows(grouped.select("*"))), clue)
+      withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+        val third = table(50, 3).as("x")
+        val above = l.join(r, band).join(third, expr("l.k = x.k"))
+        // Neither shuffled nor sorted again for the join above.
+        val join = only(stockJoins(above))
+        assert(!join.left.isInstanceOf[SortExec], executedPlan(above))
+      }
+    }
+  }
+
+  test("joins that are no range joins are left alone") {
+    for (condition <- Seq(
+        "l.k = r.k",
+        "l.k = r.k and l.t <= r.t",
+        "l.k = r.k and cast(r.t as string) between l.t and l.t || 'x'")) {
+      val df = l.join(r, expr(condition))
+      assert(rangeJoins(df).isEmpty, condition)
+      assert(stockJoins(df).size == 1, condition)
+    }
+    for (joinType <- Seq("left", "right", "full", "left_semi", "left_anti")) {
+      assert(rangeJoins(l.join(r, band, joinType)).isEmpty, joinType)
+    }
+  }
+
+  test("the log says at debug level why a join with a range is left alone") {
+    val messages = LogCapture.messages("org.apache.spark.sql.rangejoin") {
+      executedPlan(l.join(r, expr("l.k = r.k and l.t <= r.t")))
+    }
+    val message = only(messages.filter(_.contains("left to SortMergeJoin")))
+    assert(message.contains("bound in one direction only"))
+  }
+}

@@ -1,0 +1,162 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.exec.SortMergeRangeJoinExec
+
+/** The range join among other operators: below, above, beside itself. */
+class SurroundingsSuite extends RangeJoinTest {
+
+  private def table(rows: Int, seed: Int): DataFrame = spark.range(rows).select(
+    col("id"),
+    pmod(hash(col("id"), lit(seed)), lit(6)).as("k"),
+    pmod(hash(col("id"), lit(seed + 1)), lit(120)).as("t"))
+
+  private def l = table(200, 1).as("l")
+  private def r = table(150, 2).as("r")
+  private val band = expr("l.k = r.k and r.t between l.t - 3 and l.t + 3")
+
+  test("the join fuses with its parents, and its children keep their own code generation") {
+    withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+      val df = l.join(r, band).selectExpr("l.id + r.id AS n").where("n % 2 = 0")
+      val stages = executedPlan(df).collect { case stage: WholeStageCodegenExec => stage }
+      def fused(stage: WholeStageCodegenExec): Seq[SparkPlan] = {
+        def below(plan: SparkPlan): Seq[SparkPlan] = plan match {
+          case _: InputAdapter => Nil
+          case other => other +: other.children.flatMap(below)
+        }
+        below(stage.child)
+      }
+      val joinStage = stages.filter(fused(_).exists(_.isInstanceOf[SortMergeRangeJoinExec]))
+      assert(joinStage.size == 1, executedPlan(df))
+      assert(fused(joinStage.head).head.isInstanceOf[ProjectExec], executedPlan(df))
+      assert(stages.count(fused(_).head.isInstanceOf[SortExec]) == 2, executedPlan(df))
+    }
+    checkAgainstStock(l.join(r, band).selectExpr("l.id + r.id AS n").where("n % 2 = 0"))
+  }
+
+  for (union <- Seq("true", "false")) {
+    test(s"UNION over the join, union code generation $union") {
+      withConf(SQLConf.WHOLESTAGE_UNION_CODEGEN_ENABLED.key -> union) {
+        def one = l.join(r, band).select(col("l.id"), col("r.t"))
+        checkAgainstStock(one.union(table(30, 5).select("id", "t")))
+        checkAgainstStock(one.union(one.where("id > 7")).selectExpr("id + t"), joins = 2)
+        checkAgainstStock(
+          one.groupBy("id").count().union(table(30, 5).selectExpr("id", "id")), joins = 1)
+      }
+    }
+  }
+
+  test("self join") {
+    checkAgainstStock(l.join(table(200, 1).as("r"), band))
+    val t = table(100, 3)
+    t.createOrReplaceTempView("events")
+    checkAgainstStock(spark.sql(
+      """SELECT a.id, b.id FROM events a JOIN events b
+        |ON a.k = b.k AND b.t > a.t AND b.t <= a.t + 10 AND a.id <> b.id""".stripMargin))
+  }
+
+  test("joins above joins") {
+    val x = table(80, 4).as("x")
+    checkAgainstStock(
+      l.join(r, band).join(x, expr("r.k = x.k and abs(x.t - r.t) <= 1")), joins = 2)
+    checkAgainstStock(l.join(r, band).join(x, expr("l.id = x.id")))
+    checkAgainstStock(l.join(r.join(x, expr("r.id = x.id")).select("r.*").as("r"), band))
+  }
+
+  test("LIMIT over the join ends early and leaks nothing") {
+    for (n <- Seq(0, 1, 7)) {
+      val settings = RangeJoinTest.Engines
+      for (engine <- settings) withConf(engine: _*) {
+        val df = l.join(r, band).limit(n)
+        assert(df.collect().length == n)
+        assert(l.join(r, band).selectExpr("l.id").head(n).length == n)
+        assert(spark.sql("SELECT 1").count() == 1)
+      }
+    }
+  }
+
+  test("cached sides and a cached join") {
+    val cachedLeft = table(200, 1).cache()
+    val cachedRight = table(150, 2).cache()
+    try {
+      checkAgainstStock(cachedLeft.as("l").join(cachedRight.as("r"), band))
+      val cached = l.join(r, band).select("l.id", "r.t").cache()
+      try {
+        val expected = withConf(Flag -> "false")(
+          rows(table(200, 1).as("l").join(r, band).select(col("l.id") + 0, col("r.t"))))
+        assertSameRows(rows(cached), expected, "cached join")
+        assertSameRows(rows(cached.where("id >= 0")), expected, "read again")
+      } finally cached.unpersist()
+    } finally {
+      cachedLeft.unpersist()
+      cachedRight.unpersist()
+    }
+  }
+
+  test("SQL, with aggregation, ordering and a window function above") {
+    table(200, 1).createOrReplaceTempView("l")
+    table(150, 2).createOrReplaceTempView("r")
+    val from = "FROM l JOIN r ON l.k = r.k AND r.t BETWEEN l.t - 3 AND l.t + 3"
+    checkAgainstStock(spark.sql(s"SELECT l.k, count(*), sum(r.t) $from GROUP BY l.k"))
+    checkAgainstStock(spark.sql(s"SELECT count(*) $from"))
+    checkAgainstStock(spark.sql(s"SELECT l.id, r.id $from ORDER BY 1, 2 LIMIT 20"))
+    checkAgainstStock(spark.sql(
+      s"SELECT l.id, rank() OVER (PARTITION BY l.k ORDER BY r.t, l.id, r.id) $from"))
+    checkAgainstStock(spark.sql(s"SELECT * $from WHERE l.id + r.id > 50"))
+  }
+
+  test("subqueries, Scala UDFs and expressions of both sides in the residual") {
+    table(200, 1).createOrReplaceTempView("l")
+    table(150, 2).createOrReplaceTempView("r")
+    spark.udf.register("apart", (a: Long, b: Long) => math.abs(a - b) > 5)
+    val on = "l.k = r.k AND r.t BETWEEN l.t - 3 AND l.t + 3"
+    checkAgainstStock(spark.sql(
+      s"SELECT l.id, r.id FROM l JOIN r ON $on AND l.id + r.id > (SELECT avg(id) FROM r)"))
+    checkAgainstStock(spark.sql(s"SELECT l.id, r.id FROM l JOIN r ON apart(l.id, r.id) AND $on"))
+    checkAgainstStock(spark.sql(
+      s"SELECT l.id FROM l JOIN r ON $on AND (l.id % 2 = 0 OR r.id % 3 = l.id % 3)"))
+    checkAgainstStock(spark.sql(
+      "SELECT l.id, r.id FROM l JOIN r ON l.k = r.k AND r.t >= l.t - (SELECT min(k) FROM r) " +
+        "AND r.t <= l.t + (SELECT max(k) FROM l)"))
+  }
+
+  test("no columns, one column, and two hundred columns in the output") {
+    checkAgainstStock(l.join(r, band).selectExpr("1"))
+    checkAgainstStock(l.join(r, band).agg(count(lit(1))))
+    val wide = (0 until 200).map(i => expr(s"id * $i + t AS c$i"))
+    checkAgainstStock(
+      l.select(col("*") +: wide: _*).as("l").join(r, band))
+    checkAgainstStock(
+      l.join(r.select(col("*") +: wide: _*).as("r"), band))
+  }
+
+  test("payload of nested and variable-length types") {
+    val payload = Seq(
+      expr("repeat(cast(id as string), cast(id % 50 as int)) AS text"),
+      expr("array(id, t) AS list"),
+      expr("map(k, named_struct('a', id, 'b', cast(t as string))) AS nested"),
+      expr("if(id % 3 = 0, null, cast(id as decimal(30, 4))) AS amount"),
+      expr("cast(cast(id as string) as binary) AS bytes"))
+    checkAgainstStock(
+      l.select(col("*") +: payload: _*).as("l").join(r.select(col("*") +: payload: _*).as("r"), band)
+        .selectExpr("l.text", "r.list", "to_json(r.nested)", "l.amount", "r.bytes"))
+  }
+}
