@@ -54,7 +54,8 @@ lazy val codegen = project
 lazy val core = project
   .dependsOn(codegen)
   .settings(
-    name := "spark-range-join_4.2",
+    name := "spark-range-join",
+    moduleName := "spark-range-join_4.2", // `name` would turn the dot into a dash
     libraryDependencies += spark("sql", "provided"),
     Compile / packageBin / mappings ++= (codegen / Compile / packageBin / mappings).value.distinct
   )

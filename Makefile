@@ -1,0 +1,128 @@
+# Everything from a fresh clone: needs Java 17+, Maven (or sbt) and Python 3.10+.
+# A target that leaves files behind is not repeated while they are up to date.
+
+VERSION := 0.1.0
+PYSPARK_VERSION := 4.2.0
+SBT_VERSION := 1.12.14
+PYTHON ?= python3
+
+JAR_NAME := spark-range-join_4.2_2.13-$(VERSION).jar
+JAR := core/target/scala-2.13/$(JAR_NAME)
+WHEEL_JARS := python/src/rangejoin/jars
+WHEEL := python/dist/spark_range_join-$(VERSION)-py3-none-any.whl
+
+VENV := .venv
+BIN := $(VENV)/bin
+DEPENDENCIES := $(VENV)/.dependencies
+INSTALLED := $(VENV)/.installed
+
+JVM_SOURCES := $(shell find codegen/src core/src -type f) \
+	build.sbt $(wildcard project/*.sbt project/*.scala) project/build.properties
+PYTHON_SOURCES := $(shell find python/src/rangejoin -name '*.py' -o -name py.typed) \
+	python/hatch_build.py python/pyproject.toml python/README.md LICENSE
+
+# An installed sbt serves; otherwise its launcher comes through Maven, once.
+JAVA := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
+ifneq ($(shell command -v sbt),)
+SBT_LAUNCHER :=
+SBT := sbt
+else
+SBT_LAUNCHER := .tools/sbt-launch-$(SBT_VERSION).jar
+SBT := $(JAVA) -Xmx2g -Xss4m -Dsbt.supershell=false -jar $(SBT_LAUNCHER)
+endif
+
+LINT_PYTHON := python/src python/hatch_build.py tests/python
+RUFF := $(BIN)/ruff
+MYPY := $(BIN)/mypy --config-file python/pyproject.toml
+
+DEMO_ARGS ?=
+BENCH_ARGS ?= -wi 1 -i 2 -f 1 -w 1s -r 1s
+PYTEST_ARGS ?=
+
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+.PHONY: help setup jar wheel demo test test-scala test-python lint lint-scala lint-python \
+	format bench clean check-java check-python
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(DEPENDENCIES) $(SBT_LAUNCHER) | check-java ## make .venv with all that Python needs, and fetch sbt
+
+jar: $(JAR) ## build the extension's jar
+
+wheel: $(WHEEL) ## build the Python wheel that carries the jar
+
+demo: $(INSTALLED) ## join real flights with real weather, against stock Spark (DEMO_ARGS=...)
+	$(BIN)/rangejoin demo $(DEMO_ARGS)
+
+test: ## run all tests, the Python ones last
+	$(MAKE) test-scala
+	$(MAKE) test-python
+
+test-scala: $(SBT_LAUNCHER) | check-java ## run the Scala tests
+	$(SBT) test
+
+test-python: $(INSTALLED) ## run the Python tests against the installed wheel (PYTEST_ARGS=...)
+	$(BIN)/python -m pytest tests/python $(PYTEST_ARGS)
+
+lint: lint-scala lint-python ## check format, style and types
+
+lint-scala: $(SBT_LAUNCHER) | check-java
+	$(SBT) scalafmtCheckAll scalafmtSbtCheck
+
+lint-python: $(DEPENDENCIES)
+	$(RUFF) check --config python/pyproject.toml $(LINT_PYTHON)
+	$(RUFF) format --check --config python/pyproject.toml $(LINT_PYTHON)
+	$(MYPY) $(LINT_PYTHON)
+
+format: $(SBT_LAUNCHER) $(DEPENDENCIES) ## put all sources into the format that lint asks for
+	$(SBT) scalafmtAll scalafmtSbt
+	$(RUFF) check --fix --config python/pyproject.toml $(LINT_PYTHON)
+	$(RUFF) format --config python/pyproject.toml $(LINT_PYTHON)
+
+bench: $(SBT_LAUNCHER) | check-java ## run the micro-benchmarks, short (BENCH_ARGS=...)
+	$(SBT) "bench/Jmh/run $(BENCH_ARGS)"
+
+clean: ## remove what was built; keeps .venv, .tools and demo-output
+	rm -rf target project/target project/project */target python/dist $(WHEEL_JARS)
+	rm -rf spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache .ruff_cache
+	rm -f $(INSTALLED)
+
+check-java:
+	@$(JAVA) -version 2>&1 | awk -F '"' '/version/ { split($$2, v, "."); found = v[1] } \
+		END { if (found < 17) { print "Java 17 or newer is needed, found: " \
+		(found ? found : "none") "; install a JDK or set JAVA_HOME" > "/dev/stderr"; exit 1 } }'
+
+check-python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+		echo "Python 3.10 or newer is needed as $(PYTHON); set PYTHON=/path/to/python3" >&2; exit 1; }
+
+.tools/sbt-launch-%.jar:
+	mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
+		-Dartifact=org.scala-sbt:sbt-launch:$* -DoutputDirectory=.tools
+	@touch $@
+
+$(JAR): $(JVM_SOURCES) $(SBT_LAUNCHER) | check-java
+	$(SBT) core/packageBin
+	@test -f $@ || { echo "sbt built no $@" >&2; exit 1; }
+	@touch $@
+
+# The project itself is installed as a link only to bring its dependencies; the wheel replaces it.
+$(DEPENDENCIES): python/pyproject.toml | check-python
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check \
+		-e './python[demo,test,lint]' 'pyspark==$(PYSPARK_VERSION)'
+	@touch $@
+
+$(WHEEL): $(JAR) $(PYTHON_SOURCES) $(DEPENDENCIES)
+	rm -rf $(WHEEL_JARS) python/dist
+	mkdir -p $(WHEEL_JARS)
+	cp $(JAR) $(WHEEL_JARS)/
+	$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation \
+		--wheel-dir python/dist ./python
+	@touch $@
+
+$(INSTALLED): $(WHEEL)
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --force-reinstall $(WHEEL)
+	@touch $@

@@ -1,0 +1,21 @@
+"""Range joins for Spark 4.2, from PySpark.
+
+>>> import rangejoin
+>>> spark = rangejoin.configure(SparkSession.builder).getOrCreate()
+>>> rangejoin.check(spark)
+"""
+
+from rangejoin.errors import RangeJoinError
+from rangejoin.health import check
+from rangejoin.names import ENABLED_CONF, EXTENSION_CLASS
+from rangejoin.packaged import jar_path
+from rangejoin.session import configure
+
+__all__ = [
+    "ENABLED_CONF",
+    "EXTENSION_CLASS",
+    "RangeJoinError",
+    "check",
+    "configure",
+    "jar_path",
+]

@@ -1,0 +1,195 @@
+"""The joins that are compared, and how they are timed."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rangejoin.errors import RangeJoinError
+from rangejoin.names import ENABLED_CONF, PLAN_NODE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+THRESHOLD_CONF = "spark.sql.autoBroadcastJoinThreshold"
+
+SLOW_SECONDS = 60.0
+"""A first run longer than this is not repeated."""
+
+INLINE = "inline"
+COLUMNS = "columns"
+
+_JOIN_NODE = re.compile(r"\b(\w+Join|CartesianProduct)\b")
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A way to run the join.
+
+    `settings` maps session settings to their values; None leaves Spark's default.
+    """
+
+    name: str
+    settings: Mapping[str, str | None]
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the plan has to hold the range join."""
+        return self.settings[ENABLED_CONF] == "true"
+
+    def apply(self, spark: SparkSession) -> None:
+        """Puts the settings into effect for the plans made from now on."""
+        for key, value in self.settings.items():
+            if value is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, value)
+
+
+STOCK_DEFAULT = Contestant("stock default", {ENABLED_CONF: "false", THRESHOLD_CONF: None})
+STOCK_SORT_MERGE = Contestant("stock sort-merge", {ENABLED_CONF: "false", THRESHOLD_CONF: "-1"})
+RANGE_JOIN = Contestant("range join", {ENABLED_CONF: "true", THRESHOLD_CONF: "-1"})
+CONTESTANTS = (STOCK_DEFAULT, STOCK_SORT_MERGE, RANGE_JOIN)
+
+
+@dataclass
+class Timing:
+    """The runs of one contestant on one band: seconds of each, and the join node of the plan."""
+
+    operator: str = ""
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        """The median of the runs, in seconds."""
+        return statistics.median(self.seconds)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether one run is enough."""
+        return bool(self.seconds) and self.seconds[0] > SLOW_SECONDS
+
+
+@dataclass
+class Band:
+    """What was measured on one band: `hours` on either side, `rows` of the result."""
+
+    hours: int
+    rows: int
+    timings: dict[str, Timing]
+
+    def ratio(self, other: Contestant) -> float:
+        """How many times longer than the range join `other` took."""
+        return self.timings[other.name].median / self.timings[RANGE_JOIN.name].median
+
+
+@dataclass(frozen=True)
+class Query:
+    """Each flight with the weather at its origin, within a band of hours on either side.
+
+    Both tables have `origin` and `time_hour` (timestamp), the flights `distance`, the weather
+    `wind_dir`. `bounds` says where the ends of the band are computed: `inline` is in the join
+    condition, as one would write it; `columns` is in two columns of the flights before the join.
+    The answer is the same, and so is the range join; but a stock join repeats what is in the
+    condition for every pair of rows, and arithmetic on timestamps is most of its time then.
+    """
+
+    flights: DataFrame
+    weather: DataFrame
+    bounds: str = INLINE
+
+    def first_week(self) -> Query:
+        """Returns the same query of the flights in the first week of January."""
+        flights = self.flights.where("month = 1 AND day <= 7")
+        return Query(flights, self.weather, self.bounds)
+
+    def join(self, hours: int) -> DataFrame:
+        """Returns the join, with the weather at most `hours` before or after, both inclusive."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        flights, weather = self.flights, self.weather
+        width = F.expr(f"INTERVAL {hours} HOURS")
+        lower, upper = flights.time_hour - width, flights.time_hour + width
+        if self.bounds == COLUMNS:
+            flights = flights.withColumns({"lower": lower, "upper": upper})
+            lower, upper = flights.lower, flights.upper
+        in_band = weather.time_hour.between(lower, upper)
+        return flights.join(weather, (flights.origin == weather.origin) & in_band)
+
+    def digest(self, hours: int) -> DataFrame:
+        """Returns the join reduced to one row: its row count, and a sum from either side.
+
+        So every joined row is made with columns of both sides. The sums are of integers: the
+        same whatever the order of the rows.
+        """
+        from pyspark.sql import functions as F  # noqa: N812
+
+        return self.join(hours).agg(
+            F.count("*").alias("rows"),
+            F.sum("distance").alias("distance"),
+            F.sum("wind_dir").alias("wind_dir"),
+        )
+
+
+def executed_plan(query: DataFrame) -> str:
+    """Returns the physical plan; that of the run, after `query` has run."""
+    return str(query._jdf.queryExecution().executedPlan().toString())
+
+
+def join_operator(plan: str) -> str:
+    """Returns the name of the first join in a printed plan, without `Exec`; `""` without one."""
+    found = _JOIN_NODE.search(plan)
+    return found[1] if found else ""
+
+
+def check_operator(contestant: Contestant, operator: str) -> None:
+    """Returns if `operator` is what the contestant stands for.
+
+    Raises:
+        RangeJoinError: the range join is not in its own plan, or is in a stock plan.
+    """
+    if contestant.is_ours != (operator == PLAN_NODE):
+        raise RangeJoinError(f"the plan of '{contestant.name}' runs {operator or 'no join'}")
+
+
+def measure(spark: SparkSession, query: Query, hours: int, runs: int) -> Band:
+    """Times all contestants on one band, in turns, and compares what they return.
+
+    Raises:
+        RangeJoinError: two runs differ in their result, or a plan in its operator.
+    """
+    timings = {contestant.name: Timing() for contestant in CONTESTANTS}
+    results: list[tuple[int, ...]] = []
+    for run in range(1, runs + 1):
+        for contestant in CONTESTANTS:
+            timing = timings[contestant.name]
+            if timing.is_slow:
+                continue
+            contestant.apply(spark)
+            results.append(_run(query.digest(hours), timing))
+            print(
+                f"  ±{hours} h  run {run}  {contestant.name:<16}  {timing.seconds[-1]:8.2f} s  "
+                f"{results[-1][0]:>12,} rows  {timing.operator}",
+                flush=True,
+            )
+            check_operator(contestant, timing.operator)
+            if results[-1] != results[0]:
+                raise RangeJoinError(
+                    f"±{hours} h: '{contestant.name}' returned {results[-1]} where "
+                    f"'{CONTESTANTS[0].name}' returned {results[0]}"
+                )
+    return Band(hours, results[0][0], timings)
+
+
+def _run(digest: DataFrame, timing: Timing) -> tuple[int, ...]:
+    """Runs `digest` once and notes time and operator; returns its only row."""
+    start = time.perf_counter()
+    result = tuple(digest.collect()[0])
+    timing.seconds.append(time.perf_counter() - start)
+    timing.operator = join_operator(executed_plan(digest))
+    return result

@@ -1,0 +1,128 @@
+"""The demo from beginning to end."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rangejoin.demo import contest, data, report
+from rangejoin.errors import RangeJoinError
+from rangejoin.health import check
+from rangejoin.names import PLAN_NODE
+from rangejoin.session import configure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+EXPECTED_ROWS = {1: 1_005_708, 3: 2_346_286, 24: 16_395_369}
+"""Rows of the join by hours, counted by another engine."""
+
+EXPECTED_CANDIDATES = 2_931_609_351
+"""Pairs of a flight and an hour of weather at the same airport."""
+
+
+def run_demo(
+    hours: Sequence[int], runs: int, output_dir: Path, bounds: str = contest.COLUMNS
+) -> None:
+    """Joins flights with weather, three ways; prints and writes what it measured.
+
+    Into `output_dir` go `data/` (kept for the next time), `results.md`, `results.json` and
+    `times.png`.
+
+    Args:
+        hours: half widths of the band, in hours; a row of the table each.
+        runs: how often each join runs; once where a first run takes over a minute.
+        output_dir: made where it is missing.
+        bounds: where the ends of the band are computed, `inline` or `columns`; see `Query`.
+
+    Raises:
+        RangeJoinError: the `demo` extra is missing; the extension is not active; a row count is
+            not the expected one; or a plan is not.
+    """
+    data.require_extra()
+    paths = data.prepare(output_dir / "data")
+    with _session() as spark:
+        check(spark)
+        facts = report.machine(spark)
+        print(report.machine_line(facts), flush=True)
+        flights, weather = (spark.read.parquet(str(path)) for path in paths)
+        query = contest.Query(flights, weather, bounds)
+        candidates = _candidates(query)
+        print(
+            f"{data.FLIGHTS:,} flights, {data.WEATHER:,} hours of weather, "
+            f"{candidates:,} pairs at the same airport",
+            flush=True,
+        )
+        _print_plans(spark, query, hours[0])
+        _warm_up(spark, query, hours[0])
+        bands = [_band(spark, query, value, runs) for value in hours]
+    print(f"\n{report.table(bands)}\n")
+    words = " ".join(str(value) for value in hours)
+    command = f"rangejoin demo --hours {words} --runs {runs} --bounds {bounds}"
+    report.write_results(output_dir, bands, facts, command, candidates)
+    report.write_chart(output_dir / "times.png", bands, report.machine_line(facts))
+    print(f"Written: {', '.join(str(output_dir / n) for n in _WRITTEN)}", flush=True)
+
+
+_WRITTEN = ("results.md", "results.json", "times.png")
+
+
+@contextmanager
+def _session() -> Iterator[SparkSession]:
+    """Starts Spark on all cores, the same for all contestants, and stops it in the end."""
+    from pyspark.sql import SparkSession
+
+    builder = (
+        SparkSession.builder.master("local[*]")
+        .appName("rangejoin demo")
+        .config("spark.driver.memory", "4g")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.session.timeZone", "UTC")
+    )
+    spark = configure(builder).getOrCreate()
+    try:
+        spark.sparkContext.setLogLevel("ERROR")
+        spark.conf.set("spark.sql.shuffle.partitions", spark.sparkContext.defaultParallelism)
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _candidates(query: contest.Query) -> int:
+    """Counts the pairs that agree in `origin`, without making them."""
+    left: dict[str, int] = dict(query.flights.groupBy("origin").count().collect())
+    right: dict[str, int] = dict(query.weather.groupBy("origin").count().collect())
+    pairs = sum(count * right.get(origin, 0) for origin, count in left.items())
+    if pairs != EXPECTED_CANDIDATES:
+        raise RangeJoinError(f"{pairs:,} candidate pairs instead of {EXPECTED_CANDIDATES:,}")
+    return pairs
+
+
+def _print_plans(spark: SparkSession, query: contest.Query, hours: int) -> None:
+    for contestant in reversed(contest.CONTESTANTS):
+        contestant.apply(spark)
+        plan = contest.executed_plan(query.digest(hours))
+        contest.check_operator(contestant, contest.join_operator(plan))
+        switch = "on" if contestant.is_ours else "off"
+        print(f"\nPhysical plan, flag {switch}, {contestant.name}:\n{plan}", flush=True)
+    print(f"The plan with the flag on holds {PLAN_NODE}.", flush=True)
+
+
+def _warm_up(spark: SparkSession, query: contest.Query, hours: int) -> None:
+    """Runs every contestant once on the flights of one week, untimed."""
+    print("\nWarming up ...", flush=True)
+    for contestant in contest.CONTESTANTS:
+        contestant.apply(spark)
+        query.first_week().digest(hours).collect()
+
+
+def _band(spark: SparkSession, query: contest.Query, hours: int, runs: int) -> contest.Band:
+    band = contest.measure(spark, query, hours, runs)
+    expected = EXPECTED_ROWS.get(hours)
+    if expected is not None and band.rows != expected:
+        raise RangeJoinError(f"±{hours} h: {band.rows:,} rows instead of {expected:,}")
+    return band

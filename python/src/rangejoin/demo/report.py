@@ -1,0 +1,151 @@
+"""What the demo leaves behind: a table, a JSON file and a chart."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from typing import TYPE_CHECKING, Any
+
+from rangejoin.demo.contest import CONTESTANTS, RANGE_JOIN, STOCK_DEFAULT, STOCK_SORT_MERGE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from rangejoin.demo.contest import Band, Timing
+
+_COLORS = ("#9aa5b1", "#5b6b7c", "#d9622b")
+
+
+def machine(spark: SparkSession) -> dict[str, str]:
+    """Describes where the times were taken."""
+    jvm: Any = spark._jvm
+    return {
+        "cores": str(os.cpu_count()),
+        "system": f"{platform.system()} {platform.machine()}",
+        "spark": spark.version,
+        "python": platform.python_version(),
+        "java": str(jvm.java.lang.System.getProperty("java.version")),
+    }
+
+
+def machine_line(facts: dict[str, str]) -> str:
+    """Returns the facts of `machine` as one line of prose."""
+    return (
+        f"{facts['cores']} cores, {facts['system']}, Spark {facts['spark']}, "
+        f"Python {facts['python']}, Java {facts['java']}"
+    )
+
+
+def table(bands: Sequence[Band]) -> str:
+    """Returns the results as an aligned Markdown table: seconds are medians."""
+    operators = {name: timing.operator for name, timing in bands[0].timings.items()}
+    header = ["band", "rows"]
+    header += [f"{name} ({operator})" for name, operator in operators.items()]
+    header += [f"{other.name} / ours" for other in (STOCK_DEFAULT, STOCK_SORT_MERGE)]
+    lines = [
+        [f"±{band.hours} h", f"{band.rows:,}"]
+        + [_seconds(timing) for timing in band.timings.values()]
+        + [f"{band.ratio(other):.1f}x" for other in (STOCK_DEFAULT, STOCK_SORT_MERGE)]
+        for band in bands
+    ]
+    widths = [max(len(line[column]) for line in [header, *lines]) for column in range(len(header))]
+    rule = ["-" * (width - 1) + ":" for width in widths]
+    return "\n".join(_row(line, widths) for line in [header, rule, *lines])
+
+
+def _seconds(timing: Timing) -> str:
+    runs = len(timing.seconds)
+    return f"{timing.median:.2f} s ({runs} run{'s' if runs > 1 else ''})"
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    aligned = (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+    return f"| {' | '.join(aligned)} |"
+
+
+def write_results(
+    folder: Path, bands: Sequence[Band], facts: dict[str, str], command: str, candidates: int
+) -> None:
+    """Writes `results.md` and `results.json` into `folder`.
+
+    Args:
+        folder: an existing folder.
+        bands: what was measured, at least one.
+        facts: those of `machine`.
+        command: what was run, as one would type it.
+        candidates: pairs of rows that agree in the key.
+    """
+    lines = [
+        f"`{command}`, {machine_line(facts)}.",
+        f"Seconds are medians; {candidates:,} pairs of rows agree in the key alone.",
+        "",
+        table(bands),
+        "",
+    ]
+    (folder / "results.md").write_text("\n".join(lines), encoding="utf-8")
+    content = {
+        "command": command,
+        "machine": facts,
+        "candidate_pairs": candidates,
+        "bands": [_as_json(band) for band in bands],
+    }
+    (folder / "results.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def _as_json(band: Band) -> dict[str, Any]:
+    timings = {
+        name: {
+            "operator": timing.operator,
+            "seconds": [round(value, 4) for value in timing.seconds],
+            "median_seconds": round(timing.median, 4),
+        }
+        for name, timing in band.timings.items()
+    }
+    return {"hours": band.hours, "rows": band.rows, "contestants": timings}
+
+
+def write_chart(path: Path, bands: Sequence[Band], caption: str) -> None:
+    """Draws the medians as grouped bars over a logarithmic axis, into a PNG file.
+
+    Args:
+        path: where the picture goes.
+        bands: what was measured, at least one; a group of bars each.
+        caption: a line below the chart, as that of `machine_line`.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(3.4 + 2.2 * len(bands), 5), layout="constrained")
+    width = 0.8 / len(CONTESTANTS)
+    for index, contestant in enumerate(CONTESTANTS):
+        medians = [band.timings[contestant.name].median for band in bands]
+        operator = bands[0].timings[contestant.name].operator
+        offsets = [group + (index - 1) * width for group in range(len(bands))]
+        bars = axes.bar(
+            offsets,
+            medians,
+            width * 0.94,
+            color=_COLORS[index],
+            label=f"{contestant.name} ({operator})",
+        )
+        weight = "bold" if contestant is RANGE_JOIN else "normal"
+        axes.bar_label(bars, [f"{value:.3g} s" for value in medians], padding=3, weight=weight)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.margins(y=0.25)
+    axes.set_ylabel("seconds, median (log scale)")
+    axes.set_xticks(range(len(bands)), [f"±{b.hours} h\n{b.rows:,} rows" for b in bands])
+    axes.set_title("Each flight with the weather at its origin, within a band of hours", pad=36)
+    axes.legend(
+        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize="small"
+    )
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.supxlabel(caption, fontsize="x-small", color="#555555")
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)

@@ -1,0 +1,94 @@
+"""Telling whether a session really has the range join."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rangejoin.errors import RangeJoinError
+from rangejoin.names import (
+    ENABLED_CONF,
+    EXTENSION_CLASS,
+    EXTENSIONS_CONF,
+    PLAN_NODE,
+    SPARK_VERSION,
+)
+from rangejoin.session import can_load
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# SQL, because EXPLAIN answers alike in a classic and in a Spark Connect session.
+_PROBE = """
+EXPLAIN SELECT /*+ MERGE(r) */ *
+FROM (SELECT id % 2 AS k, id AS y FROM range(4)) AS l
+JOIN (SELECT id % 2 AS k, id AS y FROM range(4)) AS r
+  ON l.k = r.k AND r.y BETWEEN l.y - 1 AND l.y + 1
+"""
+
+_REMEDY = (
+    "build the session with rangejoin.configure(SparkSession.builder).getOrCreate(), after "
+    "stop() on one that already runs; or start it with `spark-submit --jars "
+    f'"$(rangejoin jar)" --conf {EXTENSIONS_CONF}={EXTENSION_CLASS}`'
+)
+
+
+def check(spark: SparkSession) -> None:
+    """Returns if `spark` plans range joins, and raises otherwise.
+
+    A small band join is planned, not run. A session whose switch
+    (`spark.sql.join.smj.useInnerRangeOptimization`) is off, or whose hints are
+    (`spark.sql.optimizer.disableHints`), passes without that last test. In a Spark Connect
+    session the class path of the server cannot be inspected, so the planned join alone decides.
+
+    Raises:
+        RangeJoinError: Spark is not 4.2.x; or the extension is not in `spark.sql.extensions`; or
+            its class cannot be loaded; or the join was planned by stock Spark all the same. The
+            message names the remedy.
+    """
+    _require_version(spark.version)
+    _require_listed(spark)
+    _require_class(spark)
+    _require_planned(spark)
+
+
+def _require_version(version: str) -> None:
+    if not version.startswith(f"{SPARK_VERSION}."):
+        raise RangeJoinError(
+            f"Spark is {version}, the range join works in {SPARK_VERSION}.x and steps aside in "
+            f"any other: pip install 'pyspark=={SPARK_VERSION}.*'"
+        )
+
+
+def _require_listed(spark: SparkSession) -> None:
+    listed = spark.conf.get(EXTENSIONS_CONF, "") or ""
+    if EXTENSION_CLASS not in (entry.strip() for entry in listed.split(",")):
+        raise RangeJoinError(
+            f"{EXTENSIONS_CONF} does not list {EXTENSION_CLASS} (it is {listed!r}): {_REMEDY}"
+        )
+
+
+def _require_class(spark: SparkSession) -> None:
+    # A Connect session answers for `_jvm` with an error of its own.
+    jvm = vars(spark).get("_jvm")
+    if jvm is not None and not can_load(jvm, EXTENSION_CLASS):
+        raise RangeJoinError(
+            f"{EXTENSIONS_CONF} lists {EXTENSION_CLASS}, but the driver has no such class: the "
+            f"jar is not on its class path, and Spark only warned; {_REMEDY}"
+        )
+
+
+def _require_planned(spark: SparkSession) -> None:
+    if not _is_true(spark, ENABLED_CONF, "true"):
+        return
+    if _is_true(spark, "spark.sql.optimizer.disableHints", "false"):
+        return
+    plan = str(spark.sql(_PROBE).collect()[0][0])
+    if PLAN_NODE not in plan:
+        raise RangeJoinError(
+            "the extension is listed, but a band join was planned without it; most likely Spark "
+            f"was running before the extension was added: {_REMEDY}. The plan:\n{plan}"
+        )
+
+
+def _is_true(spark: SparkSession, key: str, default: str) -> bool:
+    return (spark.conf.get(key, default) or default).lower() == "true"

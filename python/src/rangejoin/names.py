@@ -1,0 +1,16 @@
+"""Names shared with the JVM side and with Spark."""
+
+EXTENSION_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinExtensions"
+"""What belongs in `spark.sql.extensions`."""
+
+ENABLED_CONF = "spark.sql.join.smj.useInnerRangeOptimization"
+"""The switch: `true` (default once the extension is loaded) or `false` for stock plans."""
+
+PLAN_NODE = "SortMergeRangeJoin"
+"""How the operator prints in EXPLAIN."""
+
+SPARK_VERSION = "4.2"
+"""The Spark release line the extension works in; in any other it steps aside."""
+
+EXTENSIONS_CONF = "spark.sql.extensions"
+JARS_CONF = "spark.jars"

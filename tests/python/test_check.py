@@ -1,0 +1,89 @@
+"""`check` tells the ways apart in which the extension can be inactive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rangejoin import ENABLED_CONF, EXTENSION_CLASS, RangeJoinError, check
+
+
+class FakeSession:
+    """As much of a Spark Connect session as `check` asks for: it has no `_jvm`."""
+
+    def __init__(self, settings: dict[str, str], version: str = "4.2.0", plan: str = "") -> None:
+        self.settings = settings
+        self.version = version
+        self.plan = plan
+        self.queries: list[str] = []
+
+    @property
+    def conf(self) -> Any:
+        return self.settings
+
+    def sql(self, query: str) -> Any:
+        self.queries.append(query)
+        return self
+
+    def collect(self) -> list[tuple[str]]:
+        return [(self.plan,)]
+
+
+ACTIVE = {"spark.sql.extensions": f"x.A, {EXTENSION_CLASS}"}
+
+
+def check_fake(session: FakeSession) -> None:
+    check(session)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("version", ["4.1.2", "4.3.0", "4.20.0", "3.5.9"])
+def test_another_spark_version_is_named(version: str) -> None:
+    with pytest.raises(RangeJoinError, match=rf"Spark is {version}.* 4\.2\.x"):
+        check_fake(FakeSession(ACTIVE, version=version))
+
+
+@pytest.mark.parametrize("settings", [{}, {"spark.sql.extensions": "x.A"}])
+def test_a_session_without_the_extension_is_told_to_configure(settings: dict[str, str]) -> None:
+    with pytest.raises(RangeJoinError, match=r"does not list .*rangejoin\.configure"):
+        check_fake(FakeSession(settings))
+
+
+def test_a_stock_plan_is_refused_and_shown() -> None:
+    with pytest.raises(RangeJoinError, match=r"(?s)planned without it.*\+- SortMergeJoin \[k\]"):
+        check_fake(FakeSession(ACTIVE, plan="+- SortMergeJoin [k]"))
+
+
+def test_a_range_join_in_the_plan_passes_without_a_jvm_to_look_into() -> None:
+    check_fake(FakeSession(ACTIVE, plan="+- SortMergeRangeJoin [k]"))
+
+
+@pytest.mark.parametrize(
+    "setting", [{ENABLED_CONF: "FALSE"}, {"spark.sql.optimizer.disableHints": "true"}]
+)
+def test_with_the_flag_or_hints_off_nothing_is_planned(setting: dict[str, str]) -> None:
+    session = FakeSession(ACTIVE | setting)
+    check_fake(session)
+    assert session.queries == []
+
+
+def test_a_configured_session_passes(spark: SparkSession) -> None:
+    check(spark)
+
+
+def test_a_configured_session_passes_with_the_flag_off(spark: SparkSession) -> None:
+    spark.conf.set(ENABLED_CONF, "false")
+    try:
+        check(spark)
+    finally:
+        spark.conf.unset(ENABLED_CONF)
+
+
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_the_probe_holds_with_and_without_aqe(spark: SparkSession, adaptive: str) -> None:
+    spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+    try:
+        check(spark)
+    finally:
+        spark.conf.unset("spark.sql.adaptive.enabled")

@@ -1,0 +1,162 @@
+"""The demo on small data, and what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from rangejoin import ENABLED_CONF, RangeJoinError
+from rangejoin.cli import main
+from rangejoin.demo import contest, data, report
+from rangejoin.demo.contest import Band, Timing
+
+FACTS = {"cores": "2", "system": "Linux", "spark": "4.2.0", "python": "3.11", "java": "17"}
+
+
+def band(hours: int, rows: int, *seconds: list[float]) -> Band:
+    operators = ("BroadcastHashJoin", "SortMergeJoin", "SortMergeRangeJoin")
+    names = [contestant.name for contestant in contest.CONTESTANTS]
+    timings = (Timing(*pair) for pair in zip(operators, seconds, strict=True))
+    return Band(hours, rows, dict(zip(names, timings, strict=True)))
+
+
+BANDS = [
+    band(1, 1_005_708, [20.0, 22.0, 21.0], [63.0], [0.5, 2.0, 1.0]),
+    band(24, 16_395_369, [30.0, 30.0], [90.0], [4.0, 4.0]),
+]
+
+
+def test_the_table_shows_medians_runs_and_ratios() -> None:
+    rows = report.table(BANDS).splitlines()
+    assert len({len(row) for row in rows}) == 1
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    assert cells[0][2:5] == [
+        "stock default (BroadcastHashJoin)",
+        "stock sort-merge (SortMergeJoin)",
+        "range join (SortMergeRangeJoin)",
+    ]
+    assert cells[2] == [
+        *("±1 h", "1,005,708", "21.00 s (3 runs)", "63.00 s (1 run)", "1.00 s (3 runs)"),
+        *("21.0x", "63.0x"),
+    ]
+    assert cells[3][-2:] == ["7.5x", "22.5x"]
+
+
+def test_results_are_written_for_readers_and_for_programs(tmp_path: Path) -> None:
+    report.write_results(tmp_path, BANDS, FACTS, "rangejoin demo --runs 3", 2_931_609_351)
+    text = (tmp_path / "results.md").read_text(encoding="utf-8")
+    assert "`rangejoin demo --runs 3`, 2 cores, Linux, Spark 4.2.0" in text
+    assert "2,931,609,351 pairs" in text
+    assert report.table(BANDS) in text
+    content = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert content["machine"] == FACTS
+    assert content["bands"][0]["contestants"]["range join"] == {
+        "operator": "SortMergeRangeJoin",
+        "seconds": [0.5, 2.0, 1.0],
+        "median_seconds": 1.0,
+    }
+
+
+@pytest.mark.parametrize("bands", [BANDS, BANDS[:1]])
+def test_the_chart_is_a_png(tmp_path: Path, bands: list[Band]) -> None:
+    path = tmp_path / "times.png"
+    report.write_chart(path, bands, report.machine_line(FACTS))
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_first_run_over_a_minute_is_enough() -> None:
+    assert Timing("", [60.1]).is_slow
+    assert not Timing("", [59.9, 70.0]).is_slow
+    assert not Timing().is_slow
+
+
+@pytest.mark.parametrize(
+    ("plan", "operator"),
+    [
+        ("+- *(5) SortMergeRangeJoin [origin#1], [origin#2], Inner", "SortMergeRangeJoin"),
+        ("+- == Final Plan ==\n   +- BroadcastHashJoin [a]\n+- SortMergeJoin", "BroadcastHashJoin"),
+        ("+- FileScan parquet", ""),
+    ],
+)
+def test_the_operator_is_the_first_join_of_the_plan(plan: str, operator: str) -> None:
+    assert contest.join_operator(plan) == operator
+
+
+def test_a_range_join_is_wanted_where_it_belongs_and_nowhere_else() -> None:
+    contest.check_operator(contest.RANGE_JOIN, "SortMergeRangeJoin")
+    contest.check_operator(contest.STOCK_DEFAULT, "BroadcastHashJoin")
+    with pytest.raises(RangeJoinError, match="'range join' runs SortMergeJoin"):
+        contest.check_operator(contest.RANGE_JOIN, "SortMergeJoin")
+    with pytest.raises(RangeJoinError, match="'stock sort-merge' runs SortMergeRangeJoin"):
+        contest.check_operator(contest.STOCK_SORT_MERGE, "SortMergeRangeJoin")
+
+
+def hours_at(spark: SparkSession, *rows: tuple[str, int, int]) -> DataFrame:
+    """Rows of an airport, an hour of 2 January 2013, and a number."""
+    values = ", ".join(
+        f"('{origin}', TIMESTAMP'2013-01-02 {hour:02}:00:00', {number})"
+        for origin, hour, number in rows
+    )
+    return spark.sql(f"SELECT * FROM VALUES {values} AS t(origin, time_hour, number)")
+
+
+@pytest.mark.parametrize("bounds", [contest.INLINE, contest.COLUMNS])
+def test_all_contestants_agree_on_a_few_flights(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str], bounds: str
+) -> None:
+    flights = hours_at(spark, ("JFK", 5, 100), ("JFK", 9, 200), ("EWR", 5, 400))
+    weather = hours_at(
+        spark, ("JFK", 4, 1), ("JFK", 6, 2), ("JFK", 7, 4), ("EWR", 8, 8), ("LGA", 5, 16)
+    )
+    flights = flights.withColumnRenamed("number", "distance")
+    weather = weather.withColumnRenamed("number", "wind_dir")
+    query = contest.Query(flights, weather, bounds)
+    before = spark.conf.get(contest.THRESHOLD_CONF)
+    try:
+        result = contest.measure(spark, query, hours=1, runs=2)
+        contest.RANGE_JOIN.apply(spark)
+        digest = tuple(query.digest(1).collect()[0])
+    finally:
+        spark.conf.set(contest.THRESHOLD_CONF, str(before))
+        spark.conf.unset(ENABLED_CONF)
+    assert digest == (2, 200, 3)
+    assert result.rows == 2
+    assert [len(timing.seconds) for timing in result.timings.values()] == [2, 2, 2]
+    assert result.timings["range join"].operator == "SortMergeRangeJoin"
+    assert len(capsys.readouterr().out.splitlines()) == 6
+
+
+def test_the_real_data_are_written_once_with_timestamps(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    flights, weather = data.prepare(tmp_path)
+    written = (flights / "part-00.parquet").stat().st_mtime_ns
+    assert data.prepare(tmp_path) == (flights, weather)
+    assert (flights / "part-00.parquet").stat().st_mtime_ns == written
+    table = spark.read.parquet(str(flights))
+    assert table.count() == data.FLIGHTS
+    assert dict(table.dtypes)["time_hour"] == "timestamp"
+    first = spark.read.parquet(str(weather)).selectExpr("CAST(min(time_hour) AS STRING)").first()
+    assert first is not None
+    assert first[0] == "2013-01-01 06:00:00"
+
+
+def test_without_its_extra_the_demo_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(data, "find_spec", lambda name: None)
+    assert main(["demo", "--output-dir", str(tmp_path)]) == 1
+    message = capsys.readouterr().err
+    assert "pyarrow, matplotlib: pip install 'spark-range-join[demo]'" in message
+
+
+@pytest.mark.parametrize("arguments", [["--hours", "0"], ["--runs", "-1"], ["--runs", "x"]])
+def test_numbers_out_of_range_are_refused(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["demo", *arguments])
+    assert arguments[0] in capsys.readouterr().err

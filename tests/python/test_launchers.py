@@ -1,0 +1,107 @@
+"""The extension through `spark-submit`, configuration alone, and restarts; a process each."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.find_spark_home import _find_spark_home
+
+from rangejoin import EXTENSION_CLASS, jar_path
+
+JOB = str(Path(__file__).with_name("launched_job.py"))
+SUBMIT = str(Path(_find_spark_home(), "bin", "spark-submit"))
+EXTENSIONS = f"spark.sql.extensions={EXTENSION_CLASS}"
+ROWS = 2 * (3 * 5 - 2)
+
+
+@pytest.fixture
+def other_jar(tmp_path: Path) -> str:
+    """A jar that has nothing to do with ours."""
+    path = tmp_path / "other.jar"
+    with zipfile.ZipFile(path, "w") as jar:
+        jar.writestr("other.txt", "")
+    return str(path)
+
+
+def launch(folder: Path, *command: str, **environment: str) -> tuple[list[dict[str, Any]], str]:
+    """Runs a job in `folder`; returns its reports and what it wrote on standard error."""
+    inherited = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("PYSPARK_", "SPARK_"))
+    }
+    python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=inherited | python | {"SPARK_CONF_DIR": str(folder)} | environment,
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("REPORT ")]
+    assert done.returncode == 0, done.stderr
+    return json.loads(lines[-1].removeprefix("REPORT ")), done.stderr
+
+
+def assert_active(report: dict[str, Any]) -> None:
+    assert report["check"] == "active"
+    assert report["ranged"]
+    assert report["rows"] == ROWS
+
+
+@pytest.mark.parametrize("jars", ["--jars {}", "--conf spark.jars={}"])
+def test_spark_submit_with_a_jar_and_the_conf_needs_no_call(tmp_path: Path, jars: str) -> None:
+    given = jars.format(jar_path()).split()
+    (report,), _ = launch(tmp_path, SUBMIT, *given, "--conf", EXTENSIONS, JOB)
+    assert_active(report)
+
+
+def test_configure_under_spark_submit_keeps_what_was_submitted(
+    tmp_path: Path, other_jar: str
+) -> None:
+    other = ["--jars", other_jar, "--conf", "spark.sql.extensions=x.Missing"]
+    (report,), _ = launch(tmp_path, SUBMIT, *other, JOB, "configure")
+    assert_active(report)
+    assert [Path(jar).name for jar in report["jars"].split(",")] == [
+        "other.jar",
+        Path(jar_path()).name,
+    ]
+    assert report["extensions"] == f"x.Missing,{EXTENSION_CLASS}"
+
+
+def test_configure_in_plain_python_keeps_submit_arguments_and_defaults(
+    tmp_path: Path, other_jar: str
+) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.sql.extensions x.Missing\n")
+    arguments = f"--jars {other_jar} pyspark-shell"
+    (report,), _ = launch(tmp_path, sys.executable, JOB, "configure", PYSPARK_SUBMIT_ARGS=arguments)
+    assert_active(report)
+    assert report["jars"] == f"{other_jar},{jar_path()}"
+    assert report["extensions"] == f"x.Missing,{EXTENSION_CLASS}"
+
+
+def test_a_running_session_stays_stock_until_it_is_restarted(tmp_path: Path) -> None:
+    (before, during, after), errors = launch(tmp_path, sys.executable, JOB, "restart")
+    for report in (before, during):
+        assert "spark.sql.extensions does not list" in report["check"]
+        assert not report["ranged"]
+        assert report["rows"] == ROWS
+    assert "Spark already runs without the range join extension" in errors
+    assert_active(after)
+
+
+def test_a_listed_extension_without_its_jar_is_told_apart(tmp_path: Path) -> None:
+    (report,), _ = launch(tmp_path, SUBMIT, "--conf", EXTENSIONS, JOB)
+    assert "the driver has no such class" in report["check"]
+    assert "--jars" in report["check"]
+    assert not report["ranged"]
+    assert report["rows"] == ROWS

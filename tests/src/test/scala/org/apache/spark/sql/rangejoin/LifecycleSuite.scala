@@ -1,0 +1,181 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin
+
+import java.util.concurrent.CountDownLatch
+import java.util.concurrent.TimeUnit.SECONDS
+import java.util.concurrent.atomic.AtomicLong
+
+import scala.concurrent.{Await, ExecutionContext, Future}
+import scala.concurrent.duration._
+import scala.util.Try
+
+import org.apache.spark.{SparkEnv, SparkException}
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * How a join ends: at its end, early, with an error, cancelled. In every case its memory is given
+ * back; the session runs with Spark's leak check on, which fails a task that keeps some.
+ */
+class LifecycleSuite extends RangeJoinTest {
+  import LifecycleSuite._
+
+  private def rowsOfOneKey(n: Int): DataFrame =
+    spark.range(0, n, 1, 2).select(col("id").mod(1).cast("int").as("k"), col("id").cast("int").as("t"), col("id"))
+
+  private def hotKey(n: Int, residual: String): DataFrame = {
+    spark.udf.register("observed", (a: Long, b: Long) => observe(a, b))
+    rowsOfOneKey(n).as("l").join(
+      rowsOfOneKey(n).as("r"),
+      expr(s"l.k = r.k and r.t between l.t - 50000 and l.t + 50000 and $residual"))
+      .select("l.id", "r.id")
+  }
+
+  private def underBothEngines(test: => Unit): Unit =
+    for (engine <- RangeJoinTest.Engines) withConf(engine: _*)(test)
+
+  private def assertMemoryGivenBack(): Unit = {
+    // A killed task gives back its memory when its thread ends, which is after the job has.
+    val memory = SparkEnv.get.memoryManager
+    val deadline = 20.seconds.fromNow
+    while (memory.executionMemoryUsed > 0 && deadline.hasTimeLeft()) Thread.sleep(20)
+    assert(memory.executionMemoryUsed == 0)
+  }
+
+  test("rows of a hot key reach the consumer one by one") {
+    underBothEngines {
+      evaluated.set(0)
+      val df = hotKey(3000, "observed(l.id, r.id)")
+      assert(rangeJoins(df).size == 1)
+      val seen = df.asInstanceOf[Dataset[_]].queryExecution.toRdd.mapPartitions { rows =>
+        if (rows.hasNext) {
+          rows.next()
+          Iterator(evaluated.get())
+        } else Iterator.empty
+      }.collect()
+      // One evaluation for the first row; one more may have been made to look ahead.
+      assert(seen.length == 1 && seen.head <= 2,
+        s"${seen.mkString(", ")} ${evaluated.get()}\n${executedPlan(df)}")
+      assertMemoryGivenBack()
+    }
+  }
+
+  test("a join that ends early gives back its memory") {
+    underBothEngines {
+      assert(hotKey(3000, "true").limit(5).collect().length == 5)
+      assertMemoryGivenBack()
+      val iterator = hotKey(3000, "true").toLocalIterator()
+      iterator.next()
+      assertMemoryGivenBack()
+    }
+  }
+
+  test("a fused LIMIT stops the scan") {
+    withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false", "spark.sql.limit.scaleUpFactor" -> "1") {
+      evaluated.set(0)
+      val df = hotKey(2000, "observed(l.id, r.id)").limit(10).repartition(1)
+      assert(df.collect().length == 10)
+      assert(evaluated.get() < 100, "the scan went on after the last row that was asked for")
+    }
+  }
+
+  test("an error in the residual fails the query with its own message and leaks nothing") {
+    underBothEngines {
+      val error = intercept[Exception](hotKey(3000, "observed(l.id, r.id - 100000)").collect())
+      val causes = Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null)
+      assert(causes.exists(_.getMessage.contains(Refused)), error)
+      assertMemoryGivenBack()
+    }
+  }
+
+  test("an error of the input fails the query and leaks nothing") {
+    underBothEngines {
+      val broken = rowsOfOneKey(500).select(
+        col("k"), expr("if(t = 499, raise_error('broken row'), t)").cast("int").as("t"), col("id"))
+      val df = rowsOfOneKey(500).as("l")
+        .join(broken.as("r"), expr("l.k = r.k and r.t between l.t - 3 and l.t + 3"))
+      val error = intercept[Exception](df.collect())
+      assert(error.getMessage.contains("broken row"), error)
+      assertMemoryGivenBack()
+    }
+  }
+
+  test("a cancelled query ends soon and leaks nothing") {
+    implicit val pool: ExecutionContext = ExecutionContext.global
+    underBothEngines {
+      started = new CountDownLatch(1)
+      val group = s"cancelled-${evaluated.get()}"
+      val df = hotKey(3000, "observed(l.id, r.id + 100000)")
+      val query = Future {
+        spark.sparkContext.setJobGroup(group, "to be cancelled", interruptOnCancel = true)
+        try df.count()
+        finally spark.sparkContext.clearJobGroup()
+      }
+      assert(started.await(60, SECONDS))
+      // Asked again: what was started may be a task of the query before, not yet gone.
+      val deadline = 60.seconds.fromNow
+      while (!query.isCompleted && deadline.hasTimeLeft()) {
+        spark.sparkContext.cancelJobGroup(group)
+        Thread.sleep(50)
+      }
+      val outcome = Try(Await.result(query, 1.second))
+      assert(outcome.failed.get.isInstanceOf[SparkException], outcome)
+      assertMemoryGivenBack()
+    }
+  }
+
+  test("many small joins leave no memory and one page's worth of window each") {
+    for (i <- 0 until 30) {
+      val df = rowsOfOneKey(200).as("l").join(
+        rowsOfOneKey(200).as("r"), expr(s"l.k = r.k and r.t between l.t - 1 and l.t + ${i % 3}"))
+      assert(df.count() > 200)
+    }
+    assertMemoryGivenBack()
+  }
+
+  test("a window that moves along a long key stays small") {
+    underBothEngines {
+      val df = rowsOfOneKey(40000).as("l").join(
+        rowsOfOneKey(40000).as("r"), expr("l.k = r.k and r.t between l.t - 5 and l.t + 5"))
+      assert(df.count() == 40000L * 11 - 30)
+      val metrics = only(rangeJoins(df)).metrics
+      assert(metrics("peakWindowRows").value <= 12)
+      assert(metrics("peakMemory").value < 256 * 1024)
+      assert(metrics("numCandidates").value == metrics("numOutputRows").value)
+    }
+  }
+}
+
+object LifecycleSuite {
+  private val Refused = "refused by the test"
+
+  /** Evaluations of the residual. */
+  private val evaluated = new AtomicLong()
+  @volatile private var started = new CountDownLatch(1)
+
+  /** Far below: an error. Far above: slow, so that the query is still running when cancelled. */
+  private def observe(a: Long, b: Long): Boolean = {
+    evaluated.incrementAndGet()
+    if (b < -1000) throw new IllegalArgumentException(Refused)
+    if (b >= 100000) {
+      started.countDown()
+      Thread.sleep(1)
+    }
+    a >= 0
+  }
+}
