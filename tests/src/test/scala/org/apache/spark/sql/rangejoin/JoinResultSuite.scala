@@ -24,7 +24,8 @@ class JoinResultSuite extends RangeJoinTest {
     spark.range(rows).select(
       col("id"),
       pmod(hash(col("id"), lit(seed)), lit(keys)).as("k"),
-      pmod(hash(col("id"), lit(seed + 1)), lit(domain)).as("t"))
+      pmod(hash(col("id"), lit(seed + 1)), lit(domain)).as("t")
+    )
 
   test("a band over ints joins like stock") {
     val l = numbers(400, 5, 200, 1).as("l")

@@ -18,15 +18,15 @@ import java.util.concurrent.CountDownLatch
 import java.util.concurrent.TimeUnit.SECONDS
 import java.util.concurrent.atomic.AtomicLong
 
-import scala.concurrent.{Await, ExecutionContext, Future}
 import scala.concurrent.duration._
+import scala.concurrent.{Await, ExecutionContext, Future}
 import scala.util.Try
 
-import org.apache.spark.{SparkEnv, SparkException}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.{SparkEnv, SparkException}
 
 /**
  * How a join ends: at its end, early, with an error, cancelled. In every case its memory is given
@@ -36,13 +36,18 @@ class LifecycleSuite extends RangeJoinTest {
   import LifecycleSuite._
 
   private def rowsOfOneKey(n: Int): DataFrame =
-    spark.range(0, n, 1, 2).select(col("id").mod(1).cast("int").as("k"), col("id").cast("int").as("t"), col("id"))
+    spark.range(0, n, 1, 2).select(
+      col("id").mod(1).cast("int").as("k"),
+      col("id").cast("int").as("t"),
+      col("id")
+    )
 
   private def hotKey(n: Int, residual: String): DataFrame = {
     spark.udf.register("observed", (a: Long, b: Long) => observe(a, b))
     rowsOfOneKey(n).as("l").join(
       rowsOfOneKey(n).as("r"),
-      expr(s"l.k = r.k and r.t between l.t - 50000 and l.t + 50000 and $residual"))
+      expr(s"l.k = r.k and r.t between l.t - 50000 and l.t + 50000 and $residual")
+    )
       .select("l.id", "r.id")
   }
 
@@ -69,8 +74,10 @@ class LifecycleSuite extends RangeJoinTest {
         } else Iterator.empty
       }.collect()
       // One evaluation for the first row; one more may have been made to look ahead.
-      assert(seen.length == 1 && seen.head <= 2,
-        s"${seen.mkString(", ")} ${evaluated.get()}\n${executedPlan(df)}")
+      assert(
+        seen.length == 1 && seen.head <= 2,
+        s"${seen.mkString(", ")} ${evaluated.get()}\n${executedPlan(df)}"
+      )
       assertMemoryGivenBack()
     }
   }
@@ -86,7 +93,10 @@ class LifecycleSuite extends RangeJoinTest {
   }
 
   test("a fused LIMIT stops the scan") {
-    withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false", "spark.sql.limit.scaleUpFactor" -> "1") {
+    withConf(
+      SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false",
+      "spark.sql.limit.scaleUpFactor" -> "1"
+    ) {
       evaluated.set(0)
       val df = hotKey(2000, "observed(l.id, r.id)").limit(10).repartition(1)
       assert(df.collect().length == 10)
@@ -106,7 +116,10 @@ class LifecycleSuite extends RangeJoinTest {
   test("an error of the input fails the query and leaks nothing") {
     underBothEngines {
       val broken = rowsOfOneKey(500).select(
-        col("k"), expr("if(t = 499, raise_error('broken row'), t)").cast("int").as("t"), col("id"))
+        col("k"),
+        expr("if(t = 499, raise_error('broken row'), t)").cast("int").as("t"),
+        col("id")
+      )
       val df = rowsOfOneKey(500).as("l")
         .join(broken.as("r"), expr("l.k = r.k and r.t between l.t - 3 and l.t + 3"))
       val error = intercept[Exception](df.collect())
@@ -142,7 +155,9 @@ class LifecycleSuite extends RangeJoinTest {
   test("many small joins leave no memory and one page's worth of window each") {
     for (i <- 0 until 30) {
       val df = rowsOfOneKey(200).as("l").join(
-        rowsOfOneKey(200).as("r"), expr(s"l.k = r.k and r.t between l.t - 1 and l.t + ${i % 3}"))
+        rowsOfOneKey(200).as("r"),
+        expr(s"l.k = r.k and r.t between l.t - 1 and l.t + ${i % 3}")
+      )
       assert(df.count() > 200)
     }
     assertMemoryGivenBack()
@@ -151,7 +166,9 @@ class LifecycleSuite extends RangeJoinTest {
   test("a window that moves along a long key stays small") {
     underBothEngines {
       val df = rowsOfOneKey(40000).as("l").join(
-        rowsOfOneKey(40000).as("r"), expr("l.k = r.k and r.t between l.t - 5 and l.t + 5"))
+        rowsOfOneKey(40000).as("r"),
+        expr("l.k = r.k and r.t between l.t - 5 and l.t + 5")
+      )
       assert(df.count() == 40000L * 11 - 30)
       val metrics = only(rangeJoins(df)).metrics
       assert(metrics("peakWindowRows").value <= 12)

@@ -14,13 +14,14 @@
 
 package org.apache.spark.sql.rangejoin
 
-import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.joins.SortMergeJoinExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.exec.SortMergeRangeJoinExec
+import org.apache.spark.sql.{DataFrame, Row}
+
 import org.scalatest.Assertions
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -38,8 +39,10 @@ object TestSession {
     .config("spark.memory.debugFill", "true")
     .config(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key, "-1")
     // Both sides of a small test would otherwise be read as one row, or joined at planning time.
-    .config(SQLConf.OPTIMIZER_EXCLUDED_RULES.key,
-      "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation")
+    .config(
+      SQLConf.OPTIMIZER_EXCLUDED_RULES.key,
+      "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
+    )
     .getOrCreate()
 }
 
@@ -57,9 +60,9 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
     settings.foreach { case (key, value) => spark.conf.set(key, value) }
     try block
     finally before.foreach {
-      case (key, Some(value)) => spark.conf.set(key, value)
-      case (key, None) => spark.conf.unset(key)
-    }
+        case (key, Some(value)) => spark.conf.set(key, value)
+        case (key, None)        => spark.conf.unset(key)
+      }
   }
 
   protected def executedPlan(df: DataFrame): SparkPlan =
@@ -82,7 +85,7 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
 
   private def show(row: Row): String = row.toSeq.map {
     case bytes: Array[Byte] => bytes.mkString("[", " ", "]")
-    case value => String.valueOf(value)
+    case value              => String.valueOf(value)
   }.mkString("|")
 
   /**
@@ -113,7 +116,8 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
         s"""${actual.size} rows, expected ${expected.size}
            |missing:    ${expected.diff(actual).take(10).mkString("\n            ")}
            |unexpected: ${actual.diff(expected).take(10).mkString("\n            ")}
-           |$clue""".stripMargin)
+           |$clue""".stripMargin
+      )
     }
 }
 
@@ -121,10 +125,12 @@ object RangeJoinTest {
 
   private val Generated = Seq(
     SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> "true",
-    SQLConf.CODEGEN_FACTORY_MODE.key -> "CODEGEN_ONLY")
+    SQLConf.CODEGEN_FACTORY_MODE.key -> "CODEGEN_ONLY"
+  )
   private val Interpreted = Seq(
     SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> "false",
-    SQLConf.CODEGEN_FACTORY_MODE.key -> "NO_CODEGEN")
+    SQLConf.CODEGEN_FACTORY_MODE.key -> "NO_CODEGEN"
+  )
 
   /** Both engines, each with and without adaptive execution. */
   val Engines: Seq[Seq[(String, String)]] = for {

@@ -14,8 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.codegen
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 
 /**
  * Generates the kernel of a [[KernelSpec]]: one class whose methods have the names of their
@@ -32,10 +32,12 @@ object GenerateRangeJoinKernel extends CodeGenerator[KernelSpec, RangeJoinKernel
     val group = new GroupKey(ctx, spec.streamedKeys, streamed.keyStates)
     val loadStreamed = streamed.load(
       Seq("lower" -> spec.lower, "upper" -> spec.upper),
-      Map("lower" -> "Long.MIN_VALUE", "upper" -> "Long.MAX_VALUE"))
+      Map("lower" -> "Long.MIN_VALUE", "upper" -> "Long.MAX_VALUE")
+    )
     val loadBuffered = buffered.load(
       Seq("sortBound" -> spec.sortBound, "evictBound" -> spec.evictBound),
-      Map("sortBound" -> "Long.MIN_VALUE", "evictBound" -> "Long.MAX_VALUE"))
+      Map("sortBound" -> "Long.MIN_VALUE", "evictBound" -> "Long.MAX_VALUE")
+    )
     val body =
       s"""
          |public Object generate(Object[] references) {
@@ -81,7 +83,8 @@ object GenerateRangeJoinKernel extends CodeGenerator[KernelSpec, RangeJoinKernel
          |}
        """.stripMargin
     val code = CodeFormatter.stripOverlappingComments(
-      new CodeAndComment(body, ctx.getPlaceHolderToComments()))
+      new CodeAndComment(body, ctx.getPlaceHolderToComments())
+    )
     (code, ctx.references.toArray)
   }
 
@@ -134,7 +137,8 @@ object GenerateRangeJoinKernel extends CodeGenerator[KernelSpec, RangeJoinKernel
       ctx: CodegenContext,
       keys: Seq[Expression],
       a: Seq[String],
-      b: Seq[String]): String = {
+      b: Seq[String]
+  ): String = {
     val steps = keys.indices.map { i =>
       val result = ctx.freshName("comp")
       s"""
@@ -149,7 +153,8 @@ object GenerateRangeJoinKernel extends CodeGenerator[KernelSpec, RangeJoinKernel
       ctx: CodegenContext,
       keys: Seq[Expression],
       a: Seq[String],
-      b: Seq[String]): String = {
+      b: Seq[String]
+  ): String = {
     val equal = keys.indices.map(i => s"(${ctx.genComp(keys(i).dataType, a(i), b(i))}) == 0")
     s"return ${if (equal.isEmpty) "true" else equal.mkString(" && ")};"
   }
@@ -167,5 +172,6 @@ object GenerateRangeJoinKernel extends CodeGenerator[KernelSpec, RangeJoinKernel
 
   override protected def bind(spec: KernelSpec, inputSchema: Seq[Attribute]): KernelSpec =
     throw new UnsupportedOperationException(
-      "the expressions of a kernel are bound to two different rows; bind them in the spec")
+      "the expressions of a kernel are bound to two different rows; bind them in the spec"
+    )
 }

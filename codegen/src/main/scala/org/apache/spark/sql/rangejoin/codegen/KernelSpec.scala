@@ -32,7 +32,8 @@ case class KernelSpec(
     lower: Option[Expression],
     upper: Option[Expression],
     sortBound: Option[Expression],
-    evictBound: Option[Expression]) {
+    evictBound: Option[Expression]
+) {
   require(streamedKeys.size == bufferedKeys.size, "keys of the two sides come in pairs")
   require(lower.isDefined == evictBound.isDefined, "the lower test has a bound on both sides")
   require(upper.isDefined == sortBound.isDefined, "the upper test has a bound on both sides")

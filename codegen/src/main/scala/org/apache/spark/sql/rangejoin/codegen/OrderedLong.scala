@@ -33,8 +33,8 @@ object OrderedLong {
 
   /** Encodes a value that is not NULL, in Spark's internal representation. */
   def encode(value: Any, dataType: DataType): Long = dataType match {
-    case ByteType => value.asInstanceOf[Byte].toLong
-    case ShortType => value.asInstanceOf[Short].toLong
+    case ByteType               => value.asInstanceOf[Byte].toLong
+    case ShortType              => value.asInstanceOf[Short].toLong
     case IntegerType | DateType => value.asInstanceOf[Int].toLong
     case LongType | TimestampType | TimestampNTZType | _: DayTimeIntervalType =>
       value.asInstanceOf[Long]
@@ -44,7 +44,7 @@ object OrderedLong {
   /** Java source of an expression that encodes the given one. */
   def encodeCode(value: String, dataType: DataType): String = dataType match {
     case dt if supports(dt) => s"(long) $value"
-    case other => throw unsupported(other)
+    case other              => throw unsupported(other)
   }
 
   private def unsupported(dataType: DataType) =

@@ -14,8 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.codegen
 
-import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
 import org.apache.spark.sql.types.{DataType, LongType}
 
 /** The [[OrderedLong]] of a value, as an expression; NULL where the value is NULL. */

@@ -18,9 +18,15 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.TaskKilledException
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{ConditionalExpression, Expression}
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator, ExprCode, FalseLiteral, JavaCode}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.expressions.codegen.{
+  CodeGenerator,
+  CodegenContext,
+  ExprCode,
+  FalseLiteral,
+  JavaCode
+}
+import org.apache.spark.sql.catalyst.expressions.{ConditionalExpression, Expression}
 import org.apache.spark.sql.types.{DataType, LongType}
 
 /**
@@ -43,8 +49,8 @@ case class RangeBound(
     child: Expression,
     trusted: Option[Expression],
     unboundedBelow: Boolean,
-    strict: Boolean)
-    extends ConditionalExpression {
+    strict: Boolean
+) extends ConditionalExpression {
 
   override def children: Seq[Expression] = child +: trusted.toSeq
 
@@ -59,19 +65,20 @@ case class RangeBound(
 
   override def branchGroups: Seq[Seq[Expression]] = Nil
 
-  override def eval(input: InternalRow): Any = try {
-    // As in Spark's own predicates, NULL is not true.
-    if (trusted.forall(t => java.lang.Boolean.TRUE == t.eval(input))) {
-      val value = child.eval(input)
-      if (value == null) null else moved(OrderedLong.encode(value, child.dataType))
-    } else {
-      unknown
+  override def eval(input: InternalRow): Any =
+    try {
+      // As in Spark's own predicates, NULL is not true.
+      if (trusted.forall(t => java.lang.Boolean.TRUE == t.eval(input))) {
+        val value = child.eval(input)
+        if (value == null) null else moved(OrderedLong.encode(value, child.dataType))
+      } else {
+        unknown
+      }
+    } catch {
+      case e: Throwable =>
+        RangeBound.rethrowUnlessOfData(e)
+        unknown
     }
-  } catch {
-    case e: Throwable =>
-      RangeBound.rethrowUnlessOfData(e)
-      unknown
-  }
 
   private def unknown: Long = if (unboundedBelow) Long.MinValue else Long.MaxValue
 
@@ -136,7 +143,8 @@ case class RangeBound(
         |  ${ev.value} = ${literal(unknown)};
         |}
       """.stripMargin,
-      isNull = isNull)
+      isNull = isNull
+    )
   }
 
   // Long.MinValue has no literal of its own in Java without the sign being part of it.
@@ -162,7 +170,7 @@ object RangeBound {
    */
   def rethrowUnlessOfData(error: Throwable): Unit = error match {
     case e: TaskKilledException => throw e
-    case NonFatal(_) => ()
-    case e => throw e
+    case NonFatal(_)            => ()
+    case e                      => throw e
   }
 }

@@ -49,7 +49,8 @@ private[condition] case class Difference(
     xSide: Side,
     bits: Option[Int],
     absolute: Boolean,
-    widened: Boolean) {
+    widened: Boolean
+) {
 
   def sameAs(other: Difference): Boolean =
     absolute == other.absolute && x.semanticEquals(other.x) && y.semanticEquals(other.y)
@@ -66,7 +67,8 @@ private[condition] case class Limit(
     side: Side,
     upper: Boolean,
     negated: Boolean,
-    comparison: Comparison) {
+    comparison: Comparison
+) {
   import Difference._
 
   private def d = difference
@@ -89,7 +91,14 @@ private[condition] case class Limit(
     // A difference that was widened may overflow where the range, in wider numbers, does not.
     val parts = if (d.widened) None else Some(if (d.absolute) 2 else 1)
     RangeTest(
-      lesser, greater, lesserSide, comparison.strict, comparison.predicate, trusted, parts)
+      lesser,
+      greater,
+      lesserSide,
+      comparison.strict,
+      comparison.predicate,
+      trusted,
+      parts
+    )
   }
 }
 
@@ -109,7 +118,8 @@ private[condition] object Difference {
 
   private def subtraction(
       e: Expression,
-      sideOf: Expression => Option[Side]): Option[Difference] = {
+      sideOf: Expression => Option[Side]
+  ): Option[Difference] = {
     def across(x: Expression, y: Expression, bits: Option[Int])(exact: Expression => Expression) =
       for (a <- sideOf(x); b <- sideOf(y) if a != b)
         yield Difference(exact(x), exact(y), a, bits, absolute = false, widened = false)
@@ -133,7 +143,7 @@ private[condition] object Difference {
   private def localMicros(timestamp: Expression, difference: SubtractTimestamps): Expression =
     timestamp.dataType match {
       case TimestampType => OrderedValue(Cast(timestamp, TimestampNTZType, difference.timeZoneId))
-      case _ => OrderedValue(timestamp)
+      case _             => OrderedValue(timestamp)
     }
 
   /** Range tests for all limits, and the reasons for those that are none. */
@@ -143,11 +153,11 @@ private[condition] object Difference {
         other.upper != limit.upper && other.side == limit.side &&
           other.difference.sameAs(limit.difference))
       limit.difference.bits match {
-        case None => Right(limit.test(Map.empty))
+        case None       => Right(limit.test(Map.empty))
         case Some(bits) =>
           opposite match {
             case Some(found) => Right(limit.test(trusted(limit, found, bits)))
-            case None => Left(Reason.InexactDifference(limit.comparison.predicate))
+            case None        => Left(Reason.InexactDifference(limit.comparison.predicate))
           }
       }
     }
@@ -160,24 +170,33 @@ private[condition] object Difference {
       def value(side: Side) = if (side == d.xSide) d.x else d.y
       Map(
         limit.side -> And(ends, notAntipodal(value(limit.side), bits)),
-        limit.side.other -> notAntipodal(value(limit.side.other), bits))
+        limit.side.other -> notAntipodal(value(limit.side.other), bits)
+      )
     }
   }
 
   private def withinWidth(e: Expression, bits: Int): Expression = {
     val greatest = Long.MaxValue >> (64 - bits)
-    nullOr(e, And(
-      GreaterThanOrEqual(e, Literal(-greatest - 1)),
-      LessThanOrEqual(e, Literal(greatest))))
+    nullOr(
+      e,
+      And(
+        GreaterThanOrEqual(e, Literal(-greatest - 1)),
+        LessThanOrEqual(e, Literal(greatest))
+      )
+    )
   }
 
   /** Of two values `2^(bits-1)^` apart, at least one does not pass. */
   private def notAntipodal(e: Expression, bits: Int): Expression = {
     val margin = 1L << (bits - 5)
     val greatest = Long.MaxValue >> (64 - bits)
-    nullOr(e, And(
-      GreaterThan(e, Literal(-margin)),
-      LessThanOrEqual(e, Literal(greatest - margin + 1))))
+    nullOr(
+      e,
+      And(
+        GreaterThan(e, Literal(-margin)),
+        LessThanOrEqual(e, Literal(greatest - margin + 1))
+      )
+    )
   }
 
   private def nullOr(e: Expression, holds: Expression): Expression = Or(IsNull(e), holds)
@@ -188,14 +207,14 @@ private[condition] object Difference {
 
   private def bitsOf(dataType: DataType): Option[Int] = dataType match {
     case ByteType | ShortType | IntegerType | LongType => Some(dataType.defaultSize * 8)
-    case _ => None
+    case _                                             => None
   }
 
   private def stripWidening(e: Expression): Expression = e match {
     case Cast(child, to: IntegralType, _, _) =>
       child.dataType match {
         case from: IntegralType if from.defaultSize <= to.defaultSize => stripWidening(child)
-        case _ => e
+        case _                                                        => e
       }
     case _ => e
   }

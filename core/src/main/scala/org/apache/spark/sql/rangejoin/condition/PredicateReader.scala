@@ -44,11 +44,11 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
   private case object NoTest extends Outcome
 
   private def asComparison(predicate: Expression): Option[Comparison] = predicate match {
-    case LessThanOrEqual(a, b) => Some(Comparison(a, b, strict = false, predicate))
-    case LessThan(a, b) => Some(Comparison(a, b, strict = true, predicate))
+    case LessThanOrEqual(a, b)    => Some(Comparison(a, b, strict = false, predicate))
+    case LessThan(a, b)           => Some(Comparison(a, b, strict = true, predicate))
     case GreaterThanOrEqual(a, b) => Some(Comparison(b, a, strict = false, predicate))
-    case GreaterThan(a, b) => Some(Comparison(b, a, strict = true, predicate))
-    case _ => None
+    case GreaterThan(a, b)        => Some(Comparison(b, a, strict = true, predicate))
+    case _                        => None
   }
 
   private def readComparison(c: Comparison): Outcome =
@@ -79,7 +79,8 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
       difference: Expression,
       value: Expression,
       upper: Boolean,
-      c: Comparison): Option[Seq[Limit]] = {
+      c: Comparison
+  ): Option[Seq[Limit]] = {
     val valueSide = sideOf(value)
     if (valueSide.isEmpty && value.references.nonEmpty) None
     else {
@@ -89,7 +90,8 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
         else if (upper) {
           Some(Seq(
             Limit(d, value, side, upper = true, negated = false, c),
-            Limit(d, value, side, upper = false, negated = true, c)))
+            Limit(d, value, side, upper = false, negated = true, c)
+          ))
         } else None
       }
     }
@@ -107,4 +109,5 @@ private[condition] case class Comparison(
     lesser: Expression,
     greater: Expression,
     strict: Boolean,
-    predicate: Expression)
+    predicate: Expression
+)

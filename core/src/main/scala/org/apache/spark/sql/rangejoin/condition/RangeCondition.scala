@@ -42,7 +42,8 @@ case class RangeTest(
     strict: Boolean,
     predicate: Expression,
     trusted: Map[Side, Expression] = Map.empty,
-    parts: Option[Int] = Some(1)) {
+    parts: Option[Int] = Some(1)
+) {
 
   def on(side: Side): Expression = if (side == lesserSide) lesser else greater
 }
@@ -67,7 +68,8 @@ case class RangeCondition(
     upperTest: RangeTest,
     lowerTest: RangeTest,
     predicates: Seq[Expression],
-    residual: Option[Expression]) {
+    residual: Option[Expression]
+) {
 
   def buffered: Side = streamed.other
 

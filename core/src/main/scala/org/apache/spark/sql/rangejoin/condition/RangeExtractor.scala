@@ -35,7 +35,8 @@ object RangeExtractor {
       joinType: JoinType,
       condition: Option[Expression],
       left: AttributeSet,
-      right: AttributeSet): Either[Reason, RangeCondition] =
+      right: AttributeSet
+  ): Either[Reason, RangeCondition] =
     for {
       _ <- Either.cond(joinType == Inner, (), Reason.UnsupportedJoinType(joinType))
       predicates <- condition.map(Predicates.split).toRight(Reason.NoCondition)
@@ -53,7 +54,8 @@ object RangeExtractor {
   private def readTests(
       predicates: Seq[Expression],
       left: AttributeSet,
-      right: AttributeSet): Either[Reason, Seq[RangeTest]] = {
+      right: AttributeSet
+  ): Either[Reason, Seq[RangeTest]] = {
     val (refused, tests) = new PredicateReader(left, right).read(predicates)
     if (tests.nonEmpty) Right(tests)
     else Left(refused.headOption.getOrElse(Reason.NoRangePredicate))
@@ -61,7 +63,8 @@ object RangeExtractor {
 
   private def choose(
       leftBelowRight: Seq[RangeTest],
-      rightBelowLeft: Seq[RangeTest]): Option[(RangeTest, RangeTest)] = {
+      rightBelowLeft: Seq[RangeTest]
+  ): Option[(RangeTest, RangeTest)] = {
     val pairs = for (a <- leftBelowRight; b <- rightBelowLeft) yield (a, b)
     // maxByOption keeps the first of equals: the one written first.
     pairs.maxByOption { case (a, b) =>
@@ -75,7 +78,8 @@ object RangeExtractor {
   private def normalForm(
       leftBelowRight: RangeTest,
       rightBelowLeft: RangeTest,
-      predicates: Seq[Expression]): RangeCondition = {
+      predicates: Seq[Expression]
+  ): RangeCondition = {
     def isPoint(side: Side) = leftBelowRight.on(side).semanticEquals(rightBelowLeft.on(side))
     def isNearPoint(side: Side) = sharesColumns(leftBelowRight, rightBelowLeft, side)
     // A buffered side of points leaves the window in the order it came, and the window holds no
@@ -96,7 +100,8 @@ object RangeExtractor {
       upper,
       lower,
       used,
-      predicates.filterNot(p => covered.exists(_.eq(p))).reduceOption(And))
+      predicates.filterNot(p => covered.exists(_.eq(p))).reduceOption(And)
+    )
   }
 
   private def coveredBy(predicate: Expression, tests: Seq[RangeTest]): Boolean = {

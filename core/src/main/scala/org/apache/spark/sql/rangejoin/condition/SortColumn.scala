@@ -36,12 +36,12 @@ object SortColumn {
     if (bound.trusted.isEmpty) risesWith(bound.child) else None
 
   private def risesWith(e: Expression): Option[Attribute] = e match {
-    case a: Attribute => Some(a)
-    case OrderedValue(child) => risesWith(child)
+    case a: Attribute                                                      => Some(a)
+    case OrderedValue(child)                                               => risesWith(child)
     case Cast(child, to: IntegralType, _, _) if widens(child.dataType, to) => risesWith(child)
-    case a @ Add(child, _: Literal, _) if isExact(a) => risesWith(child)
-    case a @ Add(_: Literal, child, _) if isExact(a) => risesWith(child)
-    case s @ Subtract(child, _: Literal, _) if isExact(s) => risesWith(child)
+    case a @ Add(child, _: Literal, _) if isExact(a)                       => risesWith(child)
+    case a @ Add(_: Literal, child, _) if isExact(a)                       => risesWith(child)
+    case s @ Subtract(child, _: Literal, _) if isExact(s)                  => risesWith(child)
     case TimestampAddInterval(child, Literal(interval, _), _)
         if child.dataType == TimestampNTZType || isPartOfDay(interval) =>
       risesWith(child)
@@ -53,12 +53,12 @@ object SortColumn {
 
   private def widens(from: DataType, to: IntegralType): Boolean = from match {
     case integral: IntegralType => integral.defaultSize <= to.defaultSize
-    case _ => false
+    case _                      => false
   }
 
   private def isPartOfDay(interval: Any): Boolean = interval match {
-    case micros: Long => micros > -MICROS_PER_DAY && micros < MICROS_PER_DAY
+    case micros: Long               => micros > -MICROS_PER_DAY && micros < MICROS_PER_DAY
     case calendar: CalendarInterval => calendar.months == 0 && calendar.days == 0
-    case _ => false
+    case _                          => false
   }
 }

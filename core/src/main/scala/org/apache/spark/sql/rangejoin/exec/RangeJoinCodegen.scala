@@ -14,9 +14,14 @@
 
 package org.apache.spark.sql.rangejoin.exec
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, BoundReference, Expression}
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeSet,
+  BoundReference,
+  Expression
+}
 
 /**
  * Emits the part of the join that whole-stage code generation fuses with its parents: the residual
@@ -34,14 +39,16 @@ private[exec] class RangeJoinCodegen(
     scanner: String,
     streamed: Seq[Attribute],
     buffered: Seq[Attribute],
-    residual: Option[Expression]) {
+    residual: Option[Expression]
+) {
 
   private val streamedRow = ctx.freshName("streamedRow")
   private val bufferedRow = ctx.freshName("bufferedRow")
 
   /** The loop; `emit` gives the code for one output row from the columns of both sides. */
   def loop(goOn: String, stopCheck: String)(
-      emit: (Seq[ExprCode], Seq[ExprCode]) => String): String = {
+      emit: (Seq[ExprCode], Seq[ExprCode]) => String
+  ): String = {
     val streamedColumns = columns(streamedRow, streamed)
     val bufferedColumns = columns(bufferedRow, buffered)
     val readStreamed = readForResidual(streamed, streamedColumns)

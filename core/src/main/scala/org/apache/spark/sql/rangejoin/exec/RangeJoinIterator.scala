@@ -29,8 +29,8 @@ final class RangeJoinIterator(
     residual: Option[BasePredicate],
     result: UnsafeProjection,
     streamLeft: Boolean,
-    numOutputRows: SQLMetric)
-    extends Iterator[InternalRow] {
+    numOutputRows: SQLMetric
+) extends Iterator[InternalRow] {
 
   private[this] val pair = new JoinedRow
   private[this] val joined = new JoinedRow
@@ -56,6 +56,7 @@ final class RangeJoinIterator(
     numOutputRows += 1
     result(
       if (streamLeft) joined(scanner.currentStreamed, scanner.currentCandidate)
-      else joined(scanner.currentCandidate, scanner.currentStreamed))
+      else joined(scanner.currentCandidate, scanner.currentStreamed)
+    )
   }
 }

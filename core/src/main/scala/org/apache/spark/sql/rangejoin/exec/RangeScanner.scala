@@ -53,8 +53,8 @@ final class RangeScanner(
     window: RangeWindow,
     bufferedFields: Int,
     condition: BasePredicate,
-    metrics: ScanMetrics)
-    extends AutoCloseable {
+    metrics: ScanMetrics
+) extends AutoCloseable {
 
   private[this] var streamedRow: InternalRow = _
   // The buffered row read last, not yet admitted; null when there is none left.

@@ -14,12 +14,12 @@
 
 package org.apache.spark.sql.rangejoin.exec
 
-import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, Predicate}
 import org.apache.spark.sql.rangejoin.codegen.{KernelSpec, RangeJoinKernelFactory}
 import org.apache.spark.sql.rangejoin.window.{PagedRowStore, RangeWindow, WindowMemory}
 import org.apache.spark.util.TaskCompletionListener
+import org.apache.spark.{SparkEnv, TaskContext}
 
 /**
  * What tasks need to make their scanner. Interpreted and generated code both start here.
@@ -31,12 +31,14 @@ case class RangeScannerFactory(
     kernel: KernelSpec,
     bufferedFields: Int,
     condition: Expression,
-    metrics: ScanMetrics) {
+    metrics: ScanMetrics
+) {
 
   /** A scanner that belongs to the current task and is closed with it, however it ends. */
   def create(
       streamed: Iterator[InternalRow],
-      buffered: Iterator[InternalRow]): RangeScanner = {
+      buffered: Iterator[InternalRow]
+  ): RangeScanner = {
     val task = TaskContext.get()
     val tasks = task.taskMemoryManager()
     val memory = new WindowMemory(tasks)
@@ -49,7 +51,8 @@ case class RangeScannerFactory(
       window,
       bufferedFields,
       Predicate.create(condition),
-      metrics)
+      metrics
+    )
     task.addTaskCompletionListener(new TaskCompletionListener {
       override def onTaskCompletion(context: TaskContext): Unit = {
         scanner.close()

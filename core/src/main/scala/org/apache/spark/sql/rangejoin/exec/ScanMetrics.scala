@@ -23,7 +23,8 @@ case class ScanMetrics(
     candidates: SQLMetric,
     evictedRows: SQLMetric,
     peakWindowRows: SQLMetric,
-    peakMemory: SQLMetric) {
+    peakMemory: SQLMetric
+) {
 
   def report(candidates: Long, evicted: Long, window: RangeWindow): Unit = {
     this.candidates += candidates
@@ -45,11 +46,13 @@ object ScanMetrics {
     "numEvictedRows" -> SQLMetrics.createMetric(context, "number of rows evicted"),
     "peakWindowRows" -> SQLMetrics.createMetric(context, "peak window rows"),
     "peakMemory" -> SQLMetrics.createSizeMetric(context, "peak memory"),
-    "spillSize" -> SQLMetrics.createSizeMetric(context, "spill size"))
+    "spillSize" -> SQLMetrics.createSizeMetric(context, "spill size")
+  )
 
   def of(metrics: Map[String, SQLMetric]): ScanMetrics = ScanMetrics(
     metrics("numCandidates"),
     metrics("numEvictedRows"),
     metrics("peakWindowRows"),
-    metrics("peakMemory"))
+    metrics("peakMemory")
+  )
 }

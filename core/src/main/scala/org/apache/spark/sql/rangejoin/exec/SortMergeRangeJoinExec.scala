@@ -16,14 +16,14 @@ package org.apache.spark.sql.rangejoin.exec
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.plans.JoinType
-import org.apache.spark.sql.execution.{ExplainUtils, SparkPlan}
 import org.apache.spark.sql.execution.joins.{ShuffledJoin, SortMergeJoinExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.execution.{ExplainUtils, SparkPlan}
 import org.apache.spark.sql.rangejoin.codegen.{KernelSpec, RangeBound}
 import org.apache.spark.sql.rangejoin.condition._
 
@@ -49,8 +49,8 @@ case class SortMergeRangeJoinExec(
     rightRangeKey: Option[Attribute],
     left: SparkPlan,
     right: SparkPlan,
-    isSkewJoin: Boolean = false)
-    extends ShuffledJoin {
+    isSkewJoin: Boolean = false
+) extends ShuffledJoin {
 
   private lazy val range: RangeCondition = RangeExtractor
     .extract(joinType, condition, left.outputSet, right.outputSet)
@@ -74,7 +74,8 @@ case class SortMergeRangeJoinExec(
 
   override def requiredChildOrdering: Seq[Seq[SortOrder]] = Seq(
     SortMergeRangeJoinExec.order(leftKeys, range.orderOf(LeftSide), leftRangeKey),
-    SortMergeRangeJoinExec.order(rightKeys, range.orderOf(RightSide), rightRangeKey))
+    SortMergeRangeJoinExec.order(rightKeys, range.orderOf(RightSide), rightRangeKey)
+  )
 
   override lazy val metrics: Map[String, SQLMetric] = ScanMetrics.create(sparkContext)
 
@@ -96,7 +97,8 @@ case class SortMergeRangeJoinExec(
     leftKeys,
     rightKeys,
     joinType,
-    "range: " + range.predicates.mkString(" AND ")) ++
+    "range: " + range.predicates.mkString(" AND ")
+  ) ++
     range.residual.map("residual: " + _)
 
   private def scannerFactory: RangeScannerFactory = {
@@ -113,10 +115,12 @@ case class SortMergeRangeJoinExec(
         lower = Some(ofStreamed(streamedOrder)),
         upper = Some(ofStreamed(range.upperBound)),
         sortBound = Some(ofBuffered(bufferedOrder)),
-        evictBound = Some(ofBuffered(range.evictBound))),
+        evictBound = Some(ofBuffered(range.evictBound))
+      ),
       bufferedPlan.output.size,
       bindReference(condition.get, streamedPlan.output ++ bufferedPlan.output),
-      ScanMetrics.of(metrics))
+      ScanMetrics.of(metrics)
+    )
   }
 
   // ---------------------------------------------------------------- interpreted
@@ -133,7 +137,8 @@ case class SortMergeRangeJoinExec(
         residual.map(Predicate.create(_)),
         UnsafeProjection.create(result),
         streamLeft,
-        numOutputRows)
+        numOutputRows
+      )
     }
   }
 
@@ -154,13 +159,15 @@ case class SortMergeRangeJoinExec(
       scannerClass,
       "scanner",
       v => s"$v = $factory.create(inputs[0], inputs[1]);",
-      forceInline = true)
+      forceInline = true
+    )
     new RangeJoinCodegen(
       ctx,
       scanner,
       streamedPlan.output,
       bufferedPlan.output,
-      range.residual).loop(limitNotReachedCond, shouldStopCheckCode) { (streamed, buffered) =>
+      range.residual
+    ).loop(limitNotReachedCond, shouldStopCheckCode) { (streamed, buffered) =>
       val columns = if (streamLeft) streamed ++ buffered else buffered ++ streamed
       val rangeKeys = AttributeSet(leftRangeKey ++ rightRangeKey)
       val shown = (left.output ++ right.output).zip(columns).collect {
@@ -175,7 +182,8 @@ case class SortMergeRangeJoinExec(
 
   override protected def withNewChildrenInternal(
       newLeft: SparkPlan,
-      newRight: SparkPlan): SortMergeRangeJoinExec =
+      newRight: SparkPlan
+  ): SortMergeRangeJoinExec =
     copy(left = newLeft, right = newRight)
 }
 

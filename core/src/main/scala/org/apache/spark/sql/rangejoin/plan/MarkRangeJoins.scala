@@ -21,9 +21,9 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStageStrategy
 import org.apache.spark.sql.execution.joins.SortMergeJoinExec
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition.RangeExtractor
 
@@ -45,7 +45,7 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy with Logg
       val planned = session.sessionState.planner.JoinSelection(join)
       planned.foreach {
         case smj: SortMergeJoinExec => mark(smj)
-        case _ =>
+        case _                      =>
       }
       planned
     case _ => Nil
@@ -56,8 +56,12 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy with Logg
 
   private def mark(join: SortMergeJoinExec): Unit =
     RangeExtractor.extract(
-      join.joinType, join.condition, join.left.outputSet, join.right.outputSet) match {
-      case Right(_) => join.setTagValue(MarkRangeJoins.Mark, ())
+      join.joinType,
+      join.condition,
+      join.left.outputSet,
+      join.right.outputSet
+    ) match {
+      case Right(_)     => join.setTagValue(MarkRangeJoins.Mark, ())
       case Left(reason) =>
         logDebug(s"Join on ${join.condition.map(_.sql).mkString} is left to SortMergeJoin: " +
           reason.message)

@@ -14,11 +14,17 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  Expression,
+  NamedExpression,
+  SortOrder
+}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan, UnionExec}
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins.SortMergeJoinExec
+import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan, UnionExec}
 import org.apache.spark.sql.rangejoin.codegen.RangeBound
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.exec.{CodegenBoundaryExec, SortMergeRangeJoinExec}
@@ -55,7 +61,8 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
       rightKey,
       left,
       right,
-      join.isSkewJoin)
+      join.isSkewJoin
+    )
   }
 
   /**
@@ -66,13 +73,16 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
   private def ordered(
       child: SparkPlan,
       keys: Seq[Expression],
-      bound: RangeBound): (SparkPlan, Option[Attribute]) = {
+      bound: RangeBound
+  ): (SparkPlan, Option[Attribute]) = {
     val (input, rangeKey) = if (SortColumn.of(bound).isDefined) {
       (child, None)
     } else {
       val added = Alias(bound, "range_key")()
-      (ProjectExec(child.output :+ (added: NamedExpression), unsorted(child)),
-        Some(added.toAttribute))
+      (
+        ProjectExec(child.output :+ (added: NamedExpression), unsorted(child)),
+        Some(added.toAttribute)
+      )
     }
     val order = SortMergeRangeJoinExec.order(keys, bound, rangeKey)
     val sorted =
@@ -84,7 +94,7 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
   /** Without the sort by key that was planned for the stock join. */
   private def unsorted(child: SparkPlan): SparkPlan = child match {
     case SortExec(_, false, input, _) => input
-    case other => other
+    case other                        => other
   }
 
   /**
@@ -93,14 +103,14 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
    */
   private def guard(union: UnionExec): SparkPlan =
     union.withNewChildren(union.children.map {
-      case boundary: CodegenBoundaryExec => boundary
+      case boundary: CodegenBoundaryExec  => boundary
       case child if fusesRangeJoin(child) => CodegenBoundaryExec(child)
-      case child => child
+      case child                          => child
     })
 
   private def fusesRangeJoin(plan: SparkPlan): Boolean = plan match {
-    case _: SortMergeRangeJoinExec => true
+    case _: SortMergeRangeJoinExec            => true
     case _: Exchange | _: CodegenBoundaryExec => false
-    case other => other.children.exists(fusesRangeJoin)
+    case other                                => other.children.exists(fusesRangeJoin)
   }
 }

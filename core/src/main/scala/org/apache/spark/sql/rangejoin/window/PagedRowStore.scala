@@ -34,8 +34,8 @@ import org.apache.spark.unsafe.memory.MemoryBlock
 final class PagedRowStore(
     memory: WindowMemory,
     tasks: TaskMemoryManager,
-    largestPage: Long)
-    extends RowStore {
+    largestPage: Long
+) extends RowStore {
   import PagedRowStore._
 
   private[this] val pages = new java.util.ArrayList[MemoryBlock]()

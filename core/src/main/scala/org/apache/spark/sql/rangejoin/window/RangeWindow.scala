@@ -127,7 +127,8 @@ final class RangeWindow(memory: WindowMemory, rows: RowStore) {
     } else {
       val larger = math.max(InitialRows, math.min(capacity * 2L, MostRows).toInt)
       if (larger == capacity) throw new IllegalStateException(
-        s"a window of a range join holds $MostRows rows at most; narrow the range, or add a key")
+        s"a window of a range join holds $MostRows rows at most; narrow the range, or add a key"
+      )
       val source = entries
       val target = memory.allocateArray(larger.toLong * Stride)
       moveTo(target)

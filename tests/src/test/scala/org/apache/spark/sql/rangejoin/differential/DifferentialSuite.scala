@@ -69,7 +69,7 @@ class DifferentialSuite extends RangeJoinTest {
         case (Success(_), Failure(error)) =>
           fail(s"raised where stock does not: $settings\n${join.show}", error)
         case (Failure(_: SparkThrowable), Failure(_: SparkThrowable)) =>
-        case (Failure(_: SparkThrowable), Success(_)) =>
+        case (Failure(_: SparkThrowable), Success(_))                 =>
         case (_, Failure(error)) => fail(s"$settings\n${join.show}", error)
         case (Failure(error), _) => fail(s"stock failed: ${join.show}", error)
       }

@@ -16,9 +16,9 @@ package org.apache.spark.sql.rangejoin.differential
 
 import scala.util.Random
 
-import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.types._
+import org.apache.spark.sql.{DataFrame, Row}
 
 /**
  * A random join, all of it drawn from one number: schema, rows, condition, residual.
@@ -40,8 +40,17 @@ final class RandomJoin(val seed: Long) {
 
   val shape: String = pick(
     if (leftType == rightType) {
-      Seq("band", "band", "band by column", "absolute", "difference", "point in interval", "overlap")
-    } else Seq("band", "point in interval", "overlap"))
+      Seq(
+        "band",
+        "band",
+        "band by column",
+        "absolute",
+        "difference",
+        "point in interval",
+        "overlap"
+      )
+    } else Seq("band", "point in interval", "overlap")
+  )
 
   private def schema(range: RangeType): StructType = {
     val keyFields = keyTypes.zipWithIndex.map { case (t, i) => StructField(s"k$i", t) }
@@ -49,7 +58,8 @@ final class RandomJoin(val seed: Long) {
       StructField("y", range.dataType),
       StructField("z", range.dataType),
       StructField("v", IntegerType),
-      StructField("s", StringType)))
+      StructField("s", StringType)
+    ))
   }
 
   private def key(dataType: DataType): Any = {
@@ -57,8 +67,8 @@ final class RandomJoin(val seed: Long) {
     if (chance(5)) null
     else dataType match {
       case IntegerType => n
-      case LongType => n.toLong
-      case _ => s"key $n"
+      case LongType    => n.toLong
+      case _           => s"key $n"
     }
   }
 
@@ -70,7 +80,8 @@ final class RandomJoin(val seed: Long) {
   private def rows(range: RangeType): Seq[Row] =
     Seq.tabulate(pick(Seq(0, 1, 25, 60, 60, 60))) { i =>
       Row.fromSeq(
-        keyTypes.map(key) ++ Seq(value(range), value(range), random.nextInt(20), s"row $i"))
+        keyTypes.map(key) ++ Seq(value(range), value(range), random.nextInt(20), s"row $i")
+      )
     }
 
   private val leftRows = rows(leftType)
@@ -92,19 +103,22 @@ final class RandomJoin(val seed: Long) {
       case "band" =>
         Seq(
           compare(xType.shift(s"$x.y", "-", d1), less, s"$y.y"),
-          compare(s"$y.y", less, xType.shift(s"$x.y", "+", d2)))
+          compare(s"$y.y", less, xType.shift(s"$x.y", "+", d2))
+        )
       case "band by column" =>
         Seq(
           compare(s"$x.y", less, s"$y.y"),
-          compare(s"$y.y", less, pick(Seq(s"$x.z", s"greatest($x.y, $x.z)"))))
+          compare(s"$y.y", less, pick(Seq(s"$x.z", s"greatest($x.y, $x.z)")))
+        )
       case "absolute" =>
         val (difference, d) = pick(xType.differences(s"$x.y", s"$y.y", d1))
         Seq(compare(s"abs($difference)", less, d))
       case "difference" =>
         val (difference, _) = pick(xType.differences(s"$x.y", s"$y.y", d1))
-        val ends = Seq(d1, d2).map(d => xType.differences("", "", d)
-          .zip(xType.differences(s"$x.y", s"$y.y", d))
-          .collectFirst { case (_, (`difference`, end)) => end }.get)
+        val ends = Seq(d1, d2).map(d =>
+          xType.differences("", "", d)
+            .zip(xType.differences(s"$x.y", s"$y.y", d))
+            .collectFirst { case (_, (`difference`, end)) => end }.get)
         Seq(compare(s"- ${ends.head}", less, difference), compare(difference, less, ends(1)))
       case "point in interval" =>
         Seq(compare(s"$x.y", less, s"$y.y"), compare(s"$y.y", less, s"$x.z"))
@@ -114,7 +128,12 @@ final class RandomJoin(val seed: Long) {
   }
 
   private val residual: Seq[String] = pick(Seq(
-    Nil, Nil, Seq("l.v % 3 <> r.v % 3"), Seq("l.v + r.v > 15", "l.s <> r.s"), Seq("l.v < r.v")))
+    Nil,
+    Nil,
+    Seq("l.v % 3 <> r.v % 3"),
+    Seq("l.v + r.v > 15", "l.s <> r.s"),
+    Seq("l.v < r.v")
+  ))
 
   val condition: String = {
     val equal = keyTypes.indices.map { i =>

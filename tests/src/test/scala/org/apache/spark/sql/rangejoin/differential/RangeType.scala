@@ -111,7 +111,9 @@ object RangeType {
   case object LocalTimes extends RangeType(TimestampNTZType) {
     override def plain(random: Random): Any = localTime(random)
     override def extremes: Seq[Any] = Seq(
-      LocalDateTime.of(1, 1, 1, 0, 0), LocalDateTime.of(9999, 12, 31, 23, 59, 59, 999999000))
+      LocalDateTime.of(1, 1, 1, 0, 0),
+      LocalDateTime.of(9999, 12, 31, 23, 59, 59, 999999000)
+    )
     override def distance(random: Random): String = timeDistance(random)
   }
 
@@ -125,5 +127,6 @@ object RangeType {
     (Longs, Shorts),
     (Dates, Timestamps),
     (Timestamps, LocalTimes),
-    (LocalTimes, Dates))
+    (LocalTimes, Dates)
+  )
 }

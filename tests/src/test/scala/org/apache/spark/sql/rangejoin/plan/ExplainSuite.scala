@@ -14,11 +14,16 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.{ExtendedMode, FormattedMode, SimpleMode}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinConf, RangeJoinExtensions, RangeJoinTest}
+import org.apache.spark.sql.rangejoin.{
+  LogCapture,
+  RangeJoinConf,
+  RangeJoinExtensions,
+  RangeJoinTest
+}
 
 /** What a user sees of the join: EXPLAIN, metrics, configuration, warnings. */
 class ExplainSuite extends RangeJoinTest {
@@ -26,10 +31,12 @@ class ExplainSuite extends RangeJoinTest {
   private def events(): Unit = {
     spark.sql(
       """SELECT id, cast(id % 4 AS int) AS k, cast(id AS int) AS t
-        |FROM range(100)""".stripMargin).createOrReplaceTempView("l")
+        |FROM range(100)""".stripMargin
+    ).createOrReplaceTempView("l")
     spark.sql(
       """SELECT id, cast(id % 4 AS int) AS k, cast(id * 2 AS int) AS t
-        |FROM range(100)""".stripMargin).createOrReplaceTempView("r")
+        |FROM range(100)""".stripMargin
+    ).createOrReplaceTempView("r")
   }
 
   private def query: DataFrame = {
@@ -44,9 +51,13 @@ class ExplainSuite extends RangeJoinTest {
   test("EXPLAIN shows keys, range and residual") {
     for (mode <- Seq(SimpleMode, ExtendedMode)) {
       val plan = explained(mode)
-      assert(plan.contains(
-        "SortMergeRangeJoin [k], [k], Inner, range: (t >= (t - 10)) AND (t <= (t + 20)), " +
-          "residual: NOT (id = id)"), plan)
+      assert(
+        plan.contains(
+          "SortMergeRangeJoin [k], [k], Inner, range: (t >= (t - 10)) AND (t <= (t + 20)), " +
+            "residual: NOT (id = id)"
+        ),
+        plan
+      )
     }
   }
 
@@ -59,7 +70,8 @@ class ExplainSuite extends RangeJoinTest {
         "Range: (t >= (t - 10)) AND (t <= (t + 20))",
         "Residual: NOT (id = id)",
         "Streamed side: left",
-        "Buffered side: right")) {
+        "Buffered side: right"
+      )) {
       assert(plan.contains(line), s"$line\n$plan")
     }
   }
@@ -70,7 +82,8 @@ class ExplainSuite extends RangeJoinTest {
       val n = df.collect().length
       val metrics = only(rangeJoins(df)).metrics.map { case (name, m) => name -> m.value }
       val sameId = spark.sql(
-        "SELECT 1 FROM l JOIN r ON l.k = r.k AND l.id = r.id AND r.t BETWEEN l.t - 10 AND l.t + 20")
+        "SELECT 1 FROM l JOIN r ON l.k = r.k AND l.id = r.id AND r.t BETWEEN l.t - 10 AND l.t + 20"
+      )
         .count()
       assert(metrics("numOutputRows") == n)
       // What the residual refuses was examined; nothing else was.
@@ -108,7 +121,8 @@ class ExplainSuite extends RangeJoinTest {
     events()
     withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
       val interval = spark.sql(
-        "SELECT 1 FROM l JOIN r ON l.k = r.k AND l.t >= r.t AND l.t <= r.t + r.id")
+        "SELECT 1 FROM l JOIN r ON l.k = r.k AND l.t >= r.t AND l.t <= r.t + r.id"
+      )
       // Points leave the window in order; intervals would stay as long as the longest.
       assert(only(rangeJoins(interval)).verboseStringWithOperatorId()
         .contains("Buffered side: left"))

@@ -28,7 +28,8 @@ class PlanningSuite extends RangeJoinTest {
   private def table(rows: Int, seed: Int): DataFrame = spark.range(rows).select(
     col("id"),
     pmod(hash(col("id"), lit(seed)), lit(7)).as("k"),
-    pmod(hash(col("id"), lit(seed + 1)), lit(100)).as("t"))
+    pmod(hash(col("id"), lit(seed + 1)), lit(100)).as("t")
+  )
 
   private def l = table(200, 1).as("l")
   private def r = table(150, 2).as("r")
@@ -67,7 +68,8 @@ class PlanningSuite extends RangeJoinTest {
   for ((hint, node) <- Seq[(String, Class[_])](
       "broadcast" -> classOf[BroadcastHashJoinExec],
       "shuffle_hash" -> classOf[ShuffledHashJoinExec],
-      "shuffle_replicate_nl" -> classOf[CartesianProductExec])) {
+      "shuffle_replicate_nl" -> classOf[CartesianProductExec]
+    )) {
     test(s"the hint $hint keeps its effect") {
       withAdaptive { clue =>
         val hinted = l.join(r.hint(hint), band)
@@ -104,7 +106,8 @@ class PlanningSuite extends RangeJoinTest {
   test("adaptive execution still turns the join into a broadcast join") {
     withConf(
       SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
-      SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB") {
+      SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB"
+    ) {
       val expected = withConf(Flag -> "false")(rows(l.join(r, band)))
       val df = l.join(r, band)
       assert(rangeJoins(df).size == 1)
@@ -121,11 +124,13 @@ class PlanningSuite extends RangeJoinTest {
       SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD.key -> "2000",
       SQLConf.SKEW_JOIN_SKEWED_PARTITION_FACTOR.key -> "1.5",
       SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES.key -> "1500",
-      SQLConf.SHUFFLE_PARTITIONS.key -> "5") {
+      SQLConf.SHUFFLE_PARTITIONS.key -> "5"
+    ) {
       def skewed(rows: Int, seed: Int) = spark.range(0, rows, 1, 6).select(
         col("id"),
         when(col("id") % 10 < 8, lit(3)).otherwise(col("id") % 40).as("k"),
-        pmod(hash(col("id"), lit(seed)), lit(5000)).as("t"))
+        pmod(hash(col("id"), lit(seed)), lit(5000)).as("t")
+      )
       def df = skewed(4000, 1).as("l").join(skewed(3000, 2).as("r"), band)
       val expected = withConf(Flag -> "false")(rows(df))
       val split = df
@@ -143,8 +148,12 @@ class PlanningSuite extends RangeJoinTest {
     withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
       val sorts = collect(executedPlan(l.join(r, band))) { case s: SortExec => s }
       assert(sorts.size == 2)
-      assert(sorts.forall(s => s.sortOrder.map(_.child.sql).map(_.split('.').last) ==
-        Seq("k", "t")), sorts)
+      assert(
+        sorts.forall(s =>
+          s.sortOrder.map(_.child.sql).map(_.split('.').last) ==
+            Seq("k", "t")),
+        sorts
+      )
     }
   }
 
@@ -199,7 +208,8 @@ class PlanningSuite extends RangeJoinTest {
     for (condition <- Seq(
         "l.k = r.k",
         "l.k = r.k and l.t <= r.t",
-        "l.k = r.k and cast(r.t as string) between l.t and l.t || 'x'")) {
+        "l.k = r.k and cast(r.t as string) between l.t and l.t || 'x'"
+      )) {
       val df = l.join(r, expr(condition))
       assert(rangeJoins(df).isEmpty, condition)
       assert(stockJoins(df).size == 1, condition)

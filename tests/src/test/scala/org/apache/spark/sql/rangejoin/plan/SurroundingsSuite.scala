@@ -27,7 +27,8 @@ class SurroundingsSuite extends RangeJoinTest {
   private def table(rows: Int, seed: Int): DataFrame = spark.range(rows).select(
     col("id"),
     pmod(hash(col("id"), lit(seed)), lit(6)).as("k"),
-    pmod(hash(col("id"), lit(seed + 1)), lit(120)).as("t"))
+    pmod(hash(col("id"), lit(seed + 1)), lit(120)).as("t")
+  )
 
   private def l = table(200, 1).as("l")
   private def r = table(150, 2).as("r")
@@ -40,7 +41,7 @@ class SurroundingsSuite extends RangeJoinTest {
       def fused(stage: WholeStageCodegenExec): Seq[SparkPlan] = {
         def below(plan: SparkPlan): Seq[SparkPlan] = plan match {
           case _: InputAdapter => Nil
-          case other => other +: other.children.flatMap(below)
+          case other           => other +: other.children.flatMap(below)
         }
         below(stage.child)
       }
@@ -59,7 +60,9 @@ class SurroundingsSuite extends RangeJoinTest {
         checkAgainstStock(one.union(table(30, 5).select("id", "t")))
         checkAgainstStock(one.union(one.where("id > 7")).selectExpr("id + t"), joins = 2)
         checkAgainstStock(
-          one.groupBy("id").count().union(table(30, 5).selectExpr("id", "id")), joins = 1)
+          one.groupBy("id").count().union(table(30, 5).selectExpr("id", "id")),
+          joins = 1
+        )
       }
     }
   }
@@ -70,13 +73,16 @@ class SurroundingsSuite extends RangeJoinTest {
     t.createOrReplaceTempView("events")
     checkAgainstStock(spark.sql(
       """SELECT a.id, b.id FROM events a JOIN events b
-        |ON a.k = b.k AND b.t > a.t AND b.t <= a.t + 10 AND a.id <> b.id""".stripMargin))
+        |ON a.k = b.k AND b.t > a.t AND b.t <= a.t + 10 AND a.id <> b.id""".stripMargin
+    ))
   }
 
   test("joins above joins") {
     val x = table(80, 4).as("x")
     checkAgainstStock(
-      l.join(r, band).join(x, expr("r.k = x.k and abs(x.t - r.t) <= 1")), joins = 2)
+      l.join(r, band).join(x, expr("r.k = x.k and abs(x.t - r.t) <= 1")),
+      joins = 2
+    )
     checkAgainstStock(l.join(r, band).join(x, expr("l.id = x.id")))
     checkAgainstStock(l.join(r.join(x, expr("r.id = x.id")).select("r.*").as("r"), band))
   }
@@ -101,7 +107,8 @@ class SurroundingsSuite extends RangeJoinTest {
       val cached = l.join(r, band).select("l.id", "r.t").cache()
       try {
         val expected = withConf(Flag -> "false")(
-          rows(table(200, 1).as("l").join(r, band).select(col("l.id") + 0, col("r.t"))))
+          rows(table(200, 1).as("l").join(r, band).select(col("l.id") + 0, col("r.t")))
+        )
         assertSameRows(rows(cached), expected, "cached join")
         assertSameRows(rows(cached.where("id >= 0")), expected, "read again")
       } finally cached.unpersist()
@@ -119,7 +126,8 @@ class SurroundingsSuite extends RangeJoinTest {
     checkAgainstStock(spark.sql(s"SELECT count(*) $from"))
     checkAgainstStock(spark.sql(s"SELECT l.id, r.id $from ORDER BY 1, 2 LIMIT 20"))
     checkAgainstStock(spark.sql(
-      s"SELECT l.id, rank() OVER (PARTITION BY l.k ORDER BY r.t, l.id, r.id) $from"))
+      s"SELECT l.id, rank() OVER (PARTITION BY l.k ORDER BY r.t, l.id, r.id) $from"
+    ))
     checkAgainstStock(spark.sql(s"SELECT * $from WHERE l.id + r.id > 50"))
   }
 
@@ -129,13 +137,16 @@ class SurroundingsSuite extends RangeJoinTest {
     spark.udf.register("apart", (a: Long, b: Long) => math.abs(a - b) > 5)
     val on = "l.k = r.k AND r.t BETWEEN l.t - 3 AND l.t + 3"
     checkAgainstStock(spark.sql(
-      s"SELECT l.id, r.id FROM l JOIN r ON $on AND l.id + r.id > (SELECT avg(id) FROM r)"))
+      s"SELECT l.id, r.id FROM l JOIN r ON $on AND l.id + r.id > (SELECT avg(id) FROM r)"
+    ))
     checkAgainstStock(spark.sql(s"SELECT l.id, r.id FROM l JOIN r ON apart(l.id, r.id) AND $on"))
     checkAgainstStock(spark.sql(
-      s"SELECT l.id FROM l JOIN r ON $on AND (l.id % 2 = 0 OR r.id % 3 = l.id % 3)"))
+      s"SELECT l.id FROM l JOIN r ON $on AND (l.id % 2 = 0 OR r.id % 3 = l.id % 3)"
+    ))
     checkAgainstStock(spark.sql(
       "SELECT l.id, r.id FROM l JOIN r ON l.k = r.k AND r.t >= l.t - (SELECT min(k) FROM r) " +
-        "AND r.t <= l.t + (SELECT max(k) FROM l)"))
+        "AND r.t <= l.t + (SELECT max(k) FROM l)"
+    ))
   }
 
   test("no columns, one column, and two hundred columns in the output") {
@@ -143,9 +154,11 @@ class SurroundingsSuite extends RangeJoinTest {
     checkAgainstStock(l.join(r, band).agg(count(lit(1))))
     val wide = (0 until 200).map(i => expr(s"id * $i + t AS c$i"))
     checkAgainstStock(
-      l.select(col("*") +: wide: _*).as("l").join(r, band))
+      l.select(col("*") +: wide: _*).as("l").join(r, band)
+    )
     checkAgainstStock(
-      l.join(r.select(col("*") +: wide: _*).as("r"), band))
+      l.join(r.select(col("*") +: wide: _*).as("r"), band)
+    )
   }
 
   test("payload of nested and variable-length types") {
@@ -154,9 +167,14 @@ class SurroundingsSuite extends RangeJoinTest {
       expr("array(id, t) AS list"),
       expr("map(k, named_struct('a', id, 'b', cast(t as string))) AS nested"),
       expr("if(id % 3 = 0, null, cast(id as decimal(30, 4))) AS amount"),
-      expr("cast(cast(id as string) as binary) AS bytes"))
+      expr("cast(cast(id as string) as binary) AS bytes")
+    )
     checkAgainstStock(
-      l.select(col("*") +: payload: _*).as("l").join(r.select(col("*") +: payload: _*).as("r"), band)
-        .selectExpr("l.text", "r.list", "to_json(r.nested)", "l.amount", "r.bytes"))
+      l.select(col("*") +: payload: _*).as("l").join(
+        r.select(col("*") +: payload: _*).as("r"),
+        band
+      )
+        .selectExpr("l.text", "r.list", "to_json(r.nested)", "l.amount", "r.bytes")
+    )
   }
 }
