@@ -24,7 +24,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.codegen._
 import org.apache.spark.sql.rangejoin.exec.{RangeScanner, ScanMetrics}
 import org.apache.spark.sql.rangejoin.window.{PagedRowStore, RangeWindow, WindowMemory}
-import org.apache.spark.sql.types.{IntegerType, LongType}
+import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
 
 import org.openjdk.jmh.annotations._
 import org.openjdk.jmh.infra.Blackhole
@@ -76,7 +76,7 @@ class ScannerBenchmark {
 
   private def side(seed: Int): Array[InternalRow] = {
     val random = new scala.util.Random(seed)
-    val toUnsafe = UnsafeProjection.create(Array(IntegerType, LongType, LongType))
+    val toUnsafe = UnsafeProjection.create(Array[DataType](IntegerType, LongType, LongType))
     Array.tabulate[InternalRow](Rows) { i =>
       val y = (i % rowsPerKey) * Step + random.nextInt(Step.toInt)
       toUnsafe(InternalRow(i / rowsPerKey, y, i.toLong)).copy()
