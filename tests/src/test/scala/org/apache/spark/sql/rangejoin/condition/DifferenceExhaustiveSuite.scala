@@ -1,0 +1,155 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.dsl.expressions._
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.condition.PairDecision.holds
+import org.apache.spark.sql.types.{ByteType, ShortType}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/**
+ * All pairs of bytes, for the limits where arithmetic of bytes goes wrong. The condition itself is
+ * the oracle:
+ *
+ *   - sound: a pair it holds for is a candidate;
+ *   - exact: where no bound is at its extreme and nothing is residual, so is only such a pair.
+ */
+class DifferenceExhaustiveSuite extends AnyFunSuite with TwoSides {
+  private val x = new Columns("l", ByteType).y
+  private val y = new Columns("r", ByteType).y
+  private val bytes = (Byte.MinValue to Byte.MaxValue).map(b => InternalRow(b.toByte))
+
+  private val limits = Seq(
+    (-2, 2),
+    (0, 0),
+    (-1, -1),
+    (3, 100),
+    (-100, -3),
+    (-128, 127),
+    (-128, 126),
+    (-127, 127),
+    (-128, -128),
+    (127, 127),
+    (-128, 0),
+    (0, 127),
+    (2, -2),
+    (127, -128)
+  )
+
+  private def byte(value: Int): Literal = Literal(value.toByte)
+
+  /** Checks all pairs; the numbers of rows of each side that have a bound at its extreme. */
+  private def check(condition: Expression): (Int, Int) = {
+    val found = range(condition)
+    val decision = new PairDecision(found, Seq(x), Seq(y))
+    val original = bindReference(condition, Seq(x, y))
+    // Bytes are never NULL, nor so near the ends of a long that a strict bound is.
+    val left = bytes.map(decision.boundsOf(LeftSide, _).get)
+    val right = bytes.map(decision.boundsOf(RightSide, _).get)
+    val pair = new JoinedRow
+    for (i <- bytes.indices; j <- bytes.indices) {
+      val matches = holds(original, pair(bytes(i), bytes(j)))
+      if (matches != decision.isCandidate(left(i), right(j))) {
+        val asked = left(i).isExtreme || right(j).isExtreme || found.residual.isDefined
+        def rows = s"${condition.sql} of ${bytes(i)} and ${bytes(j)}: ${left(i)}, ${right(j)}"
+        if (matches) fail(s"lost: $rows") else if (!asked) fail(s"wrong: $rows")
+      }
+    }
+    (left.count(_.isExtreme), right.count(_.isExtreme))
+  }
+
+  private def distance(mode: EvalMode.Value, a: Expression, b: Expression): Expression =
+    Abs(Subtract(a, b, mode), failOnError = mode == EvalMode.ANSI)
+
+  for (mode <- Seq(EvalMode.ANSI, EvalMode.LEGACY)) {
+    test(s"$mode: a difference between two limits loses no pair and adds none") {
+      val d = Subtract(x, y, mode)
+      for ((low, high) <- limits; (a, b) = (byte(low), byte(high))) {
+        check(a <= d && d <= b)
+        check(a < d && d < b)
+      }
+    }
+
+    test(s"$mode: nor does it where the right side is the minuend") {
+      val d = Subtract(y, x, mode)
+      for ((low, high) <- limits) check(byte(low) <= d && d < byte(high))
+    }
+
+    test(s"$mode: an absolute difference loses no pair and adds none") {
+      for (limit <- Seq(-128, -127, -1, 0, 1, 2, 64, 126, 127).map(byte)) {
+        check(distance(mode, x, y) <= limit)
+        check(distance(mode, x, y) < limit)
+        check(distance(mode, y, x) <= limit)
+      }
+    }
+
+    test(s"$mode: nor do differences that are compared as a wider type") {
+      val d = Cast(Subtract(x, y, mode), ShortType)
+      for ((low, high) <- Seq((-2, 2), (-200, 200), (-128, 128), (100, 200), (-200, -100))) {
+        val (a, b) = (Literal(low.toShort), Literal(high.toShort))
+        check(a <= d && d <= b)
+        check(Abs(d, failOnError = true) <= b)
+        check(Cast(distance(mode, x, y), ShortType) <= b)
+      }
+    }
+
+    test(s"$mode: nor does a limit that is a column of a side") {
+      for (limit <- Seq(x, y)) {
+        val d = Subtract(x, y, mode)
+        check(byte(-5) <= d && d <= byte(5) && d <= limit)
+        check(between(d, Subtract(byte(-1), limit, EvalMode.LEGACY), limit))
+        check(distance(mode, x, y) <= limit)
+      }
+    }
+  }
+
+  test("absolute values that wrap around where the difference does not lose no pair") {
+    for (limit <- Seq(-128, 0, 2, 127).map(byte)) {
+      check(Abs(Subtract(x, y, EvalMode.ANSI), failOnError = false) <= limit)
+      check(Abs(Subtract(x, y, EvalMode.LEGACY), failOnError = true) <= limit)
+    }
+  }
+
+  // ---------------------------------------------------------------- how much is not trusted
+
+  test("a difference that raises has no bound at the extreme") {
+    for ((low, high) <- limits) {
+      assert(check(between(Subtract(x, y, EvalMode.ANSI), byte(low), byte(high))) == ((0, 0)))
+    }
+    assert(check(distance(EvalMode.ANSI, x, y) <= byte(2)) == ((0, 0)))
+  }
+
+  test("a difference that wraps around trusts all rows but those within its limits of the ends") {
+    def untrusted(low: Int, high: Int): (Int, Int) =
+      check(between(Subtract(x, y, EvalMode.LEGACY), byte(low), byte(high)))
+    assert(untrusted(0, 0) == ((0, 0)))
+    assert(untrusted(-2, 2) == ((4, 0)))
+    assert(untrusted(-100, 3) == ((103, 0)))
+    assert(untrusted(3, 100) == ((100, 0)))
+  }
+
+  test("an absolute difference that wraps around trusts values from zero to near the greatest") {
+    val decision =
+      new PairDecision(range(distance(EvalMode.LEGACY, x, y) <= byte(2)), Seq(x), Seq(y))
+    for (side <- Seq[Side](LeftSide, RightSide)) {
+      val trusted = bytes.filterNot(b => decision.boundsOf(side, b).exists(_.isExtreme))
+      assert(trusted.map(_.getByte(0).toInt) == (-7 to 120))
+    }
+  }
+}

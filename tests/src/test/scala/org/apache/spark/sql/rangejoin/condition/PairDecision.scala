@@ -1,0 +1,81 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, JoinedRow, Literal}
+import org.apache.spark.sql.rangejoin.codegen.RangeBound
+
+/**
+ * What a range condition says of a pair of rows, as the scanner goes by it: a pair whose bounds are
+ * known is decided by them, a pair with a bound at its extreme is handed to the condition.
+ */
+final class PairDecision(range: RangeCondition, left: Seq[Attribute], right: Seq[Attribute]) {
+  import PairDecision._
+
+  private val streamLeft = range.streamed == LeftSide
+  private val (streamedColumns, bufferedColumns) = if (streamLeft) (left, right) else (right, left)
+  private val lower = bindReference(range.lowerBound, streamedColumns)
+  private val upper = bindReference(range.upperBound, streamedColumns)
+  private val sort = bindReference(range.sortBound, bufferedColumns)
+  private val evict = bindReference(range.evictBound, bufferedColumns)
+  private val residual =
+    bindReference(range.residual.getOrElse(Literal.TrueLiteral), left ++ right)
+
+  /** The two bounds of a row of a side; None where one is NULL. */
+  def boundsOf(side: Side, row: InternalRow): Option[Bounds] =
+    if (side == range.streamed) bounds(lower, upper, row) else bounds(sort, evict, row)
+
+  private def bounds(a: RangeBound, b: RangeBound, row: InternalRow): Option[Bounds] =
+    for (x <- Option(a.eval(row)); y <- Option(b.eval(row)))
+      yield Bounds(x.asInstanceOf[Long], y.asInstanceOf[Long])
+
+  /** Whether the scanner pairs two rows, be it that the condition has to confirm it. */
+  def isCandidate(ofLeft: Bounds, ofRight: Bounds): Boolean = {
+    val (s, b) = if (streamLeft) (ofLeft, ofRight) else (ofRight, ofLeft)
+    b.first <= s.second && b.second >= s.first
+  }
+
+  /** Whether a candidate whose bounds are known is in the result. */
+  def residualHolds(left: InternalRow, right: InternalRow): Boolean =
+    holds(residual, new JoinedRow(left, right))
+
+  /** Whether two rows are in the result; `condition` is the one the range was read from. */
+  def isMatch(left: InternalRow, right: InternalRow, condition: Expression): Boolean =
+    (boundsOf(LeftSide, left), boundsOf(RightSide, right)) match {
+      case (Some(ofLeft), Some(ofRight)) =>
+        isCandidate(ofLeft, ofRight) && {
+          if (ofLeft.isExtreme || ofRight.isExtreme) holds(condition, new JoinedRow(left, right))
+          else residualHolds(left, right)
+        }
+      case _ => false
+    }
+}
+
+object PairDecision {
+
+  /** Lower and upper bound of a streamed row, or sort and evict bound of a buffered row. */
+  final case class Bounds(first: Long, second: Long) {
+    val isExtreme: Boolean = first == Long.MinValue || second == Long.MaxValue
+  }
+
+  /** Whether a predicate is true of a row; one that raises is not. */
+  def holds(predicate: Expression, row: InternalRow): Boolean =
+    try java.lang.Boolean.TRUE == predicate.eval(row)
+    catch { case NonFatal(_) => false }
+}

@@ -1,0 +1,155 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import scala.util.Left
+
+import org.apache.spark.sql.catalyst.dsl.expressions._
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.{Inner, LeftSingle}
+import org.apache.spark.sql.types._
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Conditions that are no range, and the reason given. */
+class ReasonSuite extends AnyFunSuite with TwoSides {
+  private val ten = Literal(10)
+  private val band = between(r.y, minus(l.y, ten), plus(l.y, ten))
+
+  /** One condition for each reason; what is sealed is matched below, so that none is forgotten. */
+  private val examples: Seq[(Either[Reason, RangeCondition], Reason)] = {
+    val strings = new Columns("l", StringType)
+    val rand = r.y <= plus(l.y, Cast(Rand(Literal(1L)), IntegerType))
+    Seq(
+      RangeExtractor.extract(Inner, None, AttributeSet.empty, AttributeSet.empty) ->
+        Reason.NoCondition,
+      extract(l.y =!= r.y) -> Reason.NoRangePredicate,
+      extract(l.y <= r.y) -> Reason.OneSidedRange(Seq(l.y <= r.y)),
+      extract(strings.y < Cast(r.y, StringType)) ->
+        Reason.UnsupportedRangeType(strings.y < Cast(r.y, StringType), StringType),
+      extract(wrappedMinus(l.y, r.y) <= ten) ->
+        Reason.InexactDifference(wrappedMinus(l.y, r.y) <= ten),
+      extract(r.y >= l.y && rand) -> Reason.Nondeterministic(rand),
+      extract(band, LeftSingle) -> Reason.UnsupportedJoinType(LeftSingle)
+    )
+  }
+
+  test("every reason has a condition that is refused for it") {
+    for ((result, reason) <- examples) assert(result == Left(reason))
+  }
+
+  test("every reason is named here") {
+    // A new reason is a warning here, and so an error, until it has an example.
+    def name(reason: Reason): String = reason match {
+      case Reason.NoCondition             => "no condition"
+      case Reason.NoRangePredicate        => "no range predicate"
+      case _: Reason.OneSidedRange        => "one-sided range"
+      case _: Reason.UnsupportedRangeType => "unsupported range type"
+      case _: Reason.InexactDifference    => "inexact difference"
+      case _: Reason.Nondeterministic     => "nondeterministic"
+      case _: Reason.UnsupportedJoinType  => "unsupported join type"
+    }
+    assert(examples.map { case (_, reason) => name(reason) }.distinct.size == 7)
+  }
+
+  test("every message names what is at fault") {
+    for ((_, reason) <- examples) reason match {
+      case Reason.OneSidedRange(predicates) =>
+        predicates.foreach(p => assert(reason.message.contains(p.sql)))
+      case Reason.UnsupportedRangeType(predicate, dataType) =>
+        assert(reason.message.contains(predicate.sql) && reason.message.contains(dataType.sql))
+      case Reason.InexactDifference(predicate)  => assert(reason.message.contains(predicate.sql))
+      case Reason.Nondeterministic(predicate)   => assert(reason.message.contains(predicate.sql))
+      case Reason.UnsupportedJoinType(joinType) => assert(reason.message.contains(joinType.sql))
+      case Reason.NoCondition | Reason.NoRangePredicate => assert(reason.message.nonEmpty)
+    }
+  }
+
+  test("the join type is looked at first, then the condition, then whether it is deterministic") {
+    val noise = Rand(Literal(1L)) > 0.5
+    assert(extract(noise, LeftSingle) == Left(Reason.UnsupportedJoinType(LeftSingle)))
+    assert(extract(noise) == Left(Reason.Nondeterministic(noise)))
+    assert(extract(band && noise) == Left(Reason.Nondeterministic(noise)))
+  }
+
+  test("comparisons that do not cross the sides are no range") {
+    assert(extract(l.start <= l.end && r.start <= r.end) == Left(Reason.NoRangePredicate))
+    assert(extract(l.y >= ten && r.y <= ten) == Left(Reason.NoRangePredicate))
+  }
+
+  test("comparisons of expressions that mix the sides are no range") {
+    val mixed = plus(l.y, r.y)
+    assert(extract(mixed <= ten && mixed >= 0) == Left(Reason.NoRangePredicate))
+    assert(extract(minus(l.y, r.y) <= minus(l.z, r.z)) == Left(Reason.NoRangePredicate))
+  }
+
+  test("a disjunction of ranges is no range") {
+    assert(extract(l.y < r.y || l.z > r.z) == Left(Reason.NoRangePredicate))
+    assert(extract(Not(band)) == Left(Reason.NoRangePredicate))
+  }
+
+  test("two bounds in the same direction are one-sided") {
+    val (first, second) = (l.y <= r.y, l.z < r.z)
+    assert(extract(first && second) == Left(Reason.OneSidedRange(Seq(first, second))))
+  }
+
+  test("the other bound on one side only is no bound of the range") {
+    assert(extract(l.y <= r.y && r.y <= ten) == Left(Reason.OneSidedRange(Seq(l.y <= r.y))))
+  }
+
+  test("strings, floating point and decimals are not supported") {
+    for (dataType <- Seq(StringType, FloatType, DoubleType, DecimalType(10, 2))) {
+      val (l, r) = (new Columns("l", dataType), new Columns("r", dataType))
+      val first = l.start <= r.y
+      assert(extract(first && r.y <= l.end) ==
+        Left(Reason.UnsupportedRangeType(first, dataType)))
+    }
+  }
+
+  test("one limit alone of a difference that wraps around is refused") {
+    for (alone <- Seq(wrappedMinus(l.y, r.y) <= ten, ten <= wrappedMinus(l.y, r.y))) {
+      assert(extract(alone) == Left(Reason.InexactDifference(alone)))
+    }
+  }
+
+  test("limits of two differences that wrap around do not make up one") {
+    val first = wrappedMinus(l.y, r.y) <= ten
+    assert(extract(first && wrappedMinus(l.z, r.z) >= -ten) ==
+      Left(Reason.InexactDifference(first)))
+    // l - r >= -10 is another difference than r - l, and not its upper limit.
+    assert(extract(first && wrappedMinus(r.y, l.y) <= ten) == Left(Reason.InexactDifference(first)))
+  }
+
+  test("limits of one difference from both sides do not make up one") {
+    val first = wrappedMinus(l.y, r.y) <= l.high
+    assert(extract(first && wrappedMinus(l.y, r.y) >= r.low) ==
+      Left(Reason.InexactDifference(first)))
+  }
+
+  test("one limit alone of a difference that raises is one-sided") {
+    val alone = minus(l.y, r.y) <= ten
+    assert(extract(alone) == Left(Reason.OneSidedRange(Seq(alone))))
+  }
+
+  test("a lower limit alone of an absolute difference is no range") {
+    assert(extract(Abs(minus(l.y, r.y), failOnError = true) >= ten) ==
+      Left(Reason.NoRangePredicate))
+  }
+
+  test("a condition with any comparison is worth a reason") {
+    assert(RangeExtractor.hasComparison(l.y =!= r.y || l.y === r.y) === false)
+    assert(RangeExtractor.hasComparison(IsNotNull(l.y) && l.y < r.y))
+  }
+}

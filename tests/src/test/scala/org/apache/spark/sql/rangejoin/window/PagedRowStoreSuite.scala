@@ -1,0 +1,201 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.window
+
+import scala.collection.mutable
+import scala.util.Random
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Rows in pages: what comes back, and how much memory it takes. */
+class PagedRowStoreSuite extends AnyFunSuite with TaskMemory {
+  private val Page = WindowMemory.SmallestPage
+
+  private def withStore[T](largestPage: Long = 1L << 20, bytes: Long = 64L << 20)(
+      block: (RowStore, WindowMemory) => T): T = withTask(bytes) { task =>
+    val memory = new WindowMemory(task)
+    val store = new PagedRowStore(memory, task, largestPage)
+    try block(store, memory)
+    finally {
+      store.close()
+      assert(memory.getUsed == 0L)
+    }
+  }
+
+  private def read(store: RowStore, reference: Long): Long = {
+    val into = emptyRow
+    store.read(reference, into)
+    idOf(into)
+  }
+
+  test("rows come back by their references, in any order and any number of times") {
+    withStore() { (store, _) =>
+      val references = (0L until 100L).map(id => store.append(row(id, payload = id.toInt)))
+      assert(references.distinct.size == 100)
+      assert(!references.contains(-1L))
+      for (_ <- 1 to 2) assert(references.reverse.map(read(store, _)) == (99L to 0L by -1))
+    }
+  }
+
+  test("a store without rows takes no memory") {
+    withStore() { (_, memory) => assert(memory.getUsed == 0L) }
+  }
+
+  test("a row larger than a page has a page of its own size") {
+    withStore() { (store, memory) =>
+      val small = store.append(row(1))
+      val large = store.append(row(2, payload = 3 * Page.toInt))
+      assert(memory.getUsed - 4 * Page < 100)
+      val next = store.append(row(3))
+      assert(Seq(small, large, next).map(read(store, _)) == Seq(1L, 2L, 3L))
+    }
+  }
+
+  test("a large row takes the place of a page that has no rows") {
+    withStore() { (store, memory) =>
+      store.release(store.append(row(1)))
+      val large = store.append(row(2, payload = 3 * Page.toInt))
+      assert(read(store, large) == 2L)
+      store.release(large)
+      val small = store.append(row(3))
+      assert(read(store, small) == 3L)
+      assert(memory.getUsed < 5 * Page)
+    }
+  }
+
+  test("rows that come and go one by one stay in one page") {
+    withStore() { (store, memory) =>
+      for (id <- 0L until 10000L) {
+        val reference = store.append(row(id, payload = 100))
+        assert(read(store, reference) == id)
+        store.release(reference)
+      }
+      assert(memory.peakBytes == Page)
+    }
+  }
+
+  test("a long stream through a small store stays in two pages") {
+    withStore() { (store, memory) =>
+      val held = mutable.Queue.empty[(Long, Long)]
+      for (id <- 0L until 100000L) {
+        held.enqueue(id -> store.append(row(id, payload = 100)))
+        if (held.size > 100) {
+          val (first, reference) = held.dequeue()
+          assert(read(store, reference) == first)
+          store.release(reference)
+        }
+      }
+      assert(memory.peakBytes <= 3 * Page, memory.peakBytes)
+    }
+  }
+
+  test("rows released in the order of their coming give back their pages") {
+    withStore(largestPage = Page) { (store, memory) =>
+      val references = (0L until 5000L).map(id => store.append(row(id, payload = 100)))
+      val full = memory.getUsed
+      assert(full >= 8 * Page)
+      references.take(2500).foreach(store.release)
+      assert(memory.getUsed <= full / 2 + 2 * Page)
+      references.drop(2500).foreach(store.release)
+      assert(memory.getUsed <= 2 * Page)
+    }
+  }
+
+  test("one row left in a page keeps that page only") {
+    withStore(largestPage = Page) { (store, memory) =>
+      val references = (0L until 5000L).map(id => store.append(row(id, payload = 100)))
+      val kept = references(2500)
+      references.filterNot(_ == kept).foreach(store.release)
+      assert(memory.getUsed <= 3 * Page)
+      assert(read(store, kept) == 2500L)
+    }
+  }
+
+  test("pages grow with what is held, up to the largest") {
+    for ((largest, grown) <- Seq(Page -> Page, 4 * Page -> 4 * Page)) {
+      withStore(largestPage = largest) { (store, memory) =>
+        val steps = (0L until 10000L).map { id =>
+          val before = memory.getUsed
+          store.append(row(id, payload = 100))
+          memory.getUsed - before
+        }.filter(_ > 0)
+        assert(steps.head == Page)
+        assert(steps == steps.sorted)
+        assert(steps.last == grown)
+      }
+    }
+  }
+
+  test("a store that is cleared keeps one page at most, and takes rows again") {
+    withStore() { (store, memory) =>
+      for (round <- 1 to 3) {
+        val references = (0L until 3000L).map(id => store.append(row(id * round, payload = 100)))
+        assert(references.map(read(store, _)) == (0L until 3000L).map(_ * round))
+        store.clear()
+        assert(memory.getUsed <= (1L << 20))
+      }
+    }
+  }
+
+  test("a store that is closed has given back everything, and may be closed again") {
+    withStore() { (store, memory) =>
+      for (id <- 0L until 3000L) store.append(row(id, payload = 100))
+      store.close()
+      assert(memory.getUsed == 0L)
+      store.close()
+    }
+  }
+
+  test("a row that finds no memory leaves those before it in place") {
+    withStore(largestPage = Page, bytes = 4 * Page) { (store, memory) =>
+      val stored = (0L until 100L).flatMap { id =>
+        try Some(id -> store.append(row(id, payload = 8000)))
+        catch { case _: OutOfMemoryError => None }
+      }
+      assert(stored.size >= 24)
+      assert(stored.map { case (_, reference) => read(store, reference) } ==
+        stored.map { case (id, _) => id })
+      assert(memory.peakBytes <= 4 * Page)
+    }
+  }
+
+  test("random rows come back as from a map") {
+    for (seed <- 1 to 20) withStore(largestPage = 2 * Page) { (store, memory) =>
+      val random = new Random(seed)
+      val model = mutable.LinkedHashMap.empty[Long, Long]
+      for (id <- 0L until 3000L) {
+        random.nextInt(100) match {
+          case 0 if random.nextInt(10) == 0 =>
+            store.clear()
+            model.clear()
+          case n if n < 55 || model.isEmpty =>
+            val payload = if (n < 2) Page.toInt + random.nextInt(1000) else random.nextInt(2000)
+            model(id) = store.append(row(id, payload))
+          case n if n < 85 =>
+            val (first, reference) = model.head
+            store.release(reference)
+            model -= first
+          case _ =>
+            val chosen = model.keys.toIndexedSeq(random.nextInt(model.size))
+            store.release(model(chosen))
+            model -= chosen
+        }
+        if (id % 50 == 0) for ((held, reference) <- model) assert(read(store, reference) == held)
+      }
+      model.values.foreach(store.release)
+      assert(memory.getUsed <= 6 * Page, s"seed $seed")
+    }
+  }
+}
