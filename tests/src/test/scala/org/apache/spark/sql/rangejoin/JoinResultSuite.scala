@@ -191,6 +191,40 @@ class JoinResultSuite extends RangeJoinTest {
     checkAgainstStock(joined("abs(l.t - r.t) <= 2L"))
   }
 
+  test("one limit of a difference beside another test is asked again where it overflows") {
+    spark.sql("SELECT k, cast(y AS TINYINT) y, cast(z AS TINYINT) z FROM VALUES " +
+      "(1, 100, 100), (1, -100, 100), (1, 5, 7) AS v(k, y, z)").createOrReplaceTempView("l")
+    spark.sql("SELECT k, cast(y AS TINYINT) y FROM VALUES (1, -100), (1, 100), (1, 6) AS v(k, y)")
+      .createOrReplaceTempView("r")
+    def on(condition: String) =
+      spark.sql(s"SELECT l.y, r.y FROM l JOIN r ON l.k = r.k AND $condition")
+    ansi(on = false) {
+      checkAgainstStock(on("r.y >= -l.y AND l.y - r.y >= -2Y AND l.y - r.y <= 2Y"))
+    }
+    for (mode <- Seq(true, false)) ansi(mode) {
+      checkAgainstStock(on("try_subtract(l.y, r.y) <= 2Y AND r.y <= l.z"))
+      checkAgainstStock(on("try_subtract(l.y, r.y) BETWEEN -2Y AND 2Y"))
+    }
+  }
+
+  test("months are of different lengths, with a zone and without") {
+    for (columnType <- Seq("TIMESTAMP_NTZ", "TIMESTAMP", "DATE")) {
+      tables(
+        "(1, '2026-01-30 23:00:00'), (1, '2026-01-31 01:00:00'), (1, '2026-01-28 00:00:00')",
+        "(1, '2026-02-28 02:00:00'), (1, '2026-02-28 12:00:00'), (1, '2026-02-28 00:00:00')",
+        columnType
+      )
+      checkAgainstStock(joined("r.t >= add_months(l.t, 1) AND r.t <= add_months(l.t, 2)"))
+      if (columnType != "DATE") {
+        val n = checkAgainstStock(joined(
+          "r.t >= l.t + make_interval(0, 1) AND r.t <= l.t + make_interval(0, 1, 0, 1)"))
+        assert(n > 0)
+        checkAgainstStock(joined(
+          "r.t >= l.t + INTERVAL '1' MONTH AND r.t <= l.t + INTERVAL '2' MONTH"))
+      }
+    }
+  }
+
   test("empty sides, and keys on one side only") {
     tables("(1, 5)", "(2, 5)", "INT")
     assert(checkAgainstStock(joined("r.t BETWEEN l.t - 1 AND l.t + 1")) == 0)

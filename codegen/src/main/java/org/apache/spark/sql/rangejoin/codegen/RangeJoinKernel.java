@@ -32,8 +32,8 @@ import org.apache.spark.sql.catalyst.InternalRow;
  *   lower test   evictBound(buffered) &gt;= lower(streamed)
  * </pre>
  *
- * <p>Invariant: keys and bounds are those of the row given to the last {@code load} that returned
- * true. Keys may point into that row, so it has to stay valid until the next {@code load}; the key
+ * <p>Invariant: after a {@code load} that returned true, keys and bounds are those of its row; after
+ * one that returned false they are not to be asked for. Keys may point into that row, so it has to stay valid until the next {@code load}; the key
  * of the group is a copy.
  */
 public abstract class RangeJoinKernel {

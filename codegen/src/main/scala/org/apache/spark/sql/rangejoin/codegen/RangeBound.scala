@@ -130,7 +130,6 @@ case class RangeBound(
     }.getOrElse(evaluate)
     val error = ctx.freshName("error")
     val declareNull = if (nullable) s"boolean $isNull = false;" else ""
-    val resetNull = if (nullable) s"$isNull = false;" else ""
     ev.copy(
       code = code"""
         |$declareNull
@@ -139,7 +138,6 @@ case class RangeBound(
         |  $body
         |} catch (Throwable $error) {
         |  ${RangeBound.getClass.getName.stripSuffix("$")}.rethrowUnlessOfData($error);
-        |  $resetNull
         |  ${ev.value} = ${literal(unknown)};
         |}
       """.stripMargin,

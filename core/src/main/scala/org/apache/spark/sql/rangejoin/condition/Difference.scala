@@ -26,8 +26,8 @@ import org.apache.spark.sql.types._
  *
  * `lo <= x - y <= hi` is the range `x - hi <= y <= x - lo`, except where arithmetic overflows:
  *
- *   - Where stock Spark raises on overflow (ANSI), a pair that overflows is no match, and the
- *     range holds as it is.
+ *   - Where stock Spark raises on overflow (ANSI), or gives NULL (`try_subtract`), a pair that
+ *     overflows is no match. The range holds as it is; a limit without its opposite is asked again.
  *   - Where `x - y` wraps around, it is a difference modulo 2^bits^. Both limits together are
  *     still one range of `y`, as long as neither of its ends wraps; for rows where one does the
  *     range is not trusted. One limit alone is no range.
@@ -83,13 +83,11 @@ private[condition] case class Limit(
   /** The other side of the test. */
   private def point: Expression = if (side == d.xSide) d.y else d.x
 
-  def test(trusted: Map[Side, Expression]): RangeTest = {
+  def test(trusted: Map[Side, Expression], exact: Exactness): RangeTest = {
     // y >= x - value for an upper limit; x <= y + value likewise, with the sides exchanged.
     val endIsLesser = upper == (side == d.xSide)
     val (lesser, greater) = if (endIsLesser) (end, point) else (point, end)
     val lesserSide = if (endIsLesser) side else side.other
-    // A difference that was widened may overflow where the range, in wider numbers, does not.
-    val parts = if (d.widened) None else Some(if (d.absolute) 2 else 1)
     RangeTest(
       lesser,
       greater,
@@ -97,8 +95,7 @@ private[condition] case class Limit(
       comparison.strict,
       comparison.predicate,
       trusted,
-      parts
-    )
+      exact)
   }
 }
 
@@ -115,6 +112,14 @@ private[condition] object Difference {
         }
       case inner => subtraction(inner, sideOf).map(_.copy(widened = inner.ne(e)))
     }
+
+  /** Whether this is a difference across the sides that is no range, being of an inexact type. */
+  def isInexact(e: Expression, sideOf: Expression => Option[Side]): Boolean = e match {
+    case Abs(child, _)                                         => isInexact(child, sideOf)
+    case s: Subtract if !s.dataType.isInstanceOf[IntegralType] =>
+      sideOf(s.left).zip(sideOf(s.right)).exists { case (a, b) => a != b }
+    case _ => false
+  }
 
   private def subtraction(
       e: Expression,
@@ -149,16 +154,16 @@ private[condition] object Difference {
   /** Range tests for all limits, and the reasons for those that are none. */
   def tests(limits: Seq[Limit]): (Seq[Reason], Seq[RangeTest]) =
     limits.partitionMap { limit =>
-      def opposite = limits.find(other =>
-        other.upper != limit.upper && other.side == limit.side &&
-          other.difference.sameAs(limit.difference))
-      limit.difference.bits match {
-        case None       => Right(limit.test(Map.empty))
-        case Some(bits) =>
-          opposite match {
-            case Some(found) => Right(limit.test(trusted(limit, found, bits)))
-            case None        => Left(Reason.InexactDifference(limit.comparison.predicate))
-          }
+      val d = limit.difference
+      val opposite = limits.find(other =>
+        other.upper != limit.upper && other.side == limit.side && other.difference.sameAs(d))
+      // A difference that was widened may overflow where the range, in wider numbers, does not.
+      val exact = opposite.filterNot(_ => d.widened)
+        .fold[Exactness](Inexact)(o => ExactWith(o.comparison.predicate))
+      (d.bits, opposite) match {
+        case (None, _)                 => Right(limit.test(Map.empty, exact))
+        case (Some(bits), Some(found)) => Right(limit.test(trusted(limit, found, bits), exact))
+        case (Some(_), None)           => Left(Reason.InexactDifference(limit.comparison.predicate))
       }
     }
 

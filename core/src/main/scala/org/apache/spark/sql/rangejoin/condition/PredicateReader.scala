@@ -67,10 +67,9 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
     val limits = limitOf(c.lesser, c.greater, upper = true, c)
       .orElse(limitOf(c.greater, c.lesser, upper = false, c))
     limits match {
-      case Some(ls) if ls.forall(l => Predicates.supported(l.difference.x, l.difference.y)) =>
-        Limited(ls)
-      case Some(ls) =>
-        Refused(Reason.UnsupportedRangeType(c.predicate, ls.head.difference.x.dataType))
+      case Some(found) => Limited(found)
+      case None if Seq(c.lesser, c.greater).exists(Difference.isInexact(_, sideOf)) =>
+        Refused(Reason.InexactDifference(c.predicate))
       case None => NoTest
     }
   }

@@ -24,6 +24,22 @@ sealed trait Side {
 case object LeftSide extends Side
 case object RightSide extends Side
 
+/** Whether a predicate has to be asked again for pairs that pass its test. */
+sealed trait Exactness
+
+/** The test is the predicate. */
+case object Exact extends Exactness
+
+/**
+ * The test is the predicate if the range is made of it and of the test that `opposite` stands for.
+ * One limit of a difference holds for pairs whose difference overflows, which are no match; both
+ * together do not.
+ */
+case class ExactWith(opposite: Expression) extends Exactness
+
+/** The predicate says more than the test. */
+case object Inexact extends Exactness
+
 /**
  * The test `lesser <= greater` (or `<` where strict) between an expression of one side and an
  * expression of the other.
@@ -31,9 +47,7 @@ case object RightSide extends Side
  * @param lesserSide the side `lesser` belongs to; `greater` belongs to the other
  * @param predicate the conjunct of the join condition that the test comes from
  * @param trusted by side, what has to hold for the test to say anything of a row
- * @param parts the number of tests that, for pairs of trusted rows, together say exactly what the
- *   predicate says: one for a comparison, two for an absolute difference. None where the predicate
- *   says more, and has to be asked as well.
+ * @param exact when the test says all that the predicate says, for pairs of trusted rows
  */
 case class RangeTest(
     lesser: Expression,
@@ -42,7 +56,7 @@ case class RangeTest(
     strict: Boolean,
     predicate: Expression,
     trusted: Map[Side, Expression] = Map.empty,
-    parts: Option[Int] = Some(1)
+    exact: Exactness = Exact
 ) {
 
   def on(side: Side): Expression = if (side == lesserSide) lesser else greater

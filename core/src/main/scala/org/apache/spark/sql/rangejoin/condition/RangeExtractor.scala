@@ -94,7 +94,9 @@ object RangeExtractor {
       else (leftBelowRight, rightBelowLeft)
     val used = predicates.filter(p => p.eq(upper.predicate) || p.eq(lower.predicate))
     // What both tests cover entirely need not be asked again.
-    val covered = used.filter(p => coveredBy(p, Seq(upper, lower)))
+    val covered = Seq(upper -> lower, lower -> upper).collect {
+      case (test, other) if coversPredicate(test, other) => test.predicate
+    }
     RangeCondition(
       streamed,
       upper,
@@ -104,9 +106,10 @@ object RangeExtractor {
     )
   }
 
-  private def coveredBy(predicate: Expression, tests: Seq[RangeTest]): Boolean = {
-    val own = tests.filter(_.predicate.eq(predicate))
-    own.head.parts.contains(own.size)
+  private def coversPredicate(test: RangeTest, other: RangeTest): Boolean = test.exact match {
+    case Exact               => true
+    case ExactWith(opposite) => other.predicate.eq(opposite)
+    case Inexact             => false
   }
 }
 

@@ -43,7 +43,7 @@ object SortColumn {
     case a @ Add(_: Literal, child, _) if isExact(a)                       => risesWith(child)
     case s @ Subtract(child, _: Literal, _) if isExact(s)                  => risesWith(child)
     case TimestampAddInterval(child, Literal(interval, _), _)
-        if child.dataType == TimestampNTZType || isPartOfDay(interval) =>
+        if isExact(interval, wholeDays = child.dataType == TimestampNTZType) =>
       risesWith(child)
     case _ => None
   }
@@ -56,9 +56,11 @@ object SortColumn {
     case _                      => false
   }
 
-  private def isPartOfDay(interval: Any): Boolean = interval match {
-    case micros: Long               => micros > -MICROS_PER_DAY && micros < MICROS_PER_DAY
-    case calendar: CalendarInterval => calendar.months == 0 && calendar.days == 0
-    case _                          => false
+  /** Months are of different lengths; so are days, except in local time without a zone. */
+  private def isExact(interval: Any, wholeDays: Boolean): Boolean = interval match {
+    case micros: Long => wholeDays || (micros > -MICROS_PER_DAY && micros < MICROS_PER_DAY)
+    case calendar: CalendarInterval =>
+      calendar.months == 0 && (wholeDays || calendar.days == 0)
+    case _ => false
   }
 }

@@ -122,7 +122,7 @@ final class RangeWindow(memory: WindowMemory, rows: RowStore) {
 
   /** Moves the rows to the front where that frees half of the array, or else doubles it. */
   private def makeRoom(): Unit =
-    if (capacity > 0 && size <= capacity / 2) {
+    if (capacity > 0 && size <= (if (capacity == MostRows) MostRows - 1 else capacity / 2)) {
       compact()
     } else {
       val larger = math.max(InitialRows, math.min(capacity * 2L, MostRows).toInt)

@@ -132,7 +132,10 @@ final class RandomJoin(val seed: Long) {
     Nil,
     Seq("l.v % 3 <> r.v % 3"),
     Seq("l.v + r.v > 15", "l.s <> r.s"),
-    Seq("l.v < r.v")
+    Seq("l.v < r.v"),
+    // More range predicates than make the range.
+    Seq("r.y <= l.z"),
+    Seq("l.y <= r.z", "r.y >= l.z")
   ))
 
   val condition: String = {

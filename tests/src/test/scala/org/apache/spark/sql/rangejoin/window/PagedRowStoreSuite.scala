@@ -65,13 +65,13 @@ class PagedRowStoreSuite extends AnyFunSuite with TaskMemory {
 
   test("a large row takes the place of a page that has no rows") {
     withStore() { (store, memory) =>
-      store.release(store.append(row(1)))
-      val large = store.append(row(2, payload = 3 * Page.toInt))
-      assert(read(store, large) == 2L)
-      store.release(large)
-      val small = store.append(row(3))
-      assert(read(store, small) == 3L)
-      assert(memory.getUsed < 5 * Page)
+      for (pages <- 1 to 10) {
+        val large = pages * 3 * Page.toInt
+        val reference = store.append(row(pages, payload = large))
+        assert(read(store, reference) == pages)
+        store.release(reference)
+        assert(memory.getUsed <= 2 * large + Page, "the page in use and a spare one")
+      }
     }
   }
 
@@ -146,6 +146,16 @@ class PagedRowStoreSuite extends AnyFunSuite with TaskMemory {
         store.clear()
         assert(memory.getUsed <= (1L << 20))
       }
+    }
+  }
+
+  test("rows of before do not keep the pages of a store that was cleared") {
+    withStore(largestPage = Page) { (store, memory) =>
+      for (id <- 0L until 3L) store.append(row(id))
+      store.clear()
+      val references = (0L until 5000L).map(id => store.append(row(id, payload = 100)))
+      references.foreach(store.release)
+      assert(memory.getUsed <= 2 * Page)
     }
   }
 
