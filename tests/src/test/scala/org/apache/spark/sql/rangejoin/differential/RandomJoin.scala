@@ -135,7 +135,7 @@ final class RandomJoin(val seed: Long) {
     Seq("l.v < r.v"),
     // More range predicates than make the range.
     Seq("r.y <= l.z"),
-    Seq("l.y <= r.z", "r.y >= l.z")
+    Seq("l.y <= r.z", "r.z >= l.z")
   ))
 
   val condition: String = {
