@@ -39,9 +39,9 @@ object SortColumn {
     case a: Attribute                                                      => Some(a)
     case OrderedValue(child)                                               => risesWith(child)
     case Cast(child, to: IntegralType, _, _) if widens(child.dataType, to) => risesWith(child)
-    case a @ Add(child, _: Literal, _) if isExact(a)                       => risesWith(child)
-    case a @ Add(_: Literal, child, _) if isExact(a)                       => risesWith(child)
-    case s @ Subtract(child, _: Literal, _) if isExact(s)                  => risesWith(child)
+    case a @ Add(child, step, _) if step.foldable && isExact(a)            => risesWith(child)
+    case a @ Add(step, child, _) if step.foldable && isExact(a)            => risesWith(child)
+    case s @ Subtract(child, step, _) if step.foldable && isExact(s)       => risesWith(child)
     case TimestampAddInterval(child, Literal(interval, _), _)
         if isExact(interval, wholeDays = child.dataType == TimestampNTZType) =>
       risesWith(child)

@@ -157,6 +157,17 @@ class PlanningSuite extends RangeJoinTest {
     }
   }
 
+  test("a distance is sorted by the columns themselves where arithmetic raises") {
+    withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+      for (distance <- Seq("abs(l.t - r.t) <= 2", "l.t - r.t between -2 and 5")) {
+        val df = l.join(r, expr(s"l.k = r.k and $distance"))
+        val sorts = collect(executedPlan(df)) { case s: SortExec => s }
+        assert(sorts.map(_.sortOrder.last.child.sql.split('.').last) == Seq("t", "t"), sorts)
+        checkAgainstStock(l.join(r, expr(s"l.k = r.k and $distance")))
+      }
+    }
+  }
+
   test("a side that comes in order is not sorted again") {
     withAdaptive { clue =>
       val sorted = r.repartition(3, col("k")).sortWithinPartitions("k", "t").as("r")
