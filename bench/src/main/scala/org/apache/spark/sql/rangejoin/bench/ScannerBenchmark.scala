@@ -22,7 +22,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.codegen._
-import org.apache.spark.sql.rangejoin.exec.{RangeScanner, ScanMetrics}
+import org.apache.spark.sql.rangejoin.exec.{PairTests, ScanMetrics, StreamedRangeScanner}
 import org.apache.spark.sql.rangejoin.window.{PagedRowStore, RangeWindow, WindowMemory}
 import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
 
@@ -91,15 +91,16 @@ class ScannerBenchmark {
       0L
     )
     val memory = new WindowMemory(tasks)
-    val scanner = new RangeScanner(
+    val scanner = new StreamedRangeScanner(
       streamed.iterator,
       buffered.iterator,
       if (kernel == "generated") GenerateRangeJoinKernel.generate(spec)
       else new InterpretedRangeJoinKernel(spec),
       new RangeWindow(memory, new PagedRowStore(memory, tasks, 1L << 20)),
       3,
-      InterpretedPredicate(Literal.TrueLiteral),
-      ScannerBenchmark.metrics
+      PairTests(InterpretedPredicate(Literal.TrueLiteral)),
+      ScannerBenchmark.metrics,
+      keepsStreamed = false
     )
     while (scanner.nextStreamed()) {
       while (scanner.nextCandidate()) {

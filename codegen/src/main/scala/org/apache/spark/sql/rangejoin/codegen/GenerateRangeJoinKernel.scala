@@ -30,14 +30,9 @@ object GenerateRangeJoinKernel extends CodeGenerator[KernelSpec, RangeJoinKernel
     val streamed = new Side(ctx, "streamed", spec.streamedKeys)
     val buffered = new Side(ctx, "buffered", spec.bufferedKeys)
     val group = new GroupKey(ctx, spec.streamedKeys, streamed.keyStates)
-    val loadStreamed = streamed.load(
-      Seq("lower" -> spec.lower, "upper" -> spec.upper),
-      Map("lower" -> "Long.MIN_VALUE", "upper" -> "Long.MAX_VALUE")
-    )
-    val loadBuffered = buffered.load(
-      Seq("sortBound" -> spec.sortBound, "evictBound" -> spec.evictBound),
-      Map("sortBound" -> "Long.MIN_VALUE", "evictBound" -> "Long.MAX_VALUE")
-    )
+    val loadStreamed = streamed.load(Seq("lower" -> spec.lower, "upper" -> spec.upper))
+    val loadBuffered =
+      buffered.load(Seq("sortBound" -> spec.sortBound, "evictBound" -> spec.evictBound))
     val body =
       s"""
          |public Object generate(Object[] references) {
@@ -96,7 +91,7 @@ object GenerateRangeJoinKernel extends CodeGenerator[KernelSpec, RangeJoinKernel
       ctx.addMutableState(CodeGenerator.javaType(key.dataType), s"${name}Key", forceInline = true)
     }
 
-    def load(bounds: Seq[(String, Option[Expression])], absent: Map[String, String]): String = {
+    def load(bounds: Seq[(String, Option[Expression])]): String = {
       ctx.INPUT_ROW = row
       ctx.currentVars = null
       val loadKeys = keys.zip(keyStates).map { case (key, state) =>
@@ -115,7 +110,7 @@ object GenerateRangeJoinKernel extends CodeGenerator[KernelSpec, RangeJoinKernel
              |${unmatchedIf(bound, value)}
              |this.$field = ${value.value};
            """.stripMargin
-        case (field, None) => s"this.$field = ${absent(field)};"
+        case (field, None) => s"this.$field = 0L;"
       }
       (loadKeys ++ loadBounds).mkString("\n")
     }

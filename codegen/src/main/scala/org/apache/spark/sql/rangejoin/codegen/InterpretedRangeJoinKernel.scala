@@ -36,8 +36,8 @@ final class InterpretedRangeJoinKernel(spec: KernelSpec) extends RangeJoinKernel
 
   override def loadStreamed(row: InternalRow): Boolean =
     loadKeys(streamedKeys, row, streamedKey) && {
-      val low = if (lowerBound == null) Long.MinValue else lowerBound.eval(row)
-      val high = if (upperBound == null) Long.MaxValue else upperBound.eval(row)
+      val low = if (lowerBound == null) 0L else lowerBound.eval(row)
+      val high = if (upperBound == null) 0L else upperBound.eval(row)
       if (low == null || high == null) {
         false
       } else {
@@ -49,8 +49,8 @@ final class InterpretedRangeJoinKernel(spec: KernelSpec) extends RangeJoinKernel
 
   override def loadBuffered(row: InternalRow): Boolean =
     loadKeys(bufferedKeys, row, bufferedKey) && {
-      val sort = if (sortBoundExpr == null) Long.MinValue else sortBoundExpr.eval(row)
-      val evict = if (evictBoundExpr == null) Long.MaxValue else evictBoundExpr.eval(row)
+      val sort = if (sortBoundExpr == null) 0L else sortBoundExpr.eval(row)
+      val evict = if (evictBoundExpr == null) 0L else evictBoundExpr.eval(row)
       if (sort == null || evict == null) {
         false
       } else {

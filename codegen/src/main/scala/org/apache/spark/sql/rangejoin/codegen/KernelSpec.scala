@@ -19,7 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.{CodeGeneratorWithInterpretedFa
 /**
  * The expressions of a kernel, each bound to the row of its side. Keys of the two sides stand in
  * pairs of one type; a bound is of type LONG, usually a [[RangeBound]]. A test that is absent from
- * the join condition has no bounds: it holds for every pair.
+ * the join condition has no bounds: it holds for every pair, and both of its bounds are zero.
  *
  * @param lower least evict bound that matches a streamed row
  * @param upper greatest sort bound that matches a streamed row

@@ -38,12 +38,13 @@ import org.apache.spark.sql.types.{DataType, LongType}
  * every pair with a bound at that extreme to the join's original condition, which then matches,
  * rejects or raises as stock does.
  *
- * @param child value of the bound, of a type that [[OrderedLong]] supports
+ * @param child value of the bound, of any type that Spark can order
  * @param trusted a condition without which the value of `child` says nothing
  * @param unboundedBelow whether unknown means the smallest long (a lower bound of the streamed
  *   side, or the sort bound of the buffered side) or the greatest
  * @param strict whether the test excludes equality. Only a bound of the streamed side is strict:
- *   it is moved by one. NULL, which matches nothing, stands for a bound moved past the end.
+ *   it is moved by one. NULL, which matches nothing, stands for a bound moved past the end. Not
+ *   for a type whose encoding is a prefix: there the values decide where the longs are equal.
  */
 case class RangeBound(
     child: Expression,
@@ -51,6 +52,16 @@ case class RangeBound(
     unboundedBelow: Boolean,
     strict: Boolean
 ) extends ConditionalExpression {
+  require(isExact || (!strict && trusted.isEmpty), "a prefix has no next value, and no guard")
+
+  /** Whether equal longs are equal values. */
+  def isExact: Boolean = OrderedLong.isExact(child.dataType)
+
+  /**
+   * What rows are sorted by to be in the order of this bound, where unknown means the smallest:
+   * the bound itself, or the value that it is a prefix of.
+   */
+  def sortKey: Expression = if (isExact) this else GuardedValue(child)
 
   override def children: Seq[Expression] = child +: trusted.toSeq
 

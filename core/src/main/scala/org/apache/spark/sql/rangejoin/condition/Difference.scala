@@ -18,13 +18,13 @@ import scala.util.{Left, Right}
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
-import org.apache.spark.sql.rangejoin.codegen.OrderedValue
 import org.apache.spark.sql.types._
 
 /**
- * The difference `x - y` of an expression of one side and one of the other, of an exact type.
+ * The difference `x - y` of an expression of one side and one of the other.
  *
- * `lo <= x - y <= hi` is the range `x - hi <= y <= x - lo`, except where arithmetic overflows:
+ * `lo <= x - y <= hi` is the range `x - hi <= y <= x - lo`, except where arithmetic overflows or
+ * rounds:
  *
  *   - Where stock Spark raises on overflow (ANSI), or gives NULL (`try_subtract`), a pair that
  *     overflows is no match. The range holds as it is; a limit without its opposite is asked again.
@@ -34,10 +34,13 @@ import org.apache.spark.sql.types._
  *   - `abs` of the smallest value is that value itself when it wraps, and so is below every
  *     limit. The pairs concerned are `2^(bits-1)^` apart, so one of their values is either well
  *     below zero or near the greatest value; those rows are not trusted either.
+ *   - Where `x - y` is rounded (FLOAT, DOUBLE), the ends are moved outward by as much as the
+ *     rounding can make up, and the predicate is asked again. A limit that is not finite, and a
+ *     NaN where NaN is greater than the limit, are not trusted.
  *
  * A row that is not trusted is compared by the original condition ([[RangeBound]]).
  *
- * @param x minuend, as exact number of the unit of the limits
+ * @param x minuend, as a number of the `arithmetic`
  * @param y subtrahend, likewise
  * @param bits the width at which the difference wraps around, or None where it raises
  * @param absolute whether `abs(x - y)` is meant
@@ -47,10 +50,13 @@ private[condition] case class Difference(
     x: Expression,
     y: Expression,
     xSide: Side,
+    arithmetic: Arithmetic,
     bits: Option[Int],
     absolute: Boolean,
     widened: Boolean
 ) {
+
+  def on(side: Side): Expression = if (side == xSide) x else y
 
   def sameAs(other: Difference): Boolean =
     absolute == other.absolute && x.semanticEquals(other.x) && y.semanticEquals(other.y)
@@ -69,86 +75,102 @@ private[condition] case class Limit(
     negated: Boolean,
     comparison: Comparison
 ) {
-  import Difference._
 
   private def d = difference
 
+  /** Whether `end` is below the point that is compared with it. */
+  private val endIsLesser = upper == (side == d.xSide)
+
+  /** The limit as a number. */
+  val amount: Expression = d.arithmetic.number(value)
+
   /** The end of the range that the limit stands for: of `y` given `x`, or of `x` given `y`. */
   val end: Expression = {
-    val exact = OrderedValue(value)
-    val amount = if (negated) UnaryMinus(exact, failOnError = true) else exact
-    if (side == d.xSide) minus(d.x, amount) else plus(d.y, amount)
+    // y >= x - amount for an upper limit; x <= y + amount likewise, with the sides exchanged.
+    val signed = if (negated) d.arithmetic.negative(amount) else amount
+    if (side == d.xSide) d.arithmetic.minus(d.x, signed, up = !endIsLesser)
+    else d.arithmetic.plus(d.y, signed, up = !endIsLesser)
   }
 
-  /** The other side of the test. */
-  private def point: Expression = if (side == d.xSide) d.y else d.x
-
   def test(trusted: Map[Side, Expression], exact: Exactness): RangeTest = {
-    // y >= x - value for an upper limit; x <= y + value likewise, with the sides exchanged.
-    val endIsLesser = upper == (side == d.xSide)
+    val point = d.on(side.other)
     val (lesser, greater) = if (endIsLesser) (end, point) else (point, end)
     val lesserSide = if (endIsLesser) side else side.other
     RangeTest(
       lesser,
       greater,
       lesserSide,
-      comparison.strict,
+      // An end that was moved outward excludes nothing by being equal.
+      comparison.strict && d.arithmetic.isExact,
       comparison.predicate,
       trusted,
-      exact)
+      exact
+    )
   }
 }
 
 private[condition] object Difference {
 
   /** Reads `x - y` or `abs(x - y)` across the sides. */
-  def of(e: Expression, sideOf: Expression => Option[Side]): Option[Difference] =
+  def of(e: Expression, sideOf: Expression => Option[Side]): Option[Difference] = {
+    val read = new Reader(e.dataType, sideOf)
     stripWidening(e) match {
       case abs @ Abs(child, failOnError) =>
         val inner = stripWidening(child)
-        subtraction(inner, sideOf).map { d =>
+        read(inner).map { d =>
           val width = if (failOnError) d.bits else d.bits.orElse(bitsOf(child.dataType))
           d.copy(bits = width, absolute = true, widened = e.ne(abs) || inner.ne(child))
         }
-      case inner => subtraction(inner, sideOf).map(_.copy(widened = inner.ne(e)))
+      case inner => read(inner).map(_.copy(widened = inner.ne(e)))
     }
+  }
 
-  /** Whether this is a difference across the sides that is no range, being of an inexact type. */
-  def isInexact(e: Expression, sideOf: Expression => Option[Side]): Boolean = e match {
-    case Abs(child, _)                                         => isInexact(child, sideOf)
-    case s: Subtract if !s.dataType.isInstanceOf[IntegralType] =>
-      sideOf(s.left).zip(sideOf(s.right)).exists { case (a, b) => a != b }
+  /** Whether this is a difference across the sides that `of` does not read. */
+  def isUnread(e: Expression, sideOf: Expression => Option[Side]): Boolean = e match {
+    case Abs(child, _)        => isUnread(child, sideOf)
+    case Cast(child, _, _, _) => isUnread(child, sideOf)
+    case s: Subtract          =>
+      sideOf(s.left).zip(sideOf(s.right)).exists { case (a, b) => a != b } &&
+      of(s, sideOf).isEmpty
     case _ => false
   }
 
-  private def subtraction(
-      e: Expression,
-      sideOf: Expression => Option[Side]
-  ): Option[Difference] = {
-    def across(x: Expression, y: Expression, bits: Option[Int])(exact: Expression => Expression) =
-      for (a <- sideOf(x); b <- sideOf(y) if a != b)
-        yield Difference(exact(x), exact(y), a, bits, absolute = false, widened = false)
-    e match {
-      case s: Subtract if s.dataType.isInstanceOf[IntegralType] =>
+  /**
+   * Reads a subtraction across the sides.
+   *
+   * @param compared the type in which the difference is compared
+   */
+  private class Reader(compared: DataType, sideOf: Expression => Option[Side]) {
+
+    def apply(e: Expression): Option[Difference] = e match {
+      case s: Subtract =>
         val bits = if (s.evalMode == EvalMode.LEGACY) bitsOf(s.dataType) else None
-        across(s.left, s.right, bits)(OrderedValue)
+        Arithmetic.of(s, compared).flatMap(across(s.left, s.right, _, bits))
       case DateDiff(end, start) =>
-        across(end, start, bitsOf(IntegerType))(OrderedValue)
+        across(end, start, WholeNumbers, bitsOf(IntegerType))
       case SubtractDates(end, start, false) =>
-        across(end, start, None) { date =>
-          Multiply(OrderedValue(date), Literal(MICROS_PER_DAY), ansi)
-        }
+        across(end, start, WholeNumbers, None)
+          .map(d => d.copy(x = microsOfDays(d.x), y = microsOfDays(d.y)))
       case s @ SubtractTimestamps(end, start, false, _) =>
-        across(end, start, None)(localMicros(_, s))
+        across(localTime(end, s), localTime(start, s), WholeNumbers, None)
       case _ => None
     }
+
+    private def across(x: Expression, y: Expression, arithmetic: Arithmetic, bits: Option[Int]) =
+      for (a <- sideOf(x); b <- sideOf(y) if a != b) yield {
+        val (from, to) = (arithmetic.number(x), arithmetic.number(y))
+        Difference(from, to, a, arithmetic, bits, absolute = false, widened = false)
+      }
   }
 
+  private def microsOfDays(days: Expression): Expression =
+    Multiply(days, Literal(MICROS_PER_DAY), Arithmetic.Raising)
+
   /** Spark takes the difference of two instants between their local times in the session zone. */
-  private def localMicros(timestamp: Expression, difference: SubtractTimestamps): Expression =
+  private def localTime(timestamp: Expression, difference: SubtractTimestamps): Expression =
     timestamp.dataType match {
-      case TimestampType => OrderedValue(Cast(timestamp, TimestampNTZType, difference.timeZoneId))
-      case _             => OrderedValue(timestamp)
+      case TimestampType => Cast(timestamp, TimestampNTZType, difference.timeZoneId)
+      case _             => timestamp
     }
 
   /** Range tests for all limits, and the reasons for those that are none. */
@@ -158,24 +180,52 @@ private[condition] object Difference {
       val opposite = limits.find(other =>
         other.upper != limit.upper && other.side == limit.side && other.difference.sameAs(d))
       // A difference that was widened may overflow where the range, in wider numbers, does not.
-      val exact = opposite.filterNot(_ => d.widened)
+      val exact = opposite.filterNot(_ => d.widened || !d.arithmetic.isExact)
         .fold[Exactness](Inexact)(o => ExactWith(o.comparison.predicate))
-      (d.bits, opposite) match {
-        case (None, _)                 => Right(limit.test(Map.empty, exact))
-        case (Some(bits), Some(found)) => Right(limit.test(trusted(limit, found, bits), exact))
-        case (Some(_), None)           => Left(Reason.InexactDifference(limit.comparison.predicate))
+      (d.arithmetic, d.bits, opposite) match {
+        case (_: Rounded, _, _) => Right(limit.test(trustedOfRounded(limit, opposite), Inexact))
+        case (_, None, _)       => Right(limit.test(Map.empty, exact))
+        case (_, Some(bits), Some(found)) => Right(limit.test(trusted(limit, found, bits), exact))
+        case (_, Some(_), None) => Left(Reason.InexactDifference(limit.comparison.predicate))
       }
     }
+
+  /**
+   * Limits that are finite. Then a difference that is NaN keeps no upper limit, but every lower
+   * one; without an upper limit a NaN of `y` is not trusted, since no range of `x` goes with it.
+   */
+  private def trustedOfRounded(limit: Limit, opposite: Option[Limit]): Map[Side, Expression] = {
+    val d = limit.difference
+    val finite = (limit +: opposite.toSeq).map(_.amount).distinct
+      .filterNot(isFiniteLiteral).map(isFinite)
+    val ofLimit = finite.map(limit.side -> _)
+    val ofSubtrahend =
+      if (limit.upper || opposite.isDefined) Nil else Seq(d.xSide.other -> Not(IsNaN(d.y)))
+    (ofLimit ++ ofSubtrahend).groupMapReduce(_._1)(_._2)(And)
+  }
+
+  private def isFinite(e: Expression): Expression =
+    nullOr(
+      e,
+      And(
+        GreaterThan(e, Literal(Double.NegativeInfinity)),
+        LessThan(e, Literal(Double.PositiveInfinity))
+      )
+    )
+
+  private def isFiniteLiteral(e: Expression): Boolean = e match {
+    case Literal(d: Double, _) => java.lang.Double.isFinite(d)
+    case _                     => false
+  }
 
   private def trusted(limit: Limit, opposite: Limit, bits: Int): Map[Side, Expression] = {
     val d = limit.difference
     val ends = And(withinWidth(limit.end, bits), withinWidth(opposite.end, bits))
     if (!d.absolute) Map(limit.side -> ends)
     else {
-      def value(side: Side) = if (side == d.xSide) d.x else d.y
       Map(
-        limit.side -> And(ends, notAntipodal(value(limit.side), bits)),
-        limit.side.other -> notAntipodal(value(limit.side.other), bits)
+        limit.side -> And(ends, notAntipodal(d.on(limit.side), bits)),
+        limit.side.other -> notAntipodal(d.on(limit.side.other), bits)
       )
     }
   }
@@ -206,21 +256,13 @@ private[condition] object Difference {
 
   private def nullOr(e: Expression, holds: Expression): Expression = Or(IsNull(e), holds)
 
-  private val ansi = NumericEvalContext(EvalMode.ANSI)
-  def minus(a: Expression, b: Expression): Expression = Subtract(a, b, ansi)
-  def plus(a: Expression, b: Expression): Expression = Add(a, b, ansi)
-
   private def bitsOf(dataType: DataType): Option[Int] = dataType match {
     case ByteType | ShortType | IntegerType | LongType => Some(dataType.defaultSize * 8)
     case _                                             => None
   }
 
   private def stripWidening(e: Expression): Expression = e match {
-    case Cast(child, to: IntegralType, _, _) =>
-      child.dataType match {
-        case from: IntegralType if from.defaultSize <= to.defaultSize => stripWidening(child)
-        case _                                                        => e
-      }
-    case _ => e
+    case Cast(child, to, _, _) if Arithmetic.widens(child.dataType, to) => stripWidening(child)
+    case _                                                              => e
   }
 }

@@ -54,11 +54,7 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
   private def readComparison(c: Comparison): Outcome =
     (sideOf(c.lesser), sideOf(c.greater)) match {
       case (Some(a), Some(b)) if a != b =>
-        if (Predicates.supported(c.lesser, c.greater)) {
-          Tested(RangeTest(c.lesser, c.greater, a, c.strict, c.predicate))
-        } else {
-          Refused(Reason.UnsupportedRangeType(c.predicate, c.lesser.dataType))
-        }
+        Tested(RangeTest(c.lesser, c.greater, a, c.strict, c.predicate))
       case _ => readDifference(c)
     }
 
@@ -67,8 +63,8 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
     val limits = limitOf(c.lesser, c.greater, upper = true, c)
       .orElse(limitOf(c.greater, c.lesser, upper = false, c))
     limits match {
-      case Some(found) => Limited(found)
-      case None if Seq(c.lesser, c.greater).exists(Difference.isInexact(_, sideOf)) =>
+      case Some(found)                                                             => Limited(found)
+      case None if Seq(c.lesser, c.greater).exists(Difference.isUnread(_, sideOf)) =>
         Refused(Reason.InexactDifference(c.predicate))
       case None => NoTest
     }

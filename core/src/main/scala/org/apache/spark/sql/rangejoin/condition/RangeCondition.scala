@@ -14,8 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
-import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.rangejoin.codegen.RangeBound
+import org.apache.spark.sql.catalyst.expressions.{Expression, LessThan, LessThanOrEqual}
+import org.apache.spark.sql.rangejoin.codegen.{OrderedLong, RangeBound}
 
 /** Which child of a join. */
 sealed trait Side {
@@ -60,6 +60,14 @@ case class RangeTest(
 ) {
 
   def on(side: Side): Expression = if (side == lesserSide) lesser else greater
+
+  /** Whether the values compared are longs, so that a bound decides by itself. */
+  def isExactType: Boolean = OrderedLong.isExact(lesser.dataType)
+
+  /** The comparison itself, where bounds are only prefixes of the values. */
+  def tie: Option[Expression] =
+    if (isExactType) None
+    else Some(if (strict) LessThan(lesser, greater) else LessThanOrEqual(lesser, greater))
 }
 
 /**
@@ -71,34 +79,48 @@ case class RangeTest(
  * }}}
  *
  * All four are longs (see [[RangeBound]]); strictness is inside the streamed bounds. The buffered
- * side is scanned in the order of `sortBound`, the streamed side in the order of `lowerBound`.
+ * side is scanned in the order of `sortBound`, the streamed side in the order of `lowerBound`. A
+ * range that is bounded in one direction has one of the two tests.
  *
  * @param streamed the side that is streamed; the other is buffered
- * @param predicates the conjuncts that became the two tests, for display
+ * @param predicates the conjuncts that became the tests, for display
  * @param residual what else has to hold for a candidate
  */
 case class RangeCondition(
     streamed: Side,
-    upperTest: RangeTest,
-    lowerTest: RangeTest,
+    upperTest: Option[RangeTest],
+    lowerTest: Option[RangeTest],
     predicates: Seq[Expression],
     residual: Option[Expression]
 ) {
 
   def buffered: Side = streamed.other
 
-  val upperBound: RangeBound =
-    bound(upperTest, streamed, unboundedBelow = false, strict = upperTest.strict)
-  val lowerBound: RangeBound =
-    bound(lowerTest, streamed, unboundedBelow = true, strict = lowerTest.strict)
-  val sortBound: RangeBound = bound(upperTest, buffered, unboundedBelow = true, strict = false)
-  val evictBound: RangeBound = bound(lowerTest, buffered, unboundedBelow = false, strict = false)
+  val upperBound: Option[RangeBound] = upperTest.map(streamedBound(_, unboundedBelow = false))
+  val lowerBound: Option[RangeBound] = lowerTest.map(streamedBound(_, unboundedBelow = true))
+  val sortBound: Option[RangeBound] = upperTest.map(bufferedBound(_, unboundedBelow = true))
+  val evictBound: Option[RangeBound] = lowerTest.map(bufferedBound(_, unboundedBelow = false))
+
+  private def streamedBound(test: RangeTest, unboundedBelow: Boolean) =
+    bound(test, streamed, unboundedBelow, strict = test.strict && test.isExactType)
+
+  private def bufferedBound(test: RangeTest, unboundedBelow: Boolean) =
+    bound(test, buffered, unboundedBelow, strict = false)
 
   private def bound(test: RangeTest, side: Side, unboundedBelow: Boolean, strict: Boolean) =
     RangeBound(test.on(side), test.trusted.get(side), unboundedBelow, strict)
 
-  /** The bound by which the rows of a side have to be sorted within their key. */
-  def orderOf(side: Side): RangeBound = if (side == streamed) lowerBound else sortBound
+  /** What decides the upper test where its longs are equal; None where equal longs pass it. */
+  def upperTie: Option[Expression] = upperTest.flatMap(_.tie)
+
+  /** What decides the lower test where its longs are equal; None where equal longs pass it. */
+  def lowerTie: Option[Expression] = lowerTest.flatMap(_.tie)
+
+  /**
+   * The bound by which the rows of a side have to be sorted within their key; None where any order
+   * will do.
+   */
+  def orderOf(side: Side): Option[RangeBound] = if (side == streamed) lowerBound else sortBound
 
   /** The range as a user would write it. */
   def sql: String = predicates.map(_.sql).mkString(" AND ")

@@ -17,17 +17,27 @@ package org.apache.spark.sql.rangejoin.condition
 import scala.util.{Left, Right}
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.{Inner, JoinType}
-import org.apache.spark.sql.rangejoin.codegen.OrderedLong
+import org.apache.spark.sql.catalyst.plans.JoinType
 
 /**
  * Finds the range in the condition of a join: a pure function of the condition and of the columns
  * of the two sides.
  *
  * Every conjunct is read as range tests where it can be (see [[PredicateReader]]). Two tests, one
- * in each direction, become the range; all other conjuncts are the residual, evaluated for
- * candidates only. Where there is a choice, the two tests that share their columns are taken: they
- * bound a band or an interval, while two unrelated tests may bound nothing.
+ * in each direction, become the range, or a single one where all tests have one direction; all
+ * other conjuncts are the residual, evaluated for candidates only. Of several pairs of tests the
+ * best is the one
+ *
+ *   1. whose tests share their columns, on both sides if possible: they bound a band or an interval,
+ *      while two unrelated tests may bound nothing,
+ *   1. that compares a point, the same expression in both tests,
+ *   1. that was written first.
+ *
+ * Which side is streamed is up to the join type ([[JoinTypeBehavior]]). Where it is open, points
+ * are buffered and intervals streamed: points leave the window in the order they came, so that it
+ * holds no more than the range of one streamed row, while intervals would stay as long as the
+ * longest. A range of one direction streams the greater side, which then need not be sorted by its
+ * bound, and whose scans visit nothing but matches.
  */
 object RangeExtractor {
 
@@ -38,14 +48,14 @@ object RangeExtractor {
       right: AttributeSet
   ): Either[Reason, RangeCondition] =
     for {
-      _ <- Either.cond(joinType == Inner, (), Reason.UnsupportedJoinType(joinType))
+      behavior <- JoinTypeBehavior.of(joinType).toRight(Reason.UnsupportedJoinType(joinType))
       predicates <- condition.map(Predicates.split).toRight(Reason.NoCondition)
       _ <- predicates.find(!_.deterministic).map(Reason.Nondeterministic).toLeft(())
       tests <- readTests(predicates, left, right)
-      (leftBelowRight, rightBelowLeft) = tests.partition(_.lesserSide == LeftSide)
-      range <- choose(leftBelowRight, rightBelowLeft)
-        .toRight(Reason.OneSidedRange(tests.map(_.predicate).distinct))
-    } yield normalForm(range._1, range._2, predicates)
+    } yield {
+      val range = choose(tests)
+      normalForm(range, behavior.streamed.getOrElse(range.streamed), predicates)
+    }
 
   /** Whether a condition compares anything at all, so that a reason to leave it is of interest. */
   def hasComparison(condition: Expression): Boolean =
@@ -61,62 +71,66 @@ object RangeExtractor {
     else Left(refused.headOption.getOrElse(Reason.NoRangePredicate))
   }
 
-  private def choose(
-      leftBelowRight: Seq[RangeTest],
-      rightBelowLeft: Seq[RangeTest]
-  ): Option[(RangeTest, RangeTest)] = {
-    val pairs = for (a <- leftBelowRight; b <- rightBelowLeft) yield (a, b)
-    // maxByOption keeps the first of equals: the one written first.
-    pairs.maxByOption { case (a, b) =>
-      Seq(LeftSide, RightSide).count(sharesColumns(a, b, _))
+  private def choose(tests: Seq[RangeTest]): Range = {
+    val (leftBelowRight, rightBelowLeft) = tests.partition(_.lesserSide == LeftSide)
+    val pairs = for (a <- leftBelowRight; b <- rightBelowLeft) yield Range(Some(a), Some(b))
+    // maxByOption keeps the first of equals.
+    pairs.maxByOption(pair => (pair.sidesWithSharedColumns, pair.points))
+      .getOrElse(Range(leftBelowRight.headOption, rightBelowLeft.headOption))
+  }
+
+  /** The tests of a range, at most one in each direction. */
+  private case class Range(leftBelowRight: Option[RangeTest], rightBelowLeft: Option[RangeTest]) {
+    private val sides = Seq[Side](RightSide, LeftSide)
+
+    private def onBoth(side: Side)(holds: (Expression, Expression) => Boolean): Boolean =
+      leftBelowRight.zip(rightBelowLeft).exists { case (a, b) => holds(a.on(side), b.on(side)) }
+
+    private def isPoint(side: Side): Boolean = onBoth(side)(_.semanticEquals(_))
+
+    private def sharesColumns(side: Side): Boolean = onBoth(side)(_.references == _.references)
+
+    def sidesWithSharedColumns: Int = sides.count(sharesColumns)
+
+    def points: Int = sides.count(isPoint)
+
+    /** The side to stream where the join type leaves the choice. */
+    def streamed: Side = (leftBelowRight, rightBelowLeft) match {
+      case (Some(_), None) => RightSide
+      case (None, Some(_)) => LeftSide
+      case _               =>
+        sides.find(isPoint).orElse(sides.find(sharesColumns)).getOrElse(RightSide).other
     }
   }
 
-  private def sharesColumns(a: RangeTest, b: RangeTest, side: Side): Boolean =
-    a.on(side).references == b.on(side).references
-
   private def normalForm(
-      leftBelowRight: RangeTest,
-      rightBelowLeft: RangeTest,
+      range: Range,
+      streamed: Side,
       predicates: Seq[Expression]
   ): RangeCondition = {
-    def isPoint(side: Side) = leftBelowRight.on(side).semanticEquals(rightBelowLeft.on(side))
-    def isNearPoint(side: Side) = sharesColumns(leftBelowRight, rightBelowLeft, side)
-    // A buffered side of points leaves the window in the order it came, and the window holds no
-    // more than the range of one streamed row. Intervals would stay as long as the longest.
-    val buffered = Seq[Side](RightSide, LeftSide)
-      .find(isPoint)
-      .orElse(Seq[Side](RightSide, LeftSide).find(isNearPoint))
-      .getOrElse(RightSide)
-    val streamed = buffered.other
     val (upper, lower) =
-      if (streamed == LeftSide) (rightBelowLeft, leftBelowRight)
-      else (leftBelowRight, rightBelowLeft)
-    val used = predicates.filter(p => p.eq(upper.predicate) || p.eq(lower.predicate))
-    // What both tests cover entirely need not be asked again.
-    val covered = Seq(upper -> lower, lower -> upper).collect {
-      case (test, other) if coversPredicate(test, other) => test.predicate
-    }
+      if (streamed == LeftSide) (range.rightBelowLeft, range.leftBelowRight)
+      else (range.leftBelowRight, range.rightBelowLeft)
+    val tests = upper.toSeq ++ lower
+    // What the tests cover entirely need not be asked again.
+    val covered = tests.filter(isCovered(_, tests)).map(_.predicate)
     RangeCondition(
       streamed,
       upper,
       lower,
-      used,
+      predicates.filter(p => tests.exists(_.predicate.eq(p))),
       predicates.filterNot(p => covered.exists(_.eq(p))).reduceOption(And)
     )
   }
 
-  private def coversPredicate(test: RangeTest, other: RangeTest): Boolean = test.exact match {
+  private def isCovered(test: RangeTest, tests: Seq[RangeTest]): Boolean = test.exact match {
     case Exact               => true
-    case ExactWith(opposite) => other.predicate.eq(opposite)
+    case ExactWith(opposite) => tests.exists(t => t.ne(test) && t.predicate.eq(opposite))
     case Inexact             => false
   }
 }
 
-/** Conjuncts of a condition, and conditions on the types they compare. */
+/** Conjuncts of a condition. */
 private[condition] object Predicates extends PredicateHelper {
   def split(condition: Expression): Seq[Expression] = splitConjunctivePredicates(condition)
-
-  def supported(expressions: Expression*): Boolean =
-    expressions.forall(e => OrderedLong.supports(e.dataType))
 }

@@ -16,7 +16,6 @@ package org.apache.spark.sql.rangejoin.condition
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.JoinType
-import org.apache.spark.sql.types.DataType
 
 /**
  * Why a join is left to stock Spark. Each reason is a value, so that tests can name it, and has a
@@ -40,26 +39,12 @@ object Reason {
         "other; write the range as such comparisons, joined by AND"
   }
 
-  /** The range is bounded in one direction only. */
-  case class OneSidedRange(predicates: Seq[Expression]) extends Reason {
-    override def message: String =
-      s"the range has a bound in one direction only (${predicates.map(_.sql).mkString(" AND ")}); " +
-        "add the other bound, such as a maximum distance, if there is one"
-  }
-
-  /** The bounds are of a type the operator has no order-preserving encoding for. */
-  case class UnsupportedRangeType(predicate: Expression, dataType: DataType) extends Reason {
-    override def message: String =
-      s"the range compares values of type ${dataType.sql} in ${predicate.sql}; " +
-        "supported are integral numbers, DATE, TIMESTAMP and TIMESTAMP_NTZ"
-  }
-
   /** A difference of the two sides that cannot be rewritten without changing results. */
   case class InexactDifference(predicate: Expression) extends Reason {
     override def message: String =
-      s"${predicate.sql} bounds a difference that wraps around on overflow, or is not exact, so " +
-        "that it is not the same as a range; compare the columns instead: r.y BETWEEN l.y - d " +
-        "AND l.y + d"
+      s"${predicate.sql} bounds a difference that is no range: one limit alone of a difference " +
+        "that wraps around on overflow, or a difference of a type that is not rewritten; compare " +
+        "the columns instead: r.y BETWEEN l.y - d AND l.y + d"
   }
 
   /** The condition gives different answers when evaluated again. */
@@ -71,6 +56,7 @@ object Reason {
   /** The join type is not taken. */
   case class UnsupportedJoinType(joinType: JoinType) extends Reason {
     override def message: String =
-      s"a ${joinType.sql} join is not taken; supported are INNER joins"
+      s"a ${joinType.sql} join is not taken; supported are INNER, LEFT OUTER, RIGHT OUTER, FULL " +
+        "OUTER, LEFT SEMI and LEFT ANTI joins, and EXISTS and IN"
   }
 }

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.condition
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
-import org.apache.spark.sql.rangejoin.codegen.{OrderedValue, RangeBound}
+import org.apache.spark.sql.rangejoin.codegen.{OrderedValue, RangeBound, WidenedSum}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.CalendarInterval
 
@@ -36,24 +36,30 @@ object SortColumn {
     if (bound.trusted.isEmpty) risesWith(bound.child) else None
 
   private def risesWith(e: Expression): Option[Attribute] = e match {
-    case a: Attribute                                                      => Some(a)
-    case OrderedValue(child)                                               => risesWith(child)
-    case Cast(child, to: IntegralType, _, _) if widens(child.dataType, to) => risesWith(child)
-    case a @ Add(child, step, _) if step.foldable && isExact(a)            => risesWith(child)
-    case a @ Add(step, child, _) if step.foldable && isExact(a)            => risesWith(child)
-    case s @ Subtract(child, step, _) if step.foldable && isExact(s)       => risesWith(child)
+    case a: Attribute                                                   => Some(a)
+    case OrderedValue(child)                                            => risesWith(child)
+    case Cast(child, to, _, _) if Arithmetic.widens(child.dataType, to) => risesWith(child)
+    case a @ Add(child, step, _) if keepsOrder(a, step)                 => risesWith(child)
+    case a @ Add(step, child, _) if keepsOrder(a, step)                 => risesWith(child)
+    case s @ Subtract(child, step, _) if keepsOrder(s, step)            => risesWith(child)
+    case WidenedSum(child, step, _, _) if isFinite(step)                => risesWith(child)
     case TimestampAddInterval(child, Literal(interval, _), _)
         if isExact(interval, wholeDays = child.dataType == TimestampNTZType) =>
       risesWith(child)
     case _ => None
   }
 
-  private def isExact(e: BinaryArithmetic): Boolean =
-    e.dataType.isInstanceOf[IntegralType] && e.evalMode == EvalMode.ANSI
-
-  private def widens(from: DataType, to: IntegralType): Boolean = from match {
-    case integral: IntegralType => integral.defaultSize <= to.defaultSize
+  /** Rounding does not turn an order around, nor does an infinite result. */
+  private def keepsOrder(e: BinaryArithmetic, step: Expression): Boolean = e.dataType match {
+    case _: IntegralType        => step.foldable && e.evalMode == EvalMode.ANSI
+    case FloatType | DoubleType => isFinite(step)
     case _                      => false
+  }
+
+  private def isFinite(step: Expression): Boolean = step match {
+    case Literal(d: Double, _) => java.lang.Double.isFinite(d)
+    case Literal(f: Float, _)  => java.lang.Float.isFinite(f)
+    case _                     => false
   }
 
   /** Months are of different lengths; so are days, except in local time without a zone. */

@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.exec
 
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
@@ -22,6 +23,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   BoundReference,
   Expression
 }
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.types.BooleanType
 
 /**
  * Emits the part of the join that whole-stage code generation fuses with its parents: the residual
@@ -39,32 +42,121 @@ private[exec] class RangeJoinCodegen(
     scanner: String,
     streamed: Seq[Attribute],
     buffered: Seq[Attribute],
-    residual: Option[Expression]
+    residual: Option[Expression],
+    goOn: String,
+    stopCheck: String
 ) {
+  import RangeJoinCodegen.Emit
 
   private val streamedRow = ctx.freshName("streamedRow")
   private val bufferedRow = ctx.freshName("bufferedRow")
 
-  /** The loop; `emit` gives the code for one output row from the columns of both sides. */
-  def loop(goOn: String, stopCheck: String)(
-      emit: (Seq[ExprCode], Seq[ExprCode]) => String
-  ): String = {
+  /**
+   * The loop.
+   *
+   * @param emit code for one output row from the columns of the streamed and of the buffered side;
+   *   for an existence join the flag stands in the place of the latter
+   */
+  def loop(behavior: JoinTypeBehavior)(emit: Emit): String = behavior.emission match {
+    case EveryPair if behavior.keepsBuffered => everyRow(emit)
+    case EveryPair if behavior.keepsStreamed => everyStreamedRow(emit)
+    case EveryPair                           => everyPair(emit)
+    case StreamedRow(ifMatched)              =>
+      firstMatch { (streamedColumns, found) =>
+        s"""
+           |if (${if (ifMatched) found else s"!$found"}) {
+           |  ${emit(streamedColumns, Nil)}
+           |  $stopCheck
+           |}
+         """.stripMargin
+      }
+    case MatchFlag =>
+      firstMatch { (streamedColumns, found) =>
+        val flag = ExprCode(FalseLiteral, JavaCode.variable(found, BooleanType))
+        s"""
+           |${emit(streamedColumns, Seq(flag))}
+           |$stopCheck
+         """.stripMargin
+      }
+  }
+
+  private def everyPair(emit: Emit): String = {
     val streamedColumns = columns(streamedRow, streamed)
     val bufferedColumns = columns(bufferedRow, buffered)
-    val readStreamed = readForResidual(streamed, streamedColumns)
-    val readBuffered = readForResidual(buffered, bufferedColumns)
-    val check = checkResidual(streamedColumns ++ bufferedColumns)
     s"""
        |while ($goOn ($scanner.isScanning() || $scanner.nextStreamed())) {
        |  InternalRow $streamedRow = $scanner.currentStreamed();
-       |  $readStreamed
+       |  ${readForResidual(streamed, streamedColumns)}
        |  while ($goOn $scanner.nextCandidate()) {
        |    UnsafeRow $bufferedRow = $scanner.currentCandidate();
-       |    $readBuffered
-       |    $check
+       |    ${readForResidual(buffered, bufferedColumns)}
+       |    ${checkResidual(streamedColumns ++ bufferedColumns)}
        |    ${emit(streamedColumns, bufferedColumns)}
        |    $stopCheck
        |  }
+       |}
+     """.stripMargin
+  }
+
+  /** Left and right outer joins: the buffered row of a streamed row without a match is null. */
+  private def everyStreamedRow(emit: Emit): String = {
+    val streamedColumns = columns(streamedRow, streamed)
+    val bufferedColumns = columnsOrNull(bufferedRow, buffered)
+    s"""
+       |while ($goOn ($scanner.isScanning() || $scanner.nextStreamed())) {
+       |  InternalRow $streamedRow = $scanner.currentStreamed();
+       |  ${readForResidual(streamed, streamedColumns)}
+       |  while ($goOn $scanner.nextCandidateOrNone()) {
+       |    UnsafeRow $bufferedRow = $scanner.currentCandidate();
+       |    ${readForResidual(buffered, bufferedColumns)}
+       |    if ($bufferedRow != null) {
+       |      ${checkResidual(streamedColumns ++ bufferedColumns)}
+       |      $scanner.markMatched();
+       |    }
+       |    ${emit(streamedColumns, bufferedColumns)}
+       |    $stopCheck
+       |  }
+       |}
+     """.stripMargin
+  }
+
+  /** Full outer joins: either row may be null. */
+  private def everyRow(emit: Emit): String = {
+    val streamedColumns = columnsOrNull(streamedRow, streamed)
+    val bufferedColumns = columnsOrNull(bufferedRow, buffered)
+    s"""
+       |while ($goOn $scanner.nextPair()) {
+       |  InternalRow $streamedRow = $scanner.currentStreamed();
+       |  UnsafeRow $bufferedRow = $scanner.currentCandidate();
+       |  ${readForResidual(streamed, streamedColumns)}
+       |  ${readForResidual(buffered, bufferedColumns)}
+       |  if ($scanner.isPair()) {
+       |    ${checkResidual(streamedColumns ++ bufferedColumns)}
+       |    $scanner.markMatched();
+       |  }
+       |  ${emit(streamedColumns, bufferedColumns)}
+       |  $stopCheck
+       |}
+     """.stripMargin
+  }
+
+  /** Semi, anti and existence joins: the scan of a streamed row ends at its first match. */
+  private def firstMatch(emit: (Seq[ExprCode], String) => String): String = {
+    val streamedColumns = columns(streamedRow, streamed)
+    val bufferedColumns = columns(bufferedRow, buffered)
+    val found = ctx.freshName("found")
+    s"""
+       |while ($goOn $scanner.nextStreamed()) {
+       |  InternalRow $streamedRow = $scanner.currentStreamed();
+       |  ${readForResidual(streamed, streamedColumns)}
+       |  boolean $found = false;
+       |  while (!$found && $scanner.nextCandidate()) {
+       |    UnsafeRow $bufferedRow = $scanner.currentCandidate();
+       |    ${readForResidual(buffered, bufferedColumns)}
+       |    ${checkResidual(streamedColumns ++ bufferedColumns)}
+       |    $found = true;
+       |  }
+       |  ${emit(streamedColumns, found)}
        |}
      """.stripMargin
   }
@@ -76,6 +168,27 @@ private[exec] class RangeJoinCodegen(
       BoundReference(i, attribute.dataType, attribute.nullable).genCode(ctx)
     }
   }
+
+  /** The columns of a row that may be null, and then are NULL. */
+  private def columnsOrNull(row: String, attributes: Seq[Attribute]): Seq[ExprCode] =
+    attributes.zip(columns(row, attributes)).map { case (attribute, column) =>
+      val isNull = JavaCode.isNullVariable(ctx.freshName("isNull"))
+      val value = JavaCode.variable(ctx.freshName("value"), attribute.dataType)
+      val javaType = CodeGenerator.javaType(attribute.dataType)
+      ExprCode(
+        code"""
+           |boolean $isNull = true;
+           |$javaType $value = ${CodeGenerator.defaultValue(attribute.dataType)};
+           |if ($row != null) {
+           |  ${column.code}
+           |  $isNull = ${column.isNull};
+           |  $value = ${column.value};
+           |}
+         """.stripMargin,
+        isNull,
+        value
+      )
+    }
 
   /** Code that reads the columns the residual needs; they count as read from then on. */
   private def readForResidual(attributes: Seq[Attribute], columns: Seq[ExprCode]): String = {
@@ -89,13 +202,20 @@ private[exec] class RangeJoinCodegen(
     code.mkString("\n")
   }
 
-  private def checkResidual(columns: Seq[ExprCode]): String = residual.map { predicate =>
-    ctx.currentVars = columns
-    ctx.INPUT_ROW = null
-    val holds = bindReference(predicate, streamed ++ buffered).genCode(ctx)
-    s"""
-       |${holds.code}
-       |if (${holds.isNull} || !${holds.value}) continue;
-     """.stripMargin
-  }.getOrElse("")
+  private def checkResidual(columns: Seq[ExprCode]): String =
+    residual.map { predicate =>
+      ctx.currentVars = columns
+      ctx.INPUT_ROW = null
+      val holds = bindReference(predicate, streamed ++ buffered).genCode(ctx)
+      s"""
+         |${holds.code}
+         |if (${holds.isNull} || !${holds.value}) continue;
+       """.stripMargin
+    }.getOrElse("")
+}
+
+private[exec] object RangeJoinCodegen {
+
+  /** Code for one output row from the columns of the streamed and of the buffered side. */
+  type Emit = (Seq[ExprCode], Seq[ExprCode]) => String
 }

@@ -15,37 +15,37 @@
 package org.apache.spark.sql.rangejoin.exec
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BasePredicate, JoinedRow, UnsafeProjection}
+import org.apache.spark.sql.catalyst.expressions.{
+  BasePredicate,
+  GenericInternalRow,
+  JoinedRow,
+  UnsafeProjection
+}
 import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.rangejoin.condition.{
+  EveryPair,
+  JoinTypeBehavior,
+  LeftSide,
+  MatchFlag,
+  Side,
+  StreamedRow
+}
 
-/**
- * The interpreted join: drives the scanner one output row at a time.
- *
- * @param residual over the streamed row followed by the buffered row
- * @param result over the left row followed by the right row
- */
-final class RangeJoinIterator(
-    scanner: RangeScanner,
-    residual: Option[BasePredicate],
-    result: UnsafeProjection,
-    streamLeft: Boolean,
-    numOutputRows: SQLMetric
-) extends Iterator[InternalRow] {
-
-  private[this] val pair = new JoinedRow
-  private[this] val joined = new JoinedRow
-  private[this] val check = residual.orNull
+/** The interpreted join: drives a scanner one output row at a time. */
+sealed abstract class RangeJoinIterator(output: JoinOutput) extends Iterator[InternalRow] {
   private[this] var found = false
   private[this] var finished = false
 
+  /** Goes on to the next output row; false when there is none. */
+  protected def findNext(): Boolean
+
+  /** The row that `findNext` found. */
+  protected def current: InternalRow
+
   override def hasNext: Boolean = {
-    while (!found && !finished) {
-      if (!scanner.isScanning && !scanner.nextStreamed()) {
-        finished = true
-      } else if (scanner.nextCandidate()) {
-        found = check == null ||
-          check.eval(pair(scanner.currentStreamed, scanner.currentCandidate))
-      }
+    if (!found && !finished) {
+      found = findNext()
+      finished = !found
     }
     found
   }
@@ -53,10 +53,145 @@ final class RangeJoinIterator(
   override def next(): InternalRow = {
     if (!hasNext) throw new NoSuchElementException("the range join has no more rows")
     found = false
-    numOutputRows += 1
-    result(
-      if (streamLeft) joined(scanner.currentStreamed, scanner.currentCandidate)
-      else joined(scanner.currentCandidate, scanner.currentStreamed)
-    )
+    output.numOutputRows += 1
+    current
   }
+}
+
+/**
+ * How an output row is made.
+ *
+ * @param residual over the streamed row followed by the buffered row; None where any candidate is a
+ *   match
+ * @param result over the left row followed by the right row, or by the flag of an existence join
+ * @param leftFields number of columns of the left row, NULL in an unmatched right row
+ * @param rightFields number of columns of the right row
+ */
+final class JoinOutput(
+    residual: Option[BasePredicate],
+    result: UnsafeProjection,
+    streamedSide: Side,
+    leftFields: Int,
+    rightFields: Int,
+    val numOutputRows: SQLMetric
+) {
+  private[this] val streamLeft = streamedSide == LeftSide
+  private[this] val check = residual.orNull
+  private[this] val pair = new JoinedRow
+  private[this] val joined = new JoinedRow
+  private[this] val noLeft = new GenericInternalRow(leftFields)
+  private[this] val noRight = new GenericInternalRow(rightFields)
+
+  def matches(streamed: InternalRow, buffered: InternalRow): Boolean =
+    check == null || check.eval(pair(streamed, buffered))
+
+  /** The row of a pair; null stands for the row that is missing. */
+  def apply(streamed: InternalRow, buffered: InternalRow): InternalRow = {
+    val left = if (streamLeft) streamed else buffered
+    val right = if (streamLeft) buffered else streamed
+    result(joined(if (left == null) noLeft else left, if (right == null) noRight else right))
+  }
+}
+
+object RangeJoinIterator {
+
+  /** The rows of a join that is not full outer. */
+  def apply(
+      scanner: StreamedRangeScanner,
+      behavior: JoinTypeBehavior,
+      output: JoinOutput
+  ): RangeJoinIterator = behavior.emission match {
+    case EveryPair              => new PairIterator(scanner, behavior.keepsStreamed, output)
+    case StreamedRow(ifMatched) => new StreamedRowIterator(scanner, ifMatched, output)
+    case MatchFlag              => new MatchFlagIterator(scanner, output)
+  }
+}
+
+/** Inner, left and right outer joins. */
+private final class PairIterator(
+    scanner: StreamedRangeScanner,
+    keepsStreamed: Boolean,
+    output: JoinOutput
+) extends RangeJoinIterator(output) {
+
+  override protected def findNext(): Boolean = {
+    while (scanner.isScanning || scanner.nextStreamed()) {
+      while (nextCandidate()) {
+        if (scanner.currentCandidate == null) return true
+        if (output.matches(scanner.currentStreamed, scanner.currentCandidate)) {
+          scanner.markMatched()
+          return true
+        }
+      }
+    }
+    false
+  }
+
+  private def nextCandidate(): Boolean =
+    if (keepsStreamed) scanner.nextCandidateOrNone() else scanner.nextCandidate()
+
+  override protected def current: InternalRow =
+    output(scanner.currentStreamed, scanner.currentCandidate)
+}
+
+/** Full outer joins. */
+final class FullOuterIterator(scanner: FullOuterRangeScanner, output: JoinOutput)
+    extends RangeJoinIterator(output) {
+
+  override protected def findNext(): Boolean = {
+    while (scanner.nextPair()) {
+      if (!scanner.isPair) return true
+      if (output.matches(scanner.currentStreamed, scanner.currentCandidate)) {
+        scanner.markMatched()
+        return true
+      }
+    }
+    false
+  }
+
+  override protected def current: InternalRow =
+    output(scanner.currentStreamed, scanner.currentCandidate)
+}
+
+/** Joins that look for one match of every streamed row. */
+private sealed abstract class FirstMatchIterator(scanner: StreamedRangeScanner, output: JoinOutput)
+    extends RangeJoinIterator(output) {
+
+  protected def hasMatch: Boolean = {
+    var found = false
+    while (!found && scanner.nextCandidate()) {
+      found = output.matches(scanner.currentStreamed, scanner.currentCandidate)
+    }
+    found
+  }
+}
+
+/** Semi and anti joins. */
+private final class StreamedRowIterator(
+    scanner: StreamedRangeScanner,
+    ifMatched: Boolean,
+    output: JoinOutput
+) extends FirstMatchIterator(scanner, output) {
+
+  override protected def findNext(): Boolean = {
+    var found = false
+    while (!found && scanner.nextStreamed()) found = hasMatch == ifMatched
+    found
+  }
+
+  override protected def current: InternalRow = output(scanner.currentStreamed, null)
+}
+
+/** Existence joins. */
+private final class MatchFlagIterator(scanner: StreamedRangeScanner, output: JoinOutput)
+    extends FirstMatchIterator(scanner, output) {
+
+  private[this] val flag = new GenericInternalRow(1)
+
+  override protected def findNext(): Boolean = scanner.nextStreamed() && {
+    flag.setBoolean(0, hasMatch)
+    true
+  }
+
+  override protected def current: InternalRow = output(scanner.currentStreamed, flag)
 }

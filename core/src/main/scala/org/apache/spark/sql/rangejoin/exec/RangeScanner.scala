@@ -15,7 +15,7 @@
 package org.apache.spark.sql.rangejoin.exec
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BasePredicate, JoinedRow, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{JoinedRow, UnsafeRow}
 import org.apache.spark.sql.rangejoin.codegen.RangeJoinKernel
 import org.apache.spark.sql.rangejoin.window.RangeWindow
 
@@ -39,155 +39,142 @@ import org.apache.spark.sql.rangejoin.window.RangeWindow
  * that is why a scan ends at the first row beyond it and does not trust the tail.
  *
  * A bound at the extreme of its encoding may be unknown (see `RangeBound`); a pair with one is a
- * candidate only where the original condition of the join says so.
+ * candidate only where the original condition of the join says so. Where bounds are prefixes, a
+ * pair of equal ones is decided by the values ([[PairTests]]).
  *
- * Not for this class: the residual condition, join output, memory.
+ * This class is one scan; which streamed row comes next, and what becomes of rows without a match,
+ * differs: see [[StreamedRangeScanner]] and [[FullOuterRangeScanner]]. Not here: the residual
+ * condition, join output, memory.
  *
  * @param bufferedFields number of columns of a buffered row
- * @param condition the original condition of the join, over the streamed and the buffered row
  */
-final class RangeScanner(
-    streamed: Iterator[InternalRow],
-    buffered: Iterator[InternalRow],
+abstract class RangeScanner(
     kernel: RangeJoinKernel,
     window: RangeWindow,
     bufferedFields: Int,
-    condition: BasePredicate,
+    tests: PairTests,
     metrics: ScanMetrics
 ) extends AutoCloseable {
+  import RangeScanner._
 
-  private[this] var streamedRow: InternalRow = _
+  protected[this] var streamedRow: InternalRow = _
   // The buffered row read last, not yet admitted; null when there is none left.
-  private[this] var bufferedRow: InternalRow = _
-  private[this] var started = false
-  private[this] var groupOpen = false
-  private[this] var closed = false
+  protected[this] var bufferedRow: InternalRow = _
+  protected[this] var groupOpen = false
+  protected[this] var closed = false
 
-  // The scan of the current streamed row: the next index to visit.
-  private[this] var scanning = false
-  private[this] var cursor = 0
+  // The scan of the current streamed row: the next index to visit, and whether there is a match.
+  protected[this] var cursor = 0
+  protected[this] var matched = false
   private[this] var lower = 0L
   private[this] var upper = 0L
 
-  private[this] val candidateRow = new UnsafeRow(bufferedFields)
+  protected[this] val windowRow = new UnsafeRow(bufferedFields)
   private[this] val pair = new JoinedRow
+  private[this] val condition = tests.condition
+  // Null where the longs decide.
+  private[this] val upperTie = tests.upperTie.orNull
+  private[this] val lowerTie = tests.lowerTie.orNull
   // Rows of the window with a bound that may be unknown; mostly there are none.
   private[this] var unknownInWindow = 0
   private[this] var streamedUnknown = false
 
   private[this] var candidates = 0L
-  private[this] var evicted = 0L
+  protected[this] var evicted = 0L
 
-  /** The current streamed row. */
-  def currentStreamed: InternalRow = streamedRow
-
-  /** The candidate found last; valid until the next call of the scanner. */
-  def currentCandidate: UnsafeRow = candidateRow
-
-  /** Whether the scan of the current streamed row may have candidates left. */
-  def isScanning: Boolean = scanning
+  /** The current streamed row; null where the current buffered row has no match. */
+  def currentStreamed: InternalRow
 
   /**
-   * Goes on to the next streamed row that may have candidates, and begins its scan.
-   *
-   * @return false when there is none; everything is released then
+   * The candidate found last, valid until the next call of the scanner; null where the current
+   * streamed row has no match.
    */
-  def nextStreamed(): Boolean = {
-    if (!started) {
-      started = true
-      readBuffered()
-    }
-    scanning = false
-    while (!scanning && !closed) {
-      if ((bufferedRow == null && window.isEmpty) || !streamed.hasNext) {
-        close()
-      } else {
-        streamedRow = streamed.next()
-        if (kernel.loadStreamed(streamedRow) && findGroup()) {
-          beginScan()
-        }
-      }
-    }
-    scanning
-  }
+  def currentCandidate: UnsafeRow
 
-  /** Goes on to the next candidate for the current streamed row; false when there is none. */
-  def nextCandidate(): Boolean = {
-    while (cursor < window.tail) {
-      val index = cursor
-      cursor += 1
-      if (!window.isHole(index)) {
-        if (window.sortBound(index) > upper) {
-          scanning = false
-          return false
-        }
-        if (window.evictBound(index) < lower) {
-          evict(index)
-        } else {
-          window.read(index, candidateRow)
-          if (!mayBeUnknown(index) || condition.eval(pair(streamedRow, candidateRow))) {
-            candidates += 1
-            return true
-          }
-          candidates += 1
-        }
-      }
-    }
-    scanning = false
-    false
-  }
+  /** Says that the current candidate is a match. */
+  def markMatched(): Unit
 
-  /** Moves the buffered side to the key of the streamed row; false when it has no such key. */
-  private def findGroup(): Boolean = {
-    if (groupOpen && !kernel.streamedInGroup()) {
-      closeGroup()
-    }
-    if (!groupOpen) {
-      var comparison = 1
-      while (bufferedRow != null && comparison > 0) {
-        comparison = kernel.compareStreamedWithBuffered()
-        if (comparison > 0) readBuffered()
-      }
-      groupOpen = bufferedRow != null && comparison == 0
-      if (groupOpen) kernel.openGroup()
-    }
-    groupOpen
-  }
-
-  private def closeGroup(): Unit = {
-    groupOpen = false
-    unknownInWindow = 0
-    window.clear()
-  }
-
-  private def beginScan(): Unit = {
+  /** Takes up the bounds of the streamed row. */
+  protected def readBounds(): Unit = {
     lower = kernel.lower
     upper = kernel.upper
     streamedUnknown = lower == Long.MinValue || upper == Long.MaxValue
     window.compactIfSparse()
-    admit()
-    cursor = window.head
-    scanning = cursor < window.tail
   }
 
-  private def admit(): Unit =
-    while (bufferedRow != null && kernel.sortBound <= upper && kernel.bufferedInGroup()) {
-      if (kernel.evictBound >= lower) {
-        if (isExtreme(kernel.sortBound, kernel.evictBound)) unknownInWindow += 1
-        window.append(bufferedRow.asInstanceOf[UnsafeRow], kernel.sortBound, kernel.evictBound)
-      } else {
-        // Dead on arrival: never stored.
-        evicted += 1
-      }
-      readBuffered()
-    }
+  /** Whether the buffered row read last is within reach of the streamed row. */
+  protected def admits: Boolean = {
+    val bound = kernel.sortBound
+    bound < upper || (bound == upper &&
+      (upperTie == null || upperTie.eval(pair(streamedRow, bufferedRow))))
+  }
 
-  private def evict(index: Int): Unit = {
+  /** Whether the buffered row read last matches neither the streamed row nor a later one. */
+  protected def isDeadOnArrival: Boolean = isBelow(kernel.evictBound, bufferedRow)
+
+  /** Adds the buffered row read last to the window. */
+  protected def append(): Unit = {
+    if (isExtreme(kernel.sortBound, kernel.evictBound)) unknownInWindow += 1
+    window.append(bufferedRow.asInstanceOf[UnsafeRow], kernel.sortBound, kernel.evictBound)
+  }
+
+  /**
+   * Goes on with the scan, from `cursor`.
+   *
+   * @param keepsUnmatched whether to stop at a row that would leave the window without a match
+   * @return the index of the next candidate, which `windowRow` points at; End; or, as
+   *   `Unmatched - index`, that of a row that has to leave the window
+   */
+  protected def visit(keepsUnmatched: Boolean): Int = {
+    while (cursor < window.tail) {
+      val index = window.nextRow(cursor)
+      if (index >= window.tail || isBeyond(index)) {
+        cursor = Int.MaxValue
+      } else {
+        cursor = index + 1
+        if (leaves(index)) {
+          if (keepsUnmatched && !window.isMatched(index)) return Unmatched - index
+          evict(index)
+        } else {
+          window.read(index, windowRow)
+          candidates += 1
+          if (!mayBeUnknown(index) || condition.eval(pair(streamedRow, windowRow))) return index
+        }
+      }
+    }
+    End
+  }
+
+  private def isBeyond(index: Int): Boolean = {
+    val bound = window.sortBound(index)
+    bound > upper || (bound == upper && upperTie != null && {
+      window.read(index, windowRow)
+      !upperTie.eval(pair(streamedRow, windowRow))
+    })
+  }
+
+  private def leaves(index: Int): Boolean = {
+    val bound = window.evictBound(index)
+    if (bound == lower && lowerTie != null) window.read(index, windowRow)
+    isBelow(bound, windowRow)
+  }
+
+  private def isBelow(evictBound: Long, row: InternalRow): Boolean =
+    evictBound < lower ||
+      (evictBound == lower && lowerTie != null && !lowerTie.eval(pair(streamedRow, row)))
+
+  protected def evict(index: Int): Unit = {
     if (unknownInWindow > 0 && isExtreme(window.sortBound(index), window.evictBound(index))) {
       unknownInWindow -= 1
     }
     window.evict(index)
     evicted += 1
+  }
+
+  protected def clearWindow(): Unit = {
+    groupOpen = false
+    unknownInWindow = 0
+    window.clear()
   }
 
   private def mayBeUnknown(index: Int): Boolean =
@@ -197,21 +184,20 @@ final class RangeScanner(
   private def isExtreme(sortBound: Long, evictBound: Long): Boolean =
     sortBound == Long.MinValue || evictBound == Long.MaxValue
 
-  /** Reads the next buffered row that can match anything at all. */
-  private def readBuffered(): Unit = {
-    bufferedRow = null
-    while (bufferedRow == null && buffered.hasNext) {
-      val row = buffered.next()
-      if (kernel.loadBuffered(row)) bufferedRow = row
-    }
-  }
-
   /** Releases the window and reports the metrics; the second call does nothing. */
   override def close(): Unit = if (!closed) {
     closed = true
-    scanning = false
     bufferedRow = null
     metrics.report(candidates, evicted, window)
     window.close()
   }
+}
+
+private object RangeScanner {
+
+  /** The scan has visited all it had to. */
+  val End: Int = -1
+
+  /** Added to the negative index of a row that leaves the window unmatched. */
+  val Unmatched: Int = -2
 }

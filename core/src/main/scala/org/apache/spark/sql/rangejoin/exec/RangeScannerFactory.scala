@@ -15,7 +15,7 @@
 package org.apache.spark.sql.rangejoin.exec
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Expression, Predicate}
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.rangejoin.codegen.{KernelSpec, RangeJoinKernelFactory}
 import org.apache.spark.sql.rangejoin.window.{PagedRowStore, RangeWindow, WindowMemory}
 import org.apache.spark.util.TaskCompletionListener
@@ -26,33 +26,62 @@ import org.apache.spark.{SparkEnv, TaskContext}
  *
  * @param bufferedFields number of columns of a buffered row
  * @param condition the original condition, bound to the streamed row followed by the buffered row
+ * @param upperTie what decides the upper test between equal prefixes, bound likewise
+ * @param lowerTie likewise the lower test
+ * @param keepsStreamed whether streamed rows without candidates are of interest
  */
 case class RangeScannerFactory(
     kernel: KernelSpec,
     bufferedFields: Int,
     condition: Expression,
+    upperTie: Option[Expression],
+    lowerTie: Option[Expression],
+    keepsStreamed: Boolean,
     metrics: ScanMetrics
 ) {
 
-  /** A scanner that belongs to the current task and is closed with it, however it ends. */
+  /**
+   * A scanner for any join type but full outer, that belongs to the current task and is closed with
+   * it, however it ends.
+   */
   def create(
       streamed: Iterator[InternalRow],
       buffered: Iterator[InternalRow]
-  ): RangeScanner = {
-    val task = TaskContext.get()
-    val tasks = task.taskMemoryManager()
-    val memory = new WindowMemory(tasks)
-    val largestPage = SparkEnv.get.memoryManager.pageSizeBytes
-    val window = new RangeWindow(memory, new PagedRowStore(memory, tasks, largestPage))
-    val scanner = new RangeScanner(
+  ): StreamedRangeScanner = closedWithTask { window =>
+    new StreamedRangeScanner(
       streamed,
       buffered,
       RangeJoinKernelFactory.createObject(kernel),
       window,
       bufferedFields,
-      Predicate.create(condition),
+      PairTests.create(condition, upperTie, lowerTie),
+      metrics,
+      keepsStreamed
+    )
+  }
+
+  /** Likewise for a full outer join. */
+  def createFullOuter(
+      streamed: Iterator[InternalRow],
+      buffered: Iterator[InternalRow]
+  ): FullOuterRangeScanner = closedWithTask { window =>
+    new FullOuterRangeScanner(
+      streamed,
+      buffered,
+      RangeJoinKernelFactory.createObject(kernel),
+      window,
+      bufferedFields,
+      PairTests.create(condition, upperTie, lowerTie),
       metrics
     )
+  }
+
+  private def closedWithTask[S <: RangeScanner](create: RangeWindow => S): S = {
+    val task = TaskContext.get()
+    val tasks = task.taskMemoryManager()
+    val memory = new WindowMemory(tasks)
+    val largestPage = SparkEnv.get.memoryManager.pageSizeBytes
+    val scanner = create(new RangeWindow(memory, new PagedRowStore(memory, tasks, largestPage)))
     task.addTaskCompletionListener(new TaskCompletionListener {
       override def onTaskCompletion(context: TaskContext): Unit = {
         scanner.close()

@@ -20,10 +20,11 @@ import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
-import org.apache.spark.sql.catalyst.plans.JoinType
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, FullOuter, JoinType}
 import org.apache.spark.sql.execution.joins.{ShuffledJoin, SortMergeJoinExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.{ExplainUtils, SparkPlan}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.codegen.{KernelSpec, RangeBound}
 import org.apache.spark.sql.rangejoin.condition._
 
@@ -56,6 +57,8 @@ case class SortMergeRangeJoinExec(
     .extract(joinType, condition, left.outputSet, right.outputSet)
     .fold(reason => throw new IllegalStateException(reason.message), identity)
 
+  private lazy val behavior: JoinTypeBehavior = JoinTypeBehavior.of(joinType).get
+
   private lazy val streamLeft = range.streamed == LeftSide
   private lazy val (streamedPlan, bufferedPlan) = if (streamLeft) (left, right) else (right, left)
   private lazy val (streamedKeys, bufferedKeys) =
@@ -65,9 +68,12 @@ case class SortMergeRangeJoinExec(
   private def stock: SortMergeJoinExec =
     SortMergeJoinExec(leftKeys, rightKeys, joinType, condition, left, right, isSkewJoin)
 
+  /** The columns of the stock join over these children. */
+  private def outputWithRangeKeys: Seq[Attribute] = super.output
+
   override def output: Seq[Attribute] = {
     val rangeKeys = AttributeSet(leftRangeKey ++ rightRangeKey)
-    super.output.filterNot(rangeKeys.contains)
+    outputWithRangeKeys.filterNot(rangeKeys.contains)
   }
 
   override def outputOrdering: Seq[SortOrder] = stock.outputOrdering
@@ -102,44 +108,64 @@ case class SortMergeRangeJoinExec(
     range.residual.map("residual: " + _)
 
   private def scannerFactory: RangeScannerFactory = {
-    val leftOrder = leftRangeKey.getOrElse(range.orderOf(LeftSide))
-    val rightOrder = rightRangeKey.getOrElse(range.orderOf(RightSide))
-    val (streamedOrder, bufferedOrder) =
-      if (streamLeft) (leftOrder, rightOrder) else (rightOrder, leftOrder)
+    val (streamedRangeKey, bufferedRangeKey) =
+      if (streamLeft) (leftRangeKey, rightRangeKey) else (rightRangeKey, leftRangeKey)
     def ofStreamed(e: Expression) = bindReference(e, streamedPlan.output)
     def ofBuffered(e: Expression) = bindReference(e, bufferedPlan.output)
+    // Where the range key is the bound it need not be evaluated again.
+    def known(bound: RangeBound, rangeKey: Option[Attribute]): Expression =
+      rangeKey.filter(_ => bound.isExact).getOrElse(bound)
     RangeScannerFactory(
       KernelSpec(
         streamedKeys.map(ofStreamed),
         bufferedKeys.map(ofBuffered),
-        lower = Some(ofStreamed(streamedOrder)),
-        upper = Some(ofStreamed(range.upperBound)),
-        sortBound = Some(ofBuffered(bufferedOrder)),
-        evictBound = Some(ofBuffered(range.evictBound))
+        lower = range.lowerBound.map(bound => ofStreamed(known(bound, streamedRangeKey))),
+        upper = range.upperBound.map(ofStreamed),
+        sortBound = range.sortBound.map(bound => ofBuffered(known(bound, bufferedRangeKey))),
+        evictBound = range.evictBound.map(ofBuffered)
       ),
       bufferedPlan.output.size,
-      bindReference(condition.get, streamedPlan.output ++ bufferedPlan.output),
+      ofPair(condition.get),
+      range.upperTie.map(ofPair),
+      range.lowerTie.map(ofPair),
+      behavior.visitsAllStreamed,
       ScanMetrics.of(metrics)
     )
   }
+
+  private def ofPair(e: Expression): Expression =
+    bindReference(e, streamedPlan.output ++ bufferedPlan.output)
 
   // ---------------------------------------------------------------- interpreted
 
   override protected def doExecute(): RDD[InternalRow] = {
     val factory = scannerFactory
-    val numOutputRows = longMetric("numOutputRows")
-    val residual = range.residual.map(bindReference(_, streamedPlan.output ++ bufferedPlan.output))
-    val result = bindReferences(output, left.output ++ right.output)
-    val streamLeft = this.streamLeft
+    val newOutput = outputFactory
+    val behavior = this.behavior
     streamedPlan.execute().zipPartitions(bufferedPlan.execute()) { (streamed, buffered) =>
-      new RangeJoinIterator(
-        factory.create(streamed, buffered),
+      if (behavior.keepsBuffered) {
+        new FullOuterIterator(factory.createFullOuter(streamed, buffered), newOutput())
+      } else {
+        RangeJoinIterator(factory.create(streamed, buffered), behavior, newOutput())
+      }
+    }
+  }
+
+  private def outputFactory: () => JoinOutput = {
+    val numOutputRows = longMetric("numOutputRows")
+    val residual = range.residual.map(ofPair)
+    val (leftFields, rightFields) = (left.output.size, right.output.size)
+    val streamedSide = range.streamed
+    val result = bindReferences(output, outputWithRangeKeys)
+    () =>
+      new JoinOutput(
         residual.map(Predicate.create(_)),
         UnsafeProjection.create(result),
-        streamLeft,
+        streamedSide,
+        leftFields,
+        rightFields,
         numOutputRows
       )
-    }
   }
 
   // ---------------------------------------------------------------- generated
@@ -152,31 +178,47 @@ case class SortMergeRangeJoinExec(
   // The scan goes on after a fused LIMIT has all its rows unless the loop asks.
   override protected def canCheckLimitNotReached: Boolean = true
 
+  // The stock join has settings of its own for these.
+  override def supportCodegen: Boolean = joinType match {
+    case FullOuter        => conf.getConf(SQLConf.ENABLE_FULL_OUTER_SORT_MERGE_JOIN_CODEGEN)
+    case _: ExistenceJoin => conf.getConf(SQLConf.ENABLE_EXISTENCE_SORT_MERGE_JOIN_CODEGEN)
+    case _                => true
+  }
+
   override protected def doProduce(ctx: CodegenContext): String = {
     val factory = ctx.addReferenceObj("scannerFactory", scannerFactory)
-    val scannerClass = classOf[RangeScanner].getName
+    val (scannerClass, create) =
+      if (behavior.keepsBuffered) (classOf[FullOuterRangeScanner].getName, "createFullOuter")
+      else (classOf[StreamedRangeScanner].getName, "create")
     val scanner = ctx.addMutableState(
       scannerClass,
       "scanner",
-      v => s"$v = $factory.create(inputs[0], inputs[1]);",
+      v => s"$v = $factory.$create(inputs[0], inputs[1]);",
       forceInline = true
     )
-    new RangeJoinCodegen(
+    val loop = new RangeJoinCodegen(
       ctx,
       scanner,
       streamedPlan.output,
       bufferedPlan.output,
-      range.residual
-    ).loop(limitNotReachedCond, shouldStopCheckCode) { (streamed, buffered) =>
-      val columns = if (streamLeft) streamed ++ buffered else buffered ++ streamed
-      val rangeKeys = AttributeSet(leftRangeKey ++ rightRangeKey)
-      val shown = (left.output ++ right.output).zip(columns).collect {
-        case (attribute, column) if !rangeKeys.contains(attribute) => column
-      }
+      range.residual,
+      limitNotReachedCond,
+      shouldStopCheckCode
+    )
+    loop.loop(behavior) { (streamed, buffered) =>
       s"""
          |${metricTerm(ctx, "numOutputRows")}.add(1);
-         |${consume(ctx, shown)}
+         |${consume(ctx, shown(streamed, buffered))}
        """.stripMargin
+    }
+  }
+
+  /** The columns of the output, without the range keys. */
+  private def shown(streamed: Seq[ExprCode], buffered: Seq[ExprCode]): Seq[ExprCode] = {
+    val columns = if (streamLeft) streamed ++ buffered else buffered ++ streamed
+    val rangeKeys = AttributeSet(leftRangeKey ++ rightRangeKey)
+    outputWithRangeKeys.zip(columns).collect {
+      case (attribute, column) if !rangeKeys.contains(attribute) => column
     }
   }
 
@@ -190,10 +232,16 @@ case class SortMergeRangeJoinExec(
 object SortMergeRangeJoinExec {
 
   /**
-   * The order a side has to come in: by its keys, then by its bound.
+   * The order a side has to come in: by its keys, then by its bound, if it has one.
    *
    * @param rangeKey the column that holds the bound, where there is one
    */
-  def order(keys: Seq[Expression], bound: RangeBound, rangeKey: Option[Attribute]): Seq[SortOrder] =
-    (keys :+ rangeKey.orElse(SortColumn.of(bound)).getOrElse(bound)).map(SortOrder(_, Ascending))
+  def order(
+      keys: Seq[Expression],
+      bound: Option[RangeBound],
+      rangeKey: Option[Attribute]
+  ): Seq[SortOrder] = {
+    val within = rangeKey.orElse(bound.map(b => SortColumn.of(b).getOrElse(b.sortKey)))
+    (keys ++ within).map(SortOrder(_, Ascending))
+  }
 }

@@ -73,16 +73,14 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
   private def ordered(
       child: SparkPlan,
       keys: Seq[Expression],
-      bound: RangeBound
+      bound: Option[RangeBound]
   ): (SparkPlan, Option[Attribute]) = {
-    val (input, rangeKey) = if (SortColumn.of(bound).isDefined) {
-      (child, None)
-    } else {
-      val added = Alias(bound, "range_key")()
-      (
-        ProjectExec(child.output :+ (added: NamedExpression), unsorted(child)),
-        Some(added.toAttribute)
-      )
+    val (input, rangeKey) = bound.filter(SortColumn.of(_).isEmpty) match {
+      case Some(computed) =>
+        val added = Alias(computed.sortKey, "range_key")()
+        val projected = child.output :+ (added: NamedExpression)
+        (ProjectExec(projected, unsorted(child)), Some(added.toAttribute))
+      case None => (child, None)
     }
     val order = SortMergeRangeJoinExec.order(keys, bound, rangeKey)
     val sorted =

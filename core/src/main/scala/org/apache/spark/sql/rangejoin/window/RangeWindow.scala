@@ -26,10 +26,12 @@ import org.apache.spark.unsafe.array.LongArray
  * leaves from the middle is a hole until the window is compacted. Indices hold until the next
  * `append`, `compactIfSparse` or `clear`.
  *
- * Invariants: sort bounds do not fall from `head` to `tail`; the row at `head` is not a hole; when
- * `compactIfSparse` returns, holes are no more than half of the window.
+ * Invariants: sort bounds do not fall from `head` to `tail`; the row at `head` is not a hole; a hole
+ * has, in the place of its sort bound, the index of a later entry with none but holes in between;
+ * when `compactIfSparse` returns, holes are no more than half of the window.
  *
- * Cost: amortised constant time for each row to append and to evict.
+ * Cost: amortised constant time for each row to append and to evict, and for a step of a scan from
+ * one row to the next, however many holes lie in between: `nextRow` shortens the way it went.
  */
 final class RangeWindow(memory: WindowMemory, rows: RowStore) {
   import RangeWindow._
@@ -59,10 +61,25 @@ final class RangeWindow(memory: WindowMemory, rows: RowStore) {
 
   def evictBound(index: Int): Long = entries.get(index * Stride + 1)
 
-  def isHole(index: Int): Boolean = reference(index) == Hole
+  /** The first row at an index or after it that is not a hole; `tail` where there is none. */
+  def nextRow(index: Int): Int =
+    if (index >= end || !isHole(index)) index
+    else {
+      var next = entries.get(index * Stride).toInt
+      while (next < end && isHole(next)) next = entries.get(next * Stride).toInt
+      entries.set(index * Stride, next)
+      next
+    }
 
   /** Points `row` at a row of the window; valid until the next call of the window. */
-  def read(index: Int, row: UnsafeRow): Unit = rows.read(reference(index), row)
+  def read(index: Int, row: UnsafeRow): Unit = rows.read(reference(index) & ~Matched, row)
+
+  /** Marks a row as one that has found a match. */
+  def markMatched(index: Int): Unit =
+    entries.set(index * Stride + 2, reference(index) | Matched)
+
+  /** Whether a row was marked as matched. */
+  def isMatched(index: Int): Boolean = (reference(index) & Matched) != 0
 
   /** Adds a row at the tail. */
   def append(row: UnsafeRow, sortBound: Long, evictBound: Long): Unit = {
@@ -78,7 +95,7 @@ final class RangeWindow(memory: WindowMemory, rows: RowStore) {
 
   /** Removes the row at an index for good. */
   def evict(index: Int): Unit = {
-    rows.release(reference(index))
+    rows.release(reference(index) & ~Matched)
     if (index == first) {
       first += 1
       while (first < end && isHole(first)) {
@@ -90,6 +107,7 @@ final class RangeWindow(memory: WindowMemory, rows: RowStore) {
         end = 0
       }
     } else {
+      entries.set(index * Stride, index + 1)
       entries.set(index * Stride + 2, Hole)
       holes += 1
     }
@@ -119,6 +137,8 @@ final class RangeWindow(memory: WindowMemory, rows: RowStore) {
   }
 
   private def reference(index: Int): Long = entries.get(index * Stride + 2)
+
+  private[window] def isHole(index: Int): Boolean = reference(index) == Hole
 
   /** Moves the rows to the front where that frees half of the array, or else doubles it. */
   private def makeRoom(): Unit =
@@ -162,6 +182,8 @@ final class RangeWindow(memory: WindowMemory, rows: RowStore) {
 object RangeWindow {
   private val Stride = 3
   private val Hole = -1L
+  // A flag in the lowest bit of a reference.
+  private val Matched = 1L
   private val InitialRows = 256
 
   /** As many as one array of longs has room for. */

@@ -23,7 +23,10 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  */
 trait RowStore {
 
-  /** Copies a row into the store and returns the reference to read it by, which is never -1. */
+  /**
+   * Copies a row into the store and returns the reference to read it by: a multiple of eight, so
+   * that the window has bits for flags.
+   */
   def append(row: UnsafeRow): Long
 
   /** Points `row` at a stored row. What was read stays valid until the next call of the store. */

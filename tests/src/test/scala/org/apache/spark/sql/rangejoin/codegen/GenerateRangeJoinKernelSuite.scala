@@ -134,10 +134,10 @@ class GenerateRangeJoinKernelSuite extends AnyFunSuite {
   test("a test that is absent holds for every pair") {
     val key = Seq(column(0, LongType, nullable = false))
     val code = source(KernelSpec(key, key, None, None, None, None))
-    assert(method(code, "loadStreamed").contains("this.lower = Long.MIN_VALUE;"))
-    assert(method(code, "loadStreamed").contains("this.upper = Long.MAX_VALUE;"))
-    assert(method(code, "loadBuffered").contains("this.sortBound = Long.MIN_VALUE;"))
-    assert(method(code, "loadBuffered").contains("this.evictBound = Long.MAX_VALUE;"))
+    assert(method(code, "loadStreamed").contains("this.lower = 0L;"))
+    assert(method(code, "loadStreamed").contains("this.upper = 0L;"))
+    assert(method(code, "loadBuffered").contains("this.sortBound = 0L;"))
+    assert(method(code, "loadBuffered").contains("this.evictBound = 0L;"))
   }
 
   test("the key of the group is a copy of what points into a row") {

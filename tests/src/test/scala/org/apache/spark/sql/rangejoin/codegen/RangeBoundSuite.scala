@@ -19,8 +19,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.dsl.expressions._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -66,12 +68,40 @@ class RangeBoundSuite extends AnyFunSuite {
     DateType -> Seq(Int.MinValue, -1, 0, 1, Int.MaxValue),
     TimestampType -> Seq(Long.MinValue, -1L, 0L, 1L, Long.MaxValue),
     TimestampNTZType -> Seq(Long.MinValue, -1L, 0L, 1L, Long.MaxValue),
-    DayTimeIntervalType() -> Seq(Long.MinValue, -1L, 0L, 1L, Long.MaxValue)
+    DayTimeIntervalType() -> Seq(Long.MinValue, -1L, 0L, 1L, Long.MaxValue),
+    YearMonthIntervalType() -> Seq(Int.MinValue, -1, 0, 1, Int.MaxValue),
+    TimeType(6) -> Seq(0L, 1L, 86399999999999L),
+    BooleanType -> Seq(false, true),
+    FloatType -> Seq(
+      Float.NegativeInfinity,
+      Float.MinValue,
+      -1f,
+      -Float.MinPositiveValue,
+      0f,
+      Float.MinPositiveValue,
+      1f,
+      Float.MaxValue,
+      Float.PositiveInfinity,
+      Float.NaN),
+    DoubleType -> Seq(
+      Double.NegativeInfinity,
+      Double.MinValue,
+      -1.0,
+      -Double.MinPositiveValue,
+      0.0,
+      Double.MinPositiveValue,
+      1.0,
+      Double.MaxValue,
+      Double.PositiveInfinity,
+      Double.NaN
+    ),
+    DecimalType(18, 2) ->
+      Seq("-9999999999999999.99", "-0.01", "0.00", "0.01", "9999999999999999.99").map(Decimal(_))
   )
 
-  test("bounds of every supported type stand in the order of their values") {
+  test("bounds of every exact type stand in the order of their values") {
     for ((dataType, values) <- ascending) {
-      assert(OrderedLong.supports(dataType))
+      assert(OrderedLong.isExact(dataType))
       val column = BoundReference(0, dataType, nullable = true)
       val bounds = values.map(v => evaluate(lower(column), v).get)
       assert(bounds == bounds.sorted.distinct, dataType)
@@ -87,10 +117,55 @@ class RangeBoundSuite extends AnyFunSuite {
     }
   }
 
-  test("a type without an encoding is refused, interpreted and generated") {
-    assert(!OrderedLong.supports(StringType))
-    intercept[IllegalArgumentException](OrderedLong.encode("a", StringType))
-    intercept[IllegalArgumentException](OrderedLong.encodeCode("value", StringType))
+  private val prefixed = Seq[(DataType, Seq[Any])](
+    StringType -> Seq("", "\u0000", "a", "aaaaaaaa", "aaaaaaaab", "ab", "b", "é", "\uffff")
+      .map(UTF8String.fromString),
+    BinaryType -> Seq(
+      Array.empty[Byte],
+      Array[Byte](0),
+      Array[Byte](1),
+      Array[Byte](127),
+      Array[Byte](-128),
+      Array.fill(9)(-1.toByte)),
+    DecimalType(
+      38,
+      0) -> Seq("-9" * 1, "-" + "9" * 38, "-1", "0", "1", "9" * 17, "9" * 18, "9" * 38)
+      .map(s => BigDecimal(s)).sorted.map(Decimal(_, 38, 0)),
+    DecimalType(38, 18) -> Seq("-99999999999999999999.5", "-0.1", "0", "1e-18", "4.7", "1e19")
+      .map(s => Decimal(BigDecimal(s), 38, 18)),
+    ArrayType(IntegerType) -> Seq(new GenericArrayData(Seq(1)), new GenericArrayData(Seq(2))),
+    StringType("UNICODE_CI") -> Seq("a", "B").map(UTF8String.fromString)
+  )
+
+  test("bounds of every other type do not fall, and are no extreme") {
+    for ((dataType, values) <- prefixed) {
+      assert(!OrderedLong.isExact(dataType))
+      val column = BoundReference(0, dataType, nullable = true)
+      val bounds = values.map(v => evaluate(lower(column), v).get)
+      assert(bounds == bounds.sorted, dataType)
+      assert(bounds.forall(b => b > Long.MinValue && b < Long.MaxValue))
+      assert(bounds == values.map(OrderedLong.encode(_, dataType)))
+      assert(evaluate(lower(column), null).isEmpty)
+    }
+  }
+
+  test("zeros are equal, and so are all NaN") {
+    assert(OrderedLong.ofDouble(-0.0) == OrderedLong.ofDouble(0.0))
+    val otherNaN = java.lang.Double.longBitsToDouble(0xfff8000000000001L)
+    assert(OrderedLong.ofDouble(otherNaN) == OrderedLong.ofDouble(Double.NaN))
+  }
+
+  test("a decimal is encoded by its type, whatever its own scale") {
+    val decimal = DecimalType(10, 3)
+    assert(OrderedLong.encode(Decimal("1.5"), decimal) == 1500L)
+    assert(OrderedLong.encode(Decimal(2), decimal) == 2000L)
+    val wide = DecimalType(38, 3)
+    assert(OrderedLong.encode(Decimal("1.5"), wide) == OrderedLong.encode(Decimal("1.500"), wide))
+  }
+
+  test("a prefix has no next value") {
+    val string = BoundReference(0, StringType, nullable = true)
+    intercept[IllegalArgumentException](lower(string, strict = true))
   }
 
   test("NULL is NULL") {

@@ -65,7 +65,7 @@ class DifferenceExhaustiveSuite extends AnyFunSuite with TwoSides {
     val pair = new JoinedRow
     for (i <- bytes.indices; j <- bytes.indices) {
       val matches = holds(original, pair(bytes(i), bytes(j)))
-      if (matches != decision.isCandidate(left(i), right(j))) {
+      if (matches != decision.isCandidate(left(i), right(j), pair)) {
         val asked = left(i).isExtreme || right(j).isExtreme || found.residual.isDefined
         def rows = s"${condition.sql} of ${bytes(i)} and ${bytes(j)}: ${left(i)}, ${right(j)}"
         if (matches) fail(s"lost: $rows") else if (!asked) fail(s"wrong: $rows")

@@ -30,10 +30,12 @@ final class PairDecision(range: RangeCondition, left: Seq[Attribute], right: Seq
 
   private val streamLeft = range.streamed == LeftSide
   private val (streamedColumns, bufferedColumns) = if (streamLeft) (left, right) else (right, left)
-  private val lower = bindReference(range.lowerBound, streamedColumns)
-  private val upper = bindReference(range.upperBound, streamedColumns)
-  private val sort = bindReference(range.sortBound, bufferedColumns)
-  private val evict = bindReference(range.evictBound, bufferedColumns)
+  private val lower = range.lowerBound.map(bindReference(_, streamedColumns))
+  private val upper = range.upperBound.map(bindReference(_, streamedColumns))
+  private val sort = range.sortBound.map(bindReference(_, bufferedColumns))
+  private val evict = range.evictBound.map(bindReference(_, bufferedColumns))
+  private val upperTie = range.upperTie.map(bindReference(_, left ++ right))
+  private val lowerTie = range.lowerTie.map(bindReference(_, left ++ right))
   private val residual =
     bindReference(range.residual.getOrElse(Literal.TrueLiteral), left ++ right)
 
@@ -41,14 +43,21 @@ final class PairDecision(range: RangeCondition, left: Seq[Attribute], right: Seq
   def boundsOf(side: Side, row: InternalRow): Option[Bounds] =
     if (side == range.streamed) bounds(lower, upper, row) else bounds(sort, evict, row)
 
-  private def bounds(a: RangeBound, b: RangeBound, row: InternalRow): Option[Bounds] =
-    for (x <- Option(a.eval(row)); y <- Option(b.eval(row)))
+  private def bounds(
+      a: Option[RangeBound],
+      b: Option[RangeBound],
+      row: InternalRow): Option[Bounds] =
+    // A test that is absent has zero for both bounds.
+    for (x <- a.fold(Option[Any](0L))(e => Option(e.eval(row)));
+      y <- b.fold(Option[Any](0L))(e => Option(e.eval(row))))
       yield Bounds(x.asInstanceOf[Long], y.asInstanceOf[Long])
 
   /** Whether the scanner pairs two rows, be it that the condition has to confirm it. */
-  def isCandidate(ofLeft: Bounds, ofRight: Bounds): Boolean = {
+  def isCandidate(ofLeft: Bounds, ofRight: Bounds, pair: => InternalRow): Boolean = {
     val (s, b) = if (streamLeft) (ofLeft, ofRight) else (ofRight, ofLeft)
-    b.first <= s.second && b.second >= s.first
+    def passes(lesser: Long, greater: Long, tie: Option[Expression]) =
+      lesser < greater || (lesser == greater && tie.forall(holds(_, pair)))
+    passes(b.first, s.second, upperTie) && passes(s.first, b.second, lowerTie)
   }
 
   /** Whether a candidate whose bounds are known is in the result. */
@@ -59,7 +68,7 @@ final class PairDecision(range: RangeCondition, left: Seq[Attribute], right: Seq
   def isMatch(left: InternalRow, right: InternalRow, condition: Expression): Boolean =
     (boundsOf(LeftSide, left), boundsOf(RightSide, right)) match {
       case (Some(ofLeft), Some(ofRight)) =>
-        isCandidate(ofLeft, ofRight) && {
+        isCandidate(ofLeft, ofRight, new JoinedRow(left, right)) && {
           if (ofLeft.isExtreme || ofRight.isExtreme) holds(condition, new JoinedRow(left, right))
           else residualHolds(left, right)
         }

@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.dsl.expressions._
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.{Inner, JoinType}
+import org.apache.spark.sql.rangejoin.codegen.RangeBound
 import org.apache.spark.sql.types._
 
 import org.scalatest.Assertions
@@ -92,7 +93,7 @@ trait TwoSides extends Assertions {
     }.map(InternalRow.fromSeq)
 }
 
-/** A range condition in words that a test can spell out. */
+/** A range condition in words that a test can spell out; a test that is absent is empty. */
 case class Form(
     streamed: Side,
     lower: String,
@@ -108,16 +109,22 @@ object Form {
       "upper" -> range.upperBound,
       "sort" -> range.sortBound,
       "evict" -> range.evictBound
-    ).collect { case (name, b) if b.trusted.isDefined => name }
+    ).collect { case (name, Some(b)) if b.trusted.isDefined => name }
     Form(
       range.streamed,
-      lower = test(range.lowerBound.child, range.lowerBound.strict, range.evictBound.child),
-      upper = test(range.sortBound.child, range.upperBound.strict, range.upperBound.child),
+      lower = test(range.lowerTest, range.lowerBound, range.evictBound),
+      upper = test(range.upperTest, range.sortBound, range.upperBound),
       range.residual.map(_.sql),
       trusted.mkString(" ")
     )
   }
 
-  private def test(lesser: Expression, strict: Boolean, greater: Expression): String =
-    s"${lesser.sql} ${if (strict) "<" else "<="} ${greater.sql}"
+  private def test(
+      test: Option[RangeTest],
+      lesser: Option[RangeBound],
+      greater: Option[RangeBound]
+  ): String =
+    test.zip(lesser.zip(greater)).map { case (t, (a, b)) =>
+      s"${a.child.sql} ${if (t.strict) "<" else "<="} ${b.child.sql}"
+    }.getOrElse("")
 }

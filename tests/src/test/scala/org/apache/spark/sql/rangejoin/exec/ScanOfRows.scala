@@ -56,19 +56,20 @@ trait ScanOfRows extends TaskMemory {
       streamed: Seq[Row],
       buffered: Seq[Row],
       condition: (Int, Int) => Boolean = (_, _) => false)(
-      block: (RangeScanner, () => Scan) => T): T = withTask() { task =>
+      block: (StreamedRangeScanner, () => Scan) => T): T = withTask() { task =>
     val memory = new WindowMemory(task)
     val window = new RangeWindow(memory, new PagedRowStore(memory, task, 1L << 20))
     val asked = new Condition(condition)
     val metrics = ScanMetrics(metric(), metric(), metric(), metric())
-    val scanner = new RangeScanner(
+    val scanner = new StreamedRangeScanner(
       iterator(streamed),
       iterator(buffered),
       kernelOf(Spec),
       window,
       Types.length,
-      asked,
-      metrics)
+      PairTests(asked),
+      metrics,
+      keepsStreamed = false)
     def scan() = Scan(
       Nil,
       asked.pairs.toSeq,
@@ -92,7 +93,7 @@ trait ScanOfRows extends TaskMemory {
       result().copy(pairs = pairs)
     }
 
-  protected def drain(scanner: RangeScanner): Seq[(Int, Int)] = {
+  protected def drain(scanner: StreamedRangeScanner): Seq[(Int, Int)] = {
     val pairs = mutable.ArrayBuffer.empty[(Int, Int)]
     while (scanner.isScanning || scanner.nextStreamed()) {
       if (scanner.nextCandidate()) pairs += current(scanner)

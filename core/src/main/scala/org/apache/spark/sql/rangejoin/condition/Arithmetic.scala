@@ -1,0 +1,121 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.codegen.{OrderedValue, WidenedSum}
+import org.apache.spark.sql.types._
+
+/** The numbers in which the ends of a range of differences are computed ([[Difference]]). */
+private[condition] sealed trait Arithmetic {
+
+  /** A value of the difference, or a limit of it, as a number. */
+  def number(e: Expression): Expression
+
+  def negative(e: Expression): Expression
+
+  /** The sum; where it is not exact, one on the `up` or the down side of the true end. */
+  def plus(a: Expression, b: Expression, up: Boolean): Expression
+
+  /** The difference, likewise. */
+  def minus(a: Expression, b: Expression, up: Boolean): Expression
+
+  /** Whether sums are exact. */
+  def isExact: Boolean
+}
+
+/** Exact numbers: longs that raise on overflow. */
+private[condition] sealed trait Exact64 extends Arithmetic {
+  override def isExact: Boolean = true
+
+  override def negative(e: Expression): Expression = UnaryMinus(e, failOnError = true)
+
+  override def plus(a: Expression, b: Expression, up: Boolean): Expression =
+    Add(a, b, Arithmetic.Raising)
+
+  override def minus(a: Expression, b: Expression, up: Boolean): Expression =
+    Subtract(a, b, Arithmetic.Raising)
+}
+
+/** Whole numbers, of what is one inside Spark: integral types, days, microseconds. */
+private[condition] case object WholeNumbers extends Exact64 {
+  override def number(e: Expression): Expression = OrderedValue(e)
+}
+
+/** Decimals of up to 18 digits, in units of the digit at `scale`. */
+private[condition] case class SmallDecimals(scale: Int) extends Exact64 {
+  private val dataType = DecimalType(Decimal.MAX_LONG_DIGITS, scale)
+
+  // More digits than there is room for raise, and so are unknown.
+  override def number(e: Expression): Expression =
+    OrderedValue(if (e.dataType == dataType) e else Cast(e, dataType, None, EvalMode.ANSI))
+}
+
+/**
+ * Floating-point numbers, as DOUBLEs.
+ *
+ * @param single whether the difference itself is computed as FLOAT
+ */
+private[condition] case class Rounded(single: Boolean) extends Arithmetic {
+  override def isExact: Boolean = false
+
+  override def number(e: Expression): Expression = e match {
+    case Literal(f: Float, FloatType)      => Literal(f.toDouble)
+    case other if e.dataType == DoubleType => other
+    case other                             => Cast(other, DoubleType)
+  }
+
+  override def negative(e: Expression): Expression = e match {
+    case Literal(d: Double, DoubleType) => Literal(-d)
+    case _                              => UnaryMinus(e, failOnError = false)
+  }
+
+  override def plus(a: Expression, b: Expression, up: Boolean): Expression =
+    WidenedSum(a, b, up, single)
+
+  override def minus(a: Expression, b: Expression, up: Boolean): Expression =
+    WidenedSum(a, negative(b), up, single)
+}
+
+private[condition] object Arithmetic {
+
+  /** Arithmetic that raises on overflow, whatever the mode of the session. */
+  val Raising: NumericEvalContext = NumericEvalContext(EvalMode.ANSI)
+
+  /** The arithmetic of a subtraction that is compared in some type; None where there is none. */
+  def of(subtraction: Subtract, compared: DataType): Option[Arithmetic] =
+    (subtraction.dataType, compared) match {
+      case (_: IntegralType, _) => Some(WholeNumbers)
+      case (FloatType, _)       => Some(Rounded(single = true))
+      case (DoubleType, _)      => Some(Rounded(single = false))
+      case (_: DecimalType, to: DecimalType) if subtraction.children.forall(fits(_, to.scale)) =>
+        Some(SmallDecimals(to.scale))
+      case _ => None
+    }
+
+  private def fits(e: Expression, scale: Int): Boolean = e.dataType match {
+    case DecimalType.Fixed(precision, ofDigits) =>
+      ofDigits <= scale && precision - ofDigits + scale <= Decimal.MAX_LONG_DIGITS
+    case _ => false
+  }
+
+  /** Whether a cast keeps the value as it is. */
+  def widens(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (a: IntegralType, b: IntegralType) => a.defaultSize <= b.defaultSize
+    case (FloatType, DoubleType)            => true
+    case (a: DecimalType, b: DecimalType)   => b.isWiderThan(a)
+    case _                                  => false
+  }
+}

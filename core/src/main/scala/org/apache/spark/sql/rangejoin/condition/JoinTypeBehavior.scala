@@ -1,0 +1,76 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import org.apache.spark.sql.catalyst.plans._
+
+/** What a join gives for the pairs that match. */
+sealed trait Emission
+
+/** Every pair that matches, as one row. */
+case object EveryPair extends Emission
+
+/** The streamed row, once, if it has a match or if it has none; the scan ends at the first match. */
+case class StreamedRow(ifMatched: Boolean) extends Emission
+
+/** Every streamed row, with a flag that says whether it has a match; the scan ends at the first. */
+case object MatchFlag extends Emission
+
+/**
+ * A join type as a value: all that the operator knows of it.
+ *
+ * | join type       | streamed | emission                | keeps streamed | keeps buffered |
+ * |:----------------|:---------|:------------------------|:---------------|:---------------|
+ * | INNER, CROSS    | either   | every pair              |                |                |
+ * | LEFT OUTER      | left     | every pair              | yes            |                |
+ * | RIGHT OUTER     | right    | every pair              | yes            |                |
+ * | FULL OUTER      | either   | every pair              | yes            | yes            |
+ * | LEFT SEMI       | left     | streamed row if matched |                |                |
+ * | LEFT ANTI       | left     | streamed row if not     |                |                |
+ * | existence       | left     | streamed row and a flag |                |                |
+ *
+ * @param streamed the side that has to be streamed; None where the range decides
+ * @param keepsStreamed whether a streamed row without a match is emitted, beside NULLs
+ * @param keepsBuffered likewise for a buffered row
+ */
+case class JoinTypeBehavior(
+    streamed: Option[Side],
+    emission: Emission,
+    keepsStreamed: Boolean = false,
+    keepsBuffered: Boolean = false
+) {
+
+  /** Whether streamed rows without candidates are of any interest. */
+  def visitsAllStreamed: Boolean = keepsStreamed || (emission match {
+    case StreamedRow(ifMatched) => !ifMatched
+    case MatchFlag              => true
+    case EveryPair              => false
+  })
+}
+
+object JoinTypeBehavior {
+
+  /** The behavior of a join type; None for one that is left to stock Spark. */
+  def of(joinType: JoinType): Option[JoinTypeBehavior] = Option(joinType).collect {
+    case _: InnerLike => JoinTypeBehavior(None, EveryPair)
+    case LeftOuter    => JoinTypeBehavior(Some(LeftSide), EveryPair, keepsStreamed = true)
+    case RightOuter   => JoinTypeBehavior(Some(RightSide), EveryPair, keepsStreamed = true)
+    case FullOuter    =>
+      JoinTypeBehavior(None, EveryPair, keepsStreamed = true, keepsBuffered = true)
+    case LeftSemi         => JoinTypeBehavior(Some(LeftSide), StreamedRow(ifMatched = true))
+    case LeftAnti         => JoinTypeBehavior(Some(LeftSide), StreamedRow(ifMatched = false))
+    case ExistenceJoin(_) => JoinTypeBehavior(Some(LeftSide), MatchFlag)
+  }
+}
