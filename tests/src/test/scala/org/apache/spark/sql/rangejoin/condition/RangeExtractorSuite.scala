@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.condition
 
 import org.apache.spark.sql.catalyst.dsl.expressions._
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.types._
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -142,6 +143,69 @@ class RangeExtractorSuite extends AnyFunSuite with TwoSides {
     check(between(r.y, wrappedMinus(l.y, ten), Add(l.y, ten, EvalMode.LEGACY)))(
       Form(LeftSide, lower = "(l.y - 10) <= r.y", upper = "r.y <= (l.y + 10)")
     )
+  }
+
+  // ---------------------------------------------------------------- one direction
+
+  test("a range of one direction streams the greater side, unless the join type says otherwise") {
+    check(l.y < r.y)(Form(RightSide, lower = "", upper = "l.y < r.y"))
+    check(l.y >= r.y)(Form(LeftSide, lower = "", upper = "r.y <= l.y"))
+    def of(condition: Expression, joinType: JoinType) =
+      Form.of(extract(condition, joinType).fold(r => fail(r.message), identity))
+    assert(of(l.y < r.y, LeftOuter) == Form(LeftSide, lower = "l.y < r.y", upper = ""))
+    assert(of(l.y < r.y, RightOuter) == Form(RightSide, lower = "", upper = "l.y < r.y"))
+    assert(of(l.y >= r.y, RightOuter) == Form(RightSide, lower = "r.y <= l.y", upper = ""))
+  }
+
+  test("of tests in one direction the first is the range, the others are residual") {
+    check(l.y <= r.y && l.z < r.z)(
+      Form(RightSide, lower = "", upper = "l.y <= r.y", residual = Some("(l.z < r.z)"))
+    )
+  }
+
+  test("the other bound on one side only is residual") {
+    check(l.y <= r.y && r.y <= ten)(
+      Form(RightSide, lower = "", upper = "l.y <= r.y", residual = Some("(r.y <= 10)"))
+    )
+  }
+
+  test("one limit alone of a difference that raises is a range of one direction, asked again") {
+    check(minus(l.y, r.y) <= ten)(Form(
+      RightSide,
+      lower = "",
+      upper = "(l.y - 10) <= r.y",
+      residual = Some("((l.y - r.y) <= 10)")
+    ))
+  }
+
+  test("a range of two directions is preferred to one of one") {
+    val condition = l.low <= r.low && l.z <= r.z && between(r.y, l.start, l.end)
+    check(condition, Seq(0, 11))(Form(
+      LeftSide,
+      lower = "l.start <= r.y",
+      upper = "r.y <= l.end",
+      residual = Some("((l.low <= r.low) AND (l.z <= r.z))")
+    ))
+  }
+
+  test("the join type says which side is streamed, whatever the range") {
+    val band = between(r.y, minus(l.y, ten), plus(l.y, ten))
+    val sides = Seq(
+      LeftOuter -> LeftSide,
+      RightOuter -> RightSide,
+      FullOuter -> LeftSide,
+      LeftSemi -> LeftSide,
+      LeftAnti -> LeftSide,
+      ExistenceJoin(AttributeReference("e", BooleanType)()) -> LeftSide
+    )
+    for ((joinType, side) <- sides) {
+      val found = extract(band, joinType).fold(reason => fail(reason.message), identity)
+      assert(found.streamed == side)
+      assert(found.upperTest.isDefined && found.lowerTest.isDefined)
+    }
+    val swapped = extract(band, RightOuter).fold(reason => fail(reason.message), identity)
+    assert(Form.of(swapped) ==
+      Form(RightSide, lower = "r.y <= (l.y + 10)", upper = "(l.y - 10) <= r.y"))
   }
 
   // ---------------------------------------------------------------- differences

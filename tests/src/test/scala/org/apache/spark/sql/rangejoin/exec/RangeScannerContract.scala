@@ -23,7 +23,7 @@ import org.scalatest.funsuite.AnyFunSuite
  * upper bound, a buffered row its key, sort and evict bound; each side comes sorted by the first
  * two. A point is a row whose bounds are one value.
  */
-abstract class RangeScannerContract extends AnyFunSuite with ScanOfRows {
+abstract class RangeScannerContract extends AnyFunSuite with ScanOfRows with RandomRows {
   private val Unknown = (Long.MinValue, Long.MaxValue)
 
   private def rows(key: Any)(bounds: (Any, Any)*): Seq[Row] =
@@ -266,31 +266,6 @@ abstract class RangeScannerContract extends AnyFunSuite with ScanOfRows {
   }
 
   // ---------------------------------------------------------------- random rows
-
-  /** Bounds of small values, some of them NULL and some, where wanted, unknown. */
-  private def randomRows(random: Random, unknown: Boolean): Seq[Row] =
-    Seq.fill(random.nextInt(30)) {
-      def orNull(value: => Any): Any = if (random.nextInt(15) == 0) null else value
-      val first = random.nextInt(12).toLong
-      val second = first - 2 + random.nextInt(6)
-      Row(
-        orNull(random.nextInt(3)),
-        orNull(if (unknown && random.nextInt(6) == 0) Long.MinValue else first),
-        orNull(if (unknown && random.nextInt(6) == 0) Long.MaxValue else second)
-      )
-    }.sortBy { row =>
-      (Option(row.key).map(_.asInstanceOf[Int]), Option(row.first).map(_.asInstanceOf[Long]))
-    }
-
-  private def overlaps(streamed: Row, buffered: Row): Boolean =
-    (streamed, buffered) match {
-      case (Row(k: Int, lower: Long, upper: Long), Row(j: Int, sort: Long, evict: Long)) =>
-        k == j && sort <= upper && evict >= lower
-      case _ => false
-    }
-
-  private def isExtreme(row: Row): Boolean =
-    row.first == Long.MinValue || row.second == Long.MaxValue
 
   test("random rows are paired as by comparing all with all") {
     var found = 0

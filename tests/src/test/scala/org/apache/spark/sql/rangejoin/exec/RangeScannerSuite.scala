@@ -27,3 +27,15 @@ class InterpretedRangeScannerSuite extends RangeScannerContract {
   override protected def kernelOf(spec: KernelSpec): RangeJoinKernel =
     new InterpretedRangeJoinKernel(spec)
 }
+
+/** Rows without a match, with the generated kernel. */
+class GeneratedUnmatchedRowsSuite extends UnmatchedRowsContract {
+  override protected def kernelOf(spec: KernelSpec): RangeJoinKernel =
+    GenerateRangeJoinKernel.generate(spec)
+}
+
+/** Rows without a match, with the interpreted kernel. */
+class InterpretedUnmatchedRowsSuite extends UnmatchedRowsContract {
+  override protected def kernelOf(spec: KernelSpec): RangeJoinKernel =
+    new InterpretedRangeJoinKernel(spec)
+}

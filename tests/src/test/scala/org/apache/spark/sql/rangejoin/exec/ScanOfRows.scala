@@ -55,32 +55,37 @@ trait ScanOfRows extends TaskMemory {
   protected def withScanner[T](
       streamed: Seq[Row],
       buffered: Seq[Row],
-      condition: (Int, Int) => Boolean = (_, _) => false)(
-      block: (StreamedRangeScanner, () => Scan) => T): T = withTask() { task =>
+      condition: (Int, Int) => Boolean = (_, _) => false,
+      keepsStreamed: Boolean = false)(
+      block: (StreamedRangeScanner, () => Scan) => T): T =
+    withParts(condition) { (window, tests, metrics, scan) =>
+      val scanner = new StreamedRangeScanner(
+        iterator(streamed),
+        iterator(buffered),
+        kernelOf(Spec),
+        window,
+        Types.length,
+        tests,
+        metrics,
+        keepsStreamed)
+      try block(scanner, scan)
+      finally scanner.close()
+    }
+
+  private def withParts[T](condition: (Int, Int) => Boolean)(
+      block: (RangeWindow, PairTests, ScanMetrics, () => Scan) => T): T = withTask() { task =>
     val memory = new WindowMemory(task)
     val window = new RangeWindow(memory, new PagedRowStore(memory, task, 1L << 20))
     val asked = new Condition(condition)
     val metrics = ScanMetrics(metric(), metric(), metric(), metric())
-    val scanner = new StreamedRangeScanner(
-      iterator(streamed),
-      iterator(buffered),
-      kernelOf(Spec),
-      window,
-      Types.length,
-      PairTests(asked),
-      metrics,
-      keepsStreamed = false)
     def scan() = Scan(
       Nil,
       asked.pairs.toSeq,
       metrics.candidates.value,
       metrics.evictedRows.value,
       metrics.peakWindowRows.value)
-    try block(scanner, () => scan())
-    finally {
-      scanner.close()
-      assert(memory.getUsed == 0L)
-    }
+    try block(window, PairTests(asked), metrics, () => scan())
+    finally assert(memory.getUsed == 0L)
   }
 
   /** Runs a scan to its end. */
@@ -92,6 +97,65 @@ trait ScanOfRows extends TaskMemory {
       val pairs = drain(scanner)
       result().copy(pairs = pairs)
     }
+
+  /**
+   * Runs a scan of a left outer join to its end. A candidate is a match where `matches` says so;
+   * the missing row of a streamed row without a match is `None`.
+   */
+  protected def scanOuter(
+      streamed: Seq[Row],
+      buffered: Seq[Row],
+      condition: (Int, Int) => Boolean = (_, _) => false,
+      matches: (Int, Int) => Boolean = (_, _) => true): Seq[(Option[Int], Option[Int])] =
+    withScanner(streamed, buffered, condition, keepsStreamed = true) { (scanner, _) =>
+      val rows = mutable.ArrayBuffer.empty[(Option[Int], Option[Int])]
+      while (scanner.isScanning || scanner.nextStreamed()) {
+        while (scanner.nextCandidateOrNone()) {
+          collect(scanner, scanner.currentCandidate != null, matches).foreach(rows += _)
+        }
+      }
+      rows.toSeq
+    }
+
+  /** Likewise for a full outer join, with its metrics. */
+  protected def scanFullOuter(
+      streamed: Seq[Row],
+      buffered: Seq[Row],
+      condition: (Int, Int) => Boolean = (_, _) => false,
+      matches: (Int, Int) => Boolean = (_, _) => true): (Seq[(Option[Int], Option[Int])], Scan) =
+    withParts(condition) { (window, tests, metrics, scan) =>
+      val scanner = new FullOuterRangeScanner(
+        iterator(streamed),
+        iterator(buffered),
+        kernelOf(Spec),
+        window,
+        Types.length,
+        tests,
+        metrics)
+      val rows = mutable.ArrayBuffer.empty[(Option[Int], Option[Int])]
+      while (scanner.nextPair()) collect(scanner, scanner.isPair, matches).foreach(rows += _)
+      assert(!scanner.nextPair())
+      (rows.toSeq, scan())
+    }
+
+  private def collect(
+      scanner: RangeScanner,
+      isPair: Boolean,
+      matches: (Int, Int) => Boolean): Option[(Option[Int], Option[Int])] = {
+    val found = (
+      Option(scanner.currentStreamed).map(_.getInt(Id)),
+      Option(scanner.currentCandidate).map(_.getInt(Id)))
+    found match {
+      case (Some(s), Some(b)) if isPair =>
+        if (matches(s, b)) {
+          scanner.markMatched()
+          Some(found)
+        } else None
+      case other =>
+        assert(!isPair && (other._1.isEmpty || other._2.isEmpty))
+        Some(other)
+    }
+  }
 
   protected def drain(scanner: StreamedRangeScanner): Seq[(Int, Int)] = {
     val pairs = mutable.ArrayBuffer.empty[(Int, Int)]

@@ -113,6 +113,68 @@ class RangeWindowSuite extends AnyFunSuite with TaskMemory {
     }
   }
 
+  test("the next row is found across holes, old and new") {
+    withWindow() { (window, _) =>
+      append(window, 1L to 9L: _*)
+      def next(from: Long): Long = {
+        val index = window.nextRow(window.head + from.toInt - 1)
+        if (index == window.tail) -1 else window.sortBound(index) / 10
+      }
+      assert(next(1) == 1 && next(9) == 9)
+      evict(window, 4, 6)
+      assert(next(4) == 5 && next(5) == 5 && next(6) == 7)
+      // Holes on either side of one whose way has been shortened.
+      evict(window, 5, 7, 3)
+      assert(next(3) == 8 && next(4) == 8 && next(6) == 8 && next(3) == 8)
+      evict(window, 9)
+      assert(next(9) == -1)
+      append(window, 10)
+      assert(next(9) == 10)
+      assert(ids(window) == Seq(1, 2, 8, 10))
+    }
+  }
+
+  test("the next row is that of a plain search, whatever was evicted before") {
+    for (seed <- 1 to 50) withWindow() { (window, _) =>
+      val random = new Random(seed)
+      var id = 0L
+      for (_ <- 1 to 60) {
+        if (window.isEmpty || random.nextInt(3) == 0) {
+          for (_ <- 0 to random.nextInt(4)) {
+            id += 1
+            append(window, id)
+          }
+        } else {
+          val rows = (window.head until window.tail).filterNot(window.isHole)
+          window.evict(rows(random.nextInt(rows.size)))
+        }
+        if (random.nextInt(10) == 0) window.compactIfSparse()
+        for (index <- window.head to window.tail) {
+          val expected = (index until window.tail).find(i => !window.isHole(i))
+          assert(window.nextRow(index) == expected.getOrElse(window.tail), s"seed $seed")
+        }
+      }
+    }
+  }
+
+  test("a mark stays with its row until it leaves") {
+    withWindow() { (window, _) =>
+      append(window, 1L to 8L: _*)
+      def marked = (window.head until window.tail)
+        .filter(i => !window.isHole(i) && window.isMatched(i)).map(window.sortBound(_) / 10)
+      assert(marked.isEmpty)
+      Seq(0, 6).foreach(i => window.markMatched(window.head + i))
+      window.markMatched(window.head)
+      assert(marked == Seq(1, 7))
+      evict(window, 2, 3, 4, 5, 6)
+      window.compactIfSparse()
+      assert(marked == Seq(1, 7))
+      assert(ids(window) == Seq(1, 7, 8))
+      evict(window, 1)
+      assert(marked == Seq(7))
+    }
+  }
+
   test("holes are closed once they outnumber the rows, not before") {
     withWindow() { (window, _) =>
       append(window, 1L to 8L: _*)
