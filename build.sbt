@@ -76,7 +76,8 @@ lazy val tests = project
       "-ea",
       "-Duser.timezone=America/Los_Angeles",
       s"-Djava.io.tmpdir=${target.value}/tmp",
-      s"-Drangejoin.jar=${(core / Compile / packageBin).value}"
+      s"-Drangejoin.jar=${(core / Compile / packageBin).value}",
+      s"-Drangejoin.readme=${(ThisBuild / baseDirectory).value / "README.md"}"
     ),
     Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD"),
     Test / testOptions += Tests.Setup { () => IO.createDirectory(target.value / "tmp") }

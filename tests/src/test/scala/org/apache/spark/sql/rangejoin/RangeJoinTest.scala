@@ -92,15 +92,20 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
    * Runs a query as a range join under every engine and compares its rows with those of stock
    * Spark in the same session.
    *
+   * @param joins the number of range joins in its plan
+   * @param engines the settings to run it under
    * @return the number of rows
    */
-  protected def checkAgainstStock(query: => DataFrame, joins: Int = 1): Int = {
+  protected def checkAgainstStock(
+      query: => DataFrame,
+      joins: Int = 1,
+      engines: Seq[Seq[(String, String)]] = Engines): Int = {
     val expected = withConf(Flag -> "false") {
       val stock = query
       assert(rangeJoins(stock).isEmpty)
       rows(stock)
     }
-    for (settings <- Engines) withConf(settings: _*) {
+    for (settings <- engines) withConf(settings: _*) {
       val df = query
       // Before it runs: adaptive execution drops a join of which a side turns out to be empty.
       assert(rangeJoins(df).size == joins, s"under $settings:\n${executedPlan(df)}")
@@ -131,6 +136,9 @@ object RangeJoinTest {
     SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> "false",
     SQLConf.CODEGEN_FACTORY_MODE.key -> "NO_CODEGEN"
   )
+
+  /** Both engines, one with and one without adaptive execution: for what is many queries. */
+  lazy val TwoEngines: Seq[Seq[(String, String)]] = Seq(Engines.head, Engines.last)
 
   /** Both engines, each with and without adaptive execution. */
   val Engines: Seq[Seq[(String, String)]] = for {

@@ -49,7 +49,7 @@ private[condition] sealed trait Exact64 extends Arithmetic {
     Subtract(a, b, Arithmetic.Raising)
 }
 
-/** Whole numbers, of what is one inside Spark: integral types, days, microseconds. */
+/** Whole numbers, of what is one inside Spark: integral types, days, months, microseconds. */
 private[condition] case object WholeNumbers extends Exact64 {
   override def number(e: Expression): Expression = OrderedValue(e)
 }
@@ -97,9 +97,9 @@ private[condition] object Arithmetic {
   /** The arithmetic of a subtraction that is compared in some type; None where there is none. */
   def of(subtraction: Subtract, compared: DataType): Option[Arithmetic] =
     (subtraction.dataType, compared) match {
-      case (_: IntegralType, _) => Some(WholeNumbers)
-      case (FloatType, _)       => Some(Rounded(single = true))
-      case (DoubleType, _)      => Some(Rounded(single = false))
+      case (_: IntegralType | _: AnsiIntervalType, _) => Some(WholeNumbers)
+      case (FloatType, _)                             => Some(Rounded(single = true))
+      case (DoubleType, _)                            => Some(Rounded(single = false))
       case (_: DecimalType, to: DecimalType) if subtraction.children.forall(fits(_, to.scale)) =>
         Some(SmallDecimals(to.scale))
       case _ => None

@@ -223,6 +223,20 @@ class RangeTypesSuite extends AnyFunSuite with TwoSides {
     )
   }
 
+  test("a difference of intervals, which raises on overflow in every mode, is a band") {
+    for ((dataType, values) <- Seq[(DataType, Seq[Any])](
+        DayTimeIntervalType() -> Seq(null, Long.MinValue, -1L, 0L, 2L, Long.MaxValue),
+        YearMonthIntervalType() -> Seq(null, Int.MinValue, -1, 0, 2, Int.MaxValue)
+      )) {
+      val (l, r) = columns(dataType)
+      val two = Literal(values(4), dataType)
+      for (difference <- Seq(minus(l.y, r.y), wrappedMinus(l.y, r.y))) {
+        check(-two <= difference && difference <= two, values)
+        check(Abs(difference, failOnError = true) <= two, values)
+      }
+    }
+  }
+
   test("dates are shifted by days") {
     val (l, r) = columns(DateType)
     check(

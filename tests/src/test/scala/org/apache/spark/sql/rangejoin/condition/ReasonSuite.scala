@@ -111,11 +111,9 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
   }
 
   test("a difference of a type without exact arithmetic for it is refused") {
-    for (dataType <- Seq(DecimalType(38, 2), DayTimeIntervalType())) {
-      val (l, r) = (new Columns("l", dataType), new Columns("r", dataType))
-      val band = minus(l.y, r.y) <= l.high
-      assert(extract(band && minus(l.y, r.y) >= l.low) == Left(Reason.InexactDifference(band)))
-    }
+    val (l, r) = (new Columns("l", DecimalType(38, 2)), new Columns("r", DecimalType(38, 2)))
+    val band = minus(l.y, r.y) <= l.high
+    assert(extract(band && minus(l.y, r.y) >= l.low) == Left(Reason.InexactDifference(band)))
   }
 
   test("a lower limit alone of an absolute difference is no range") {
