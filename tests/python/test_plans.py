@@ -1,4 +1,4 @@
-"""Band joins are planned as range joins and return what stock Spark returns."""
+"""Joins with a range are planned as range joins and return what stock Spark returns."""
 
 from __future__ import annotations
 
@@ -101,6 +101,61 @@ def test_the_data_frame_api_returns_the_rows_of_the_stock_join(
 
     operator, rows = run(spark, query())
     assert operator == "SortMergeRangeJoin"
+    for _ in flag_off(spark):
+        assert run(spark, query()) == ("SortMergeJoin", rows)
+
+
+JOIN_TYPES = ("inner", "left", "right", "full", "semi", "anti")
+
+
+@pytest.mark.usefixtures("adaptive")
+@pytest.mark.parametrize("how", JOIN_TYPES)
+@pytest.mark.parametrize("columns", ["id, y", "d", "t"])
+def test_every_join_type_returns_the_rows_of_the_stock_join(
+    spark: SparkSession, tables: tuple[DataFrame, DataFrame], how: str, columns: str
+) -> None:
+    left, right = tables
+
+    def query() -> DataFrame:
+        if columns == "d":
+            band = right.d.between(left.d, F.date_add(left.d, 2))
+        elif columns == "t":
+            band = right.t >= left.t
+        else:
+            band = (F.abs(left.y - right.y) <= 1) & (left.id != right.id)
+        return left.join(right, (left.k == right.k) & band, how)
+
+    operator, rows = run(spark, query())
+    assert operator == "SortMergeRangeJoin"
+    for _ in flag_off(spark):
+        assert run(spark, query()) == ("SortMergeJoin", rows)
+
+
+@pytest.mark.usefixtures("tables", "adaptive", "codegen")
+def test_exists_or_something_else_returns_the_rows_of_the_stock_join(spark: SparkSession) -> None:
+    exists = "EXISTS (SELECT * FROM r WHERE l.k = r.k AND r.y BETWEEN l.y - 1 AND l.y)"
+    assert both_ways(spark, f"SELECT id FROM l WHERE id % 10 = 0 OR {exists}") > 0
+
+
+@pytest.mark.usefixtures("adaptive")
+@pytest.mark.parametrize("kind", ["residual", "bound", "both"])
+def test_python_udfs_work_in_the_residual_and_in_a_bound(
+    spark: SparkSession, tables: tuple[DataFrame, DataFrame], kind: str
+) -> None:
+    left, right = tables
+    even = F.udf(lambda a, b: (a + b) % 2 == 0, "boolean", useArrow=False)
+    reach = F.udf(lambda y: None if y is None else y % 3, "int", useArrow=False)
+
+    def query() -> DataFrame:
+        end = left.y + (F.lit(2) if kind == "residual" else reach(left.y))
+        on = (left.k == right.k) & right.y.between(left.y - 1, end)
+        if kind != "bound":
+            on = on & even(left.id, right.id)
+        return left.join(right, on).select(left.id, right.id)
+
+    operator, rows = run(spark, query())
+    assert operator == "SortMergeRangeJoin"
+    assert rows.total() > 0
     for _ in flag_off(spark):
         assert run(spark, query()) == ("SortMergeJoin", rows)
 
