@@ -37,11 +37,13 @@ MYPY := $(BIN)/mypy --config-file python/pyproject.toml
 
 DEMO_ARGS ?=
 BENCH_ARGS ?= -wi 1 -i 2 -f 1 -w 1s -r 1s
+CASES ?= 1000
+SEED ?= 1
 PYTEST_ARGS ?=
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup jar wheel demo test test-scala test-python lint lint-scala lint-python \
+.PHONY: help setup jar wheel demo test test-scala test-python fuzz lint lint-scala lint-python \
 	format bench clean check-java check-python
 
 help: ## list the targets
@@ -62,6 +64,10 @@ test: ## run all tests, the Python ones last
 
 test-scala: $(SBT_LAUNCHER) | check-java ## run the Scala tests
 	$(SBT) test
+
+fuzz: $(SBT_LAUNCHER) | check-java ## compare random joins with stock Spark (CASES=... SEED=...)
+	$(SBT) "tests/Test/runMain org.apache.spark.sql.rangejoin.differential.Fuzz \
+		--cases $(CASES) --seed $(SEED)"
 
 test-python: $(INSTALLED) ## run the Python tests against the installed wheel (PYTEST_ARGS=...)
 	$(BIN)/python -m pytest tests/python $(PYTEST_ARGS)

@@ -100,7 +100,8 @@ class ScannerBenchmark {
       3,
       PairTests(InterpretedPredicate(Literal.TrueLiteral)),
       ScannerBenchmark.metrics,
-      keepsStreamed = false
+      keepsStreamed = false,
+      stopsAtMatch = false
     )
     while (scanner.nextStreamed()) {
       while (scanner.nextCandidate()) {

@@ -52,6 +52,9 @@ case class JoinTypeBehavior(
     keepsBuffered: Boolean = false
 ) {
 
+  /** Whether one match of a streamed row is all that is looked for. */
+  def stopsAtMatch: Boolean = emission != EveryPair
+
   /** Whether streamed rows without candidates are of any interest. */
   def visitsAllStreamed: Boolean = keepsStreamed || (emission match {
     case StreamedRow(ifMatched) => !ifMatched

@@ -140,22 +140,38 @@ private[exec] class RangeJoinCodegen(
      """.stripMargin
   }
 
-  /** Semi, anti and existence joins: the scan of a streamed row ends at its first match. */
+  /**
+   * Semi, anti and existence joins: the scan of a streamed row ends at its first match, and an error
+   * of the residual is kept until there is known to be none.
+   */
   private def firstMatch(emit: (Seq[ExprCode], String) => String): String = {
     val streamedColumns = columns(streamedRow, streamed)
     val bufferedColumns = columns(bufferedRow, buffered)
     val found = ctx.freshName("found")
+    val error = ctx.freshName("error")
+    val readStreamed = readForResidual(streamed, streamedColumns)
+    val isMatch = if (residual.isEmpty) s"$found = true;"
+    else {
+      s"""
+         |try {
+         |  ${readForResidual(buffered, bufferedColumns)}
+         |  ${checkResidual(streamedColumns ++ bufferedColumns)}
+         |  $found = true;
+         |} catch (Throwable $error) {
+         |  $scanner.keepError($error);
+         |}
+       """.stripMargin
+    }
     s"""
        |while ($goOn $scanner.nextStreamed()) {
        |  InternalRow $streamedRow = $scanner.currentStreamed();
-       |  ${readForResidual(streamed, streamedColumns)}
+       |  $readStreamed
        |  boolean $found = false;
        |  while (!$found && $scanner.nextCandidate()) {
        |    UnsafeRow $bufferedRow = $scanner.currentCandidate();
-       |    ${readForResidual(buffered, bufferedColumns)}
-       |    ${checkResidual(streamedColumns ++ bufferedColumns)}
-       |    $found = true;
+       |    $isMatch
        |  }
+       |  if (!$found) $scanner.raiseKeptError();
        |  ${emit(streamedColumns, found)}
        |}
      """.stripMargin

@@ -159,11 +159,18 @@ private sealed abstract class FirstMatchIterator(scanner: StreamedRangeScanner, 
 
   protected def hasMatch: Boolean = {
     var found = false
-    while (!found && scanner.nextCandidate()) {
-      found = output.matches(scanner.currentStreamed, scanner.currentCandidate)
-    }
+    while (!found && scanner.nextCandidate()) found = isMatch
+    if (!found) scanner.raiseKeptError()
     found
   }
+
+  private def isMatch: Boolean =
+    try output.matches(scanner.currentStreamed, scanner.currentCandidate)
+    catch {
+      case e: Throwable =>
+        scanner.keepError(e)
+        false
+    }
 }
 
 /** Semi and anti joins. */

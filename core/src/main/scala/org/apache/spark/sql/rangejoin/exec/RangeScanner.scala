@@ -15,7 +15,7 @@
 package org.apache.spark.sql.rangejoin.exec
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{JoinedRow, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{BasePredicate, JoinedRow, UnsafeRow}
 import org.apache.spark.sql.rangejoin.codegen.RangeJoinKernel
 import org.apache.spark.sql.rangejoin.window.RangeWindow
 
@@ -138,12 +138,16 @@ abstract class RangeScanner(
         } else {
           window.read(index, windowRow)
           candidates += 1
-          if (!mayBeUnknown(index) || condition.eval(pair(streamedRow, windowRow))) return index
+          if (!mayBeUnknown(index) || holds(condition, windowRow)) return index
         }
       }
     }
     End
   }
+
+  /** Whether the original condition holds for the streamed row and a buffered row. */
+  protected def holds(condition: BasePredicate, row: InternalRow): Boolean =
+    condition.eval(pair(streamedRow, row))
 
   private def isBeyond(index: Int): Boolean = {
     val bound = window.sortBound(index)

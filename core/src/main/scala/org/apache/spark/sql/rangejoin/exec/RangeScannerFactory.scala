@@ -17,6 +17,7 @@ package org.apache.spark.sql.rangejoin.exec
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.rangejoin.codegen.{KernelSpec, RangeJoinKernelFactory}
+import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.window.{PagedRowStore, RangeWindow, WindowMemory}
 import org.apache.spark.util.TaskCompletionListener
 import org.apache.spark.{SparkEnv, TaskContext}
@@ -28,7 +29,6 @@ import org.apache.spark.{SparkEnv, TaskContext}
  * @param condition the original condition, bound to the streamed row followed by the buffered row
  * @param upperTie what decides the upper test between equal prefixes, bound likewise
  * @param lowerTie likewise the lower test
- * @param keepsStreamed whether streamed rows without candidates are of interest
  */
 case class RangeScannerFactory(
     kernel: KernelSpec,
@@ -36,7 +36,7 @@ case class RangeScannerFactory(
     condition: Expression,
     upperTie: Option[Expression],
     lowerTie: Option[Expression],
-    keepsStreamed: Boolean,
+    behavior: JoinTypeBehavior,
     metrics: ScanMetrics
 ) {
 
@@ -56,7 +56,8 @@ case class RangeScannerFactory(
       bufferedFields,
       PairTests.create(condition, upperTie, lowerTie),
       metrics,
-      keepsStreamed
+      behavior.visitsAllStreamed,
+      behavior.stopsAtMatch
     )
   }
 

@@ -128,7 +128,7 @@ case class SortMergeRangeJoinExec(
       ofPair(condition.get),
       range.upperTie.map(ofPair),
       range.lowerTie.map(ofPair),
-      behavior.visitsAllStreamed,
+      behavior,
       ScanMetrics.of(metrics)
     )
   }

@@ -15,8 +15,8 @@
 package org.apache.spark.sql.rangejoin.exec
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.codegen.RangeJoinKernel
+import org.apache.spark.sql.catalyst.expressions.{BasePredicate, UnsafeRow}
+import org.apache.spark.sql.rangejoin.codegen.{RangeBound, RangeJoinKernel}
 import org.apache.spark.sql.rangejoin.window.RangeWindow
 
 /**
@@ -29,7 +29,12 @@ import org.apache.spark.sql.rangejoin.window.RangeWindow
  *
  * where both loops may be left at any time; `isScanning` says whether to go on with the inner one.
  *
+ * A join that stops at the first match must not raise for a pair that stock Spark, whose rows of a
+ * key come in another order, has no need to look at. An error of a pair is therefore kept until it is
+ * known that the streamed row has no match, in which case stock looks at every pair as well.
+ *
  * @param keepsStreamed whether `nextStreamed` stops at rows that have no candidates, too
+ * @param stopsAtMatch whether the first match of a streamed row is all that is looked for
  */
 final class StreamedRangeScanner(
     streamed: Iterator[InternalRow],
@@ -39,13 +44,16 @@ final class StreamedRangeScanner(
     bufferedFields: Int,
     tests: PairTests,
     metrics: ScanMetrics,
-    keepsStreamed: Boolean
+    keepsStreamed: Boolean,
+    stopsAtMatch: Boolean
 ) extends RangeScanner(kernel, window, bufferedFields, tests, metrics) {
   import RangeScanner.End
 
   private[this] var started = false
   private[this] var scanning = false
   private[this] var candidate: UnsafeRow = _
+  // Of a pair of the current streamed row.
+  private[this] var keptError: Throwable = _
 
   override def currentStreamed: InternalRow = streamedRow
 
@@ -73,6 +81,7 @@ final class StreamedRangeScanner(
       } else {
         streamedRow = streamed.next()
         matched = false
+        keptError = null
         if (kernel.loadStreamed(streamedRow) && findGroup()) {
           readBounds()
           admit()
@@ -102,6 +111,27 @@ final class StreamedRangeScanner(
       candidate = null
       none
     }
+
+  override protected def holds(condition: BasePredicate, row: InternalRow): Boolean =
+    if (stopsAtMatch) {
+      try super.holds(condition, row)
+      catch {
+        case e: Throwable =>
+          keepError(e)
+          false
+      }
+    } else {
+      super.holds(condition, row)
+    }
+
+  /** Keeps the error of a candidate, unless it is no error of the data. */
+  def keepError(error: Throwable): Unit = {
+    RangeBound.rethrowUnlessOfData(error)
+    if (keptError == null) keptError = error
+  }
+
+  /** Raises what was kept: the current streamed row has no match. */
+  def raiseKeptError(): Unit = if (keptError != null) throw keptError
 
   /** Moves the buffered side to the key of the streamed row; false when it has no such key. */
   private def findGroup(): Boolean = {

@@ -14,66 +14,18 @@
 
 package org.apache.spark.sql.rangejoin.differential
 
-import scala.collection.mutable
-import scala.util.{Failure, Success, Try}
+import org.apache.spark.sql.rangejoin.{RangeJoinTest, TestSession}
 
-import org.apache.spark.SparkThrowable
-import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest
-
-/**
- * Random joins against stock Spark in the same session, ANSI on and off, under every engine. A case
- * is one number: `new RandomJoin(seed)` is all there is to it.
- *
- * Where stock raises, the range join may raise or not: it looks at fewer pairs. Where stock gives
- * rows, it has to give the same.
- */
+/** A share of what `make fuzz` runs. */
 class DifferentialSuite extends RangeJoinTest {
-  private val Cases = Integer.getInteger("rangejoin.differential.cases", 40).intValue
+  private val Cases = Integer.getInteger("rangejoin.differential.cases", 300).intValue
   private val FirstSeed = java.lang.Long.getLong("rangejoin.differential.seed", 20261121L).longValue
 
-  for (ansi <- Seq(true, false)) {
-    test(s"random joins give stock's rows, ANSI ${if (ansi) "on" else "off"}") {
-      val planned = mutable.Map.empty[String, Int].withDefaultValue(0)
-      val raised = mutable.Map.empty[String, Int].withDefaultValue(0)
-      var rowsSeen = 0L
-      for (i <- 0 until Cases) {
-        val random = new RandomJoin(FirstSeed + i)
-        withConf(SQLConf.ANSI_ENABLED.key -> ansi.toString) {
-          compare(random) match {
-            case Some(rows) =>
-              planned(random.shape) += 1
-              rowsSeen += rows
-            case None => raised(random.shape) += 1
-          }
-        }
-      }
-      info(s"$Cases cases from seed $FirstSeed: planned $planned, stock raised $raised, " +
-        s"$rowsSeen rows")
-      assert(planned.values.sum > Cases / 2)
-      assert(rowsSeen > Cases * 10L)
-    }
-  }
-
-  /** The number of rows; None where stock raises. */
-  private def compare(join: RandomJoin): Option[Int] = {
-    join.left(spark).createOrReplaceTempView("l")
-    join.right(spark).createOrReplaceTempView("r")
-    val stock = withConf(Flag -> "false")(Try(rows(spark.sql(join.sql))))
-    for (settings <- RangeJoinTest.Engines) withConf(settings: _*) {
-      val df = spark.sql(join.sql)
-      assert(rangeJoins(df).size == 1, s"not planned: ${join.show}\n${executedPlan(df)}")
-      (stock, Try(rows(df))) match {
-        case (Success(expected), Success(actual)) =>
-          assertSameRows(actual, expected, s"$settings\n${join.show}\n${executedPlan(df)}")
-        case (Success(_), Failure(error)) =>
-          fail(s"raised where stock does not: $settings\n${join.show}", error)
-        case (Failure(_: SparkThrowable), Failure(_: SparkThrowable)) =>
-        case (Failure(_: SparkThrowable), Success(_))                 =>
-        case (_, Failure(error)) => fail(s"$settings\n${join.show}", error)
-        case (Failure(error), _) => fail(s"stock failed: ${join.show}", error)
-      }
-    }
-    stock.toOption.map(_.size)
+  test("random joins give the rows of stock Spark, and those of the definition") {
+    val report = new Fuzz(TestSession.spark, println(_)).run(Cases, FirstSeed)
+    info(s"from seed $FirstSeed:\n${report.table}")
+    assert(report.faults.map(_.join.seed) == Nil)
+    assert(report.shortcomings == Nil)
+    assert(report.rowsCompared > Cases * 10L)
   }
 }

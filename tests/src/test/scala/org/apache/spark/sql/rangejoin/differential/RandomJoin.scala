@@ -14,151 +14,173 @@
 
 package org.apache.spark.sql.rangejoin.differential
 
-import scala.util.Random
-
-import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.types._
-import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest
 
 /**
- * A random join, all of it drawn from one number: schema, rows, condition, residual.
- *
- * Rows have many ties, some NULLs, and where `extreme` is set values at the ends of their type.
+ * A random join, all of it drawn from one number: schemas, rows, condition, join type, output,
+ * settings. Neighbouring numbers give every shape with every join type in turn.
  */
-final class RandomJoin(val seed: Long) {
-  private val random = new Random(seed)
+final class RandomJoin(seed: Long) {
+  import RandomJoin._
 
-  private def pick[T](choices: Seq[T]): T = choices(random.nextInt(choices.size))
-  private def chance(percent: Int): Boolean = random.nextInt(100) < percent
+  private val draw = new Draw(seed)
+  private val ansi = draw.chance(50)
+  private val write = new Comparisons(draw, ansi)
 
-  val (leftType, rightType) =
-    if (chance(25)) pick(RangeType.mixed) else { val t = pick(RangeType.all); (t, t) }
-  val extreme: Boolean = chance(40)
-  private val keyTypes: Seq[DataType] =
-    pick(Seq(Seq(IntegerType), Seq(StringType), Seq(LongType, StringType)))
-  private val keys = pick(Seq(1, 3, 8))
+  private val combination = Math.floorMod(seed, (Shape.all.size * JoinForm.all.size).toLong).toInt
+  private val shape = Shape.all(combination % Shape.all.size)
+  private val form = JoinForm.all(combination / Shape.all.size)
 
-  val shape: String = pick(
-    if (leftType == rightType) {
-      Seq(
-        "band",
-        "band",
-        "band by column",
-        "absolute",
-        "difference",
-        "point in interval",
-        "overlap"
-      )
-    } else Seq("band", "point in interval", "overlap")
-  )
-
-  private def schema(range: RangeType): StructType = {
-    val keyFields = keyTypes.zipWithIndex.map { case (t, i) => StructField(s"k$i", t) }
-    StructType(keyFields ++ Seq(
-      StructField("y", range.dataType),
-      StructField("z", range.dataType),
-      StructField("v", IntegerType),
-      StructField("s", StringType)
-    ))
+  private val streamLeft = draw.chance(50)
+  private val (leftType, rightType) = {
+    def types =
+      if (draw.chance(25)) draw.pick(RangeType.mixed)
+      else { val t = draw.pick(RangeType.all); (t, t) }
+    Iterator.continually(types).find { case (l, r) =>
+      if (streamLeft) shape.fits(l, r) else shape.fits(r, l)
+    }.get
   }
 
-  private def key(dataType: DataType): Any = {
-    val n = random.nextInt(keys)
-    if (chance(5)) null
-    else dataType match {
-      case IntegerType => n
-      case LongType    => n.toLong
-      case _           => s"key $n"
+  private val keys: Seq[RandomKey] = {
+    val count = draw.pick(Seq(1, 1, 1, 2, 2, 3))
+    Seq.tabulate(count) { i =>
+      RandomKey(draw, i, if (i == 0) draw.pick(Seq(1, 1, 3, 8)) else 1 + draw.below(2))
     }
   }
-
-  private def value(range: RangeType): Any =
-    if (chance(6)) null
-    else if (extreme && chance(12)) pick(range.extremes)
-    else range.plain(random)
-
-  private def rows(range: RangeType): Seq[Row] =
-    Seq.tabulate(pick(Seq(0, 1, 25, 60, 60, 60))) { i =>
-      Row.fromSeq(
-        keyTypes.map(key) ++ Seq(value(range), value(range), random.nextInt(20), s"row $i")
-      )
-    }
-
-  private val leftRows = rows(leftType)
-  private val rightRows = rows(rightType)
-
-  private def less: String = pick(Seq("<=", "<=", "<"))
-
-  /** The comparison, one way round or the other. */
-  private def compare(lesser: String, op: String, greater: String): String =
-    if (chance(50)) s"$lesser $op $greater" else s"$greater ${op.replace('<', '>')} $lesser"
+  private val content = RandomContent(draw, shape)
+  private val left = new RandomTable("l", leftType, keys, content).table
+  private val right = new RandomTable("r", rightType, keys, content).table
 
   private val range: Seq[String] = {
-    val (x, y) = if (chance(50)) ("l", "r") else ("r", "l")
-    val xType = if (x == "l") leftType else rightType
-    val (d1, d2) = (xType.distance(random), xType.distance(random))
-    shape match {
-      case "band" if chance(30) =>
-        Seq(s"$y.y BETWEEN ${xType.shift(s"$x.y", "-", d1)} AND ${xType.shift(s"$x.y", "+", d2)}")
-      case "band" =>
-        Seq(
-          compare(xType.shift(s"$x.y", "-", d1), less, s"$y.y"),
-          compare(s"$y.y", less, xType.shift(s"$x.y", "+", d2))
-        )
-      case "band by column" =>
-        Seq(
-          compare(s"$x.y", less, s"$y.y"),
-          compare(s"$y.y", less, pick(Seq(s"$x.z", s"greatest($x.y, $x.z)")))
-        )
-      case "absolute" =>
-        val (difference, d) = pick(xType.differences(s"$x.y", s"$y.y", d1))
-        Seq(compare(s"abs($difference)", less, d))
-      case "difference" =>
-        val (difference, _) = pick(xType.differences(s"$x.y", s"$y.y", d1))
-        val ends = Seq(d1, d2).map(d =>
-          xType.differences("", "", d)
-            .zip(xType.differences(s"$x.y", s"$y.y", d))
-            .collectFirst { case (_, (`difference`, end)) => end }.get)
-        Seq(compare(s"- ${ends.head}", less, difference), compare(difference, less, ends(1)))
-      case "point in interval" =>
-        Seq(compare(s"$x.y", less, s"$y.y"), compare(s"$y.y", less, s"$x.z"))
-      case "overlap" =>
-        Seq(compare(s"$x.y", less, s"$y.z"), compare(s"$y.y", less, s"$x.z"))
+    val l = JoinSide("l", leftType)
+    val r = JoinSide("r", rightType)
+    val (x, y) = if (streamLeft) (l, r) else (r, l)
+    shape.conjuncts(x, y, write)
+  }
+
+  private val residual: Seq[String] =
+    draw.shuffle(Residuals).take(draw.pick(Seq(0, 0, 0, 1, 1, 2)))
+
+  private val asked: Asked = form match {
+    case JoinForm.SemiForm | JoinForm.AntiForm if draw.chance(40) => Asked.InWhere
+    case JoinForm.ExistenceForm                                   =>
+      val negated = draw.chance(30)
+      val limit = 8 + draw.below(12)
+      draw.below(5) match {
+        case 0 if inKeyFits => Asked.InOrMore(limit)
+        case 1 | 2          => Asked.AsColumn(negated)
+        case _              => Asked.OrMore(negated, limit)
+      }
+    case _ => Asked.ByJoin
+  }
+
+  /** `IN` compares the first key, with `=` and as one type. */
+  private def inKeyFits = keys.head.leftType == keys.head.rightType && !nullSafe(keys.head)
+  private def nullSafe(key: RandomKey) = key.sql.contains("<=>")
+
+  private val hint: String = draw.pick(Seq.fill(6)("") ++ Hints)
+
+  private val columns: String = {
+    val names = Seq("id", "k0", "y", "z", "v", "s", "p")
+    def of(table: String) =
+      s"$table.id" +: draw.shuffle(names.tail).take(draw.below(4)).map(c => s"$table.$c")
+    val shown = of("l") ++ (if (form.showsRight) of("r") else Nil)
+    draw.below(10) match {
+      case 0                    => "*"
+      case 1                    => shown.filterNot(_.endsWith("id")).headOption.getOrElse("l.v")
+      case 2 if form.showsRight => "l.v + r.v AS w, l.id, r.id"
+      case _                    => draw.shuffle(shown).mkString(", ")
     }
   }
 
-  private val residual: Seq[String] = pick(Seq(
-    Nil,
-    Nil,
-    Seq("l.v % 3 <> r.v % 3"),
-    Seq("l.v + r.v > 15", "l.s <> r.s"),
-    Seq("l.v < r.v"),
+  private val query: CaseQuery = {
+    val on = write.conjunction(keys.map(_.sql) ++ range ++ residual)
+    val plainJoin = s"SELECT $columns FROM l ${form.joinSql} r ON $on"
+    def exists(negated: Boolean) = {
+      val hinted = hint.replace("(l)", "(r)").replace("(l, r)", "(r)")
+      s"${if (negated) "NOT " else ""}EXISTS (SELECT ${hinted}1 FROM r WHERE $on)"
+    }
+    val leftRows = s"SELECT $columns FROM l"
+    asked match {
+      case Asked.InWhere =>
+        val sql = s"$leftRows WHERE ${exists(form == JoinForm.AntiForm)}"
+        CaseQuery(sql, form, asked, above = false, plainJoin)
+      case Asked.AsColumn(negated) =>
+        val sql = s"SELECT $columns, ${exists(negated)} AS found FROM l"
+        CaseQuery(sql, form, asked, above = false, plainJoin)
+      case Asked.OrMore(negated, limit) =>
+        val sql = s"$leftRows WHERE ${exists(negated)} OR l.v > $limit"
+        CaseQuery(sql, form, asked, above = false, plainJoin)
+      case Asked.InOrMore(limit) =>
+        val others = write.conjunction(keys.tail.map(_.sql) ++ range ++ residual)
+        val sql =
+          s"$leftRows WHERE l.k0 IN (SELECT r.k0 FROM r WHERE $others) OR l.v > $limit"
+        CaseQuery(sql, form, asked, above = false, plainJoin)
+      case Asked.ByJoin =>
+        val join = s"FROM l ${form.joinSql} r ON $on"
+        draw.below(20) match {
+          case 0 | 1 =>
+            val last = if (form.showsRight) "r.id" else "l.id"
+            val sql = s"SELECT ${hint}count(*) AS n, count(l.k0) AS k, max($last) AS last " +
+              s"$join GROUP BY l.k0"
+            CaseQuery(sql, form, asked, above = true, plainJoin)
+          // An outer join would become an inner one below it.
+          case 2 if Seq(JoinForm.InnerForm, JoinForm.LeftForm).contains(form) =>
+            val sql =
+              s"SELECT $hint$columns $join JOIN (SELECT DISTINCT k0 AS q FROM l) ON q = l.k0"
+            CaseQuery(sql, form, asked, above = true, plainJoin)
+          case _ =>
+            CaseQuery(s"SELECT $hint$columns $join", form, asked, above = false, plainJoin)
+        }
+    }
+  }
+
+  private val engines = Seq(draw.pick(RangeJoinTest.Engines))
+
+  val join: JoinCase = JoinCase(
+    seed,
+    shape,
+    if (leftType == rightType) leftType.name else s"$leftType, $rightType",
+    query,
+    left,
+    right,
+    Seq(
+      SQLConf.ANSI_ENABLED.key -> ansi.toString,
+      SQLConf.SESSION_LOCAL_TIMEZONE.key -> draw.pick(Zones),
+      SQLConf.SHUFFLE_PARTITIONS.key -> draw.pick(Seq("1", "2"))
+    ),
+    engines
+  )
+}
+
+object RandomJoin {
+  private val Zones =
+    Seq.fill(3)("America/Los_Angeles") ++ Seq("UTC", "Australia/Lord_Howe", "Europe/Berlin")
+
+  private val Hints =
+    Seq("MERGE(l)", "MERGE(r)", "SHUFFLE_MERGE(l)", "SHUFFLE_MERGE(r)", "MERGE(l, r)")
+      .map(hint => s"/*+ $hint */ ")
+
+  private val Residuals = Seq(
+    "l.v % 3 <> r.v % 3",
+    "l.v + r.v > 12",
+    "l.s <> r.s",
+    "l.v < r.v",
+    "abs(l.v - r.v) < 9",
+    "(l.v > 9 OR r.v > 3)",
+    "(l.s < r.s OR l.y IS NULL)",
+    "fuzz_odd(l.v, r.v)",
+    "fuzz_near(l.s, r.s)",
+    // Of one side: pushed below the join, unless it keeps all rows of that side.
+    "l.v > 1",
+    "r.v < 17",
+    "l.s IS NOT NULL",
+    "length(r.s) = 2",
     // More range predicates than make the range.
-    Seq("r.y <= l.z"),
-    Seq("l.y <= r.z", "r.z >= l.z")
-  ))
-
-  val condition: String = {
-    val equal = keyTypes.indices.map { i =>
-      if (chance(50)) s"l.k$i = r.k$i" else s"r.k$i = l.k$i"
-    }
-    random.shuffle(equal ++ range ++ residual).mkString(" AND ")
-  }
-
-  private val columns: String =
-    pick(Seq("*", "l.s, r.s", "l.k0, l.y, r.y", "l.v + r.v AS w, r.s"))
-
-  def sql: String = s"SELECT $columns FROM l JOIN r ON $condition"
-
-  def left(spark: SparkSession): DataFrame = frame(spark, leftRows, schema(leftType))
-  def right(spark: SparkSession): DataFrame = frame(spark, rightRows, schema(rightType))
-
-  private def frame(spark: SparkSession, rows: Seq[Row], schema: StructType): DataFrame =
-    // Not local rows: the optimizer would see that a side is empty, and there would be no join.
-    spark.createDataFrame(spark.sparkContext.parallelize(rows, 2), schema)
-
-  def show: String =
-    s"""seed $seed: $sql
-       |l ${schema(leftType).sql}: ${leftRows.mkString(" ")}
-       |r ${schema(rightType).sql}: ${rightRows.mkString(" ")}""".stripMargin
+    "r.y <= l.z",
+    "r.z >= l.z",
+    "l.y <= r.z",
+    "l.y <> r.z"
+  )
 }

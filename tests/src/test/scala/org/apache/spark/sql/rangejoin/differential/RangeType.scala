@@ -14,110 +14,83 @@
 
 package org.apache.spark.sql.rangejoin.differential
 
-import java.sql.{Date, Timestamp}
-import java.time.{LocalDate, LocalDateTime, ZoneId}
-
-import scala.util.Random
-
 import org.apache.spark.sql.types._
 
 /**
- * A type of range columns: its values, plain and extreme, and how a user writes ranges over it.
- * Plain values lie close together, so that ties and matches are many.
+ * A type of keys and range columns: its values, plain and extreme, and how a user writes bounds
+ * over it. Plain values lie close together, so that ties and matches are many.
+ *
+ * Values are those of Catalyst. Bounds are SQL; `amount` is an INT column of the same table.
  */
-sealed abstract class RangeType(val dataType: DataType) {
-  def plain(random: Random): Any
+abstract class RangeType(val name: String, val dataType: DataType) {
+  def plain(draw: Draw): Any
   def extremes: Seq[Any]
 
-  /** A distance for [[shift]] and [[difference]] to use, as SQL. */
-  def distance(random: Random): String
+  /** A bound that is mostly at or below the column. */
+  def below(column: String, draw: Draw): String
 
-  /** `column + sign distance`, as SQL. */
-  def shift(column: String, sign: String, distance: String): String = s"$column $sign $distance"
+  /** A bound that is mostly at or above the column. */
+  def above(column: String, draw: Draw): String
 
-  /** The ways to write `x - y` that this type has, with the distance in their unit. */
-  def differences(x: String, y: String, distance: String): Seq[(String, String)] =
-    Seq((s"($x - $y)", distance))
+  /** A band whose width is a column; None where the type has none. */
+  def band(column: String, amount: String): Option[(String, String)] = None
+
+  /** Differences of two columns that make a range; none where the type has no exact ones. */
+  def differences: Seq[Subtraction] = Nil
+
+  /** Bounds that do not rise with the column. */
+  def turning(column: String, amount: String): Seq[String]
+
+  /** Bounds that raise for some values, of the column or of the amount. */
+  def raising(column: String, amount: String): Seq[String]
+
+  override def toString: String = name
 }
 
+/**
+ * A way to write `x - y`.
+ *
+ * @param of the difference of two columns
+ * @param limit a distance, in the unit of the difference
+ * @param wraps whether the difference wraps around on overflow where ANSI mode is off, so that
+ *   one limit of it is no range
+ */
+case class Subtraction(
+    of: (String, String) => String,
+    limit: Int => String,
+    wraps: Boolean = false
+)
+
 object RangeType {
-  private val Zone = ZoneId.of("America/Los_Angeles")
+  import NumericTypes._
+  import TextTypes._
+  import TimeTypes._
 
-  sealed abstract class Integral(dataType: DataType, span: Int) extends RangeType(dataType) {
-    protected def of(value: Long): Any
-    protected def least: Long
-    protected def greatest: Long
-    override def plain(random: Random): Any = of(random.nextInt(span).toLong - span / 3)
-    override def extremes: Seq[Any] =
-      (0L to 3L).flatMap(d => Seq(of(least + d), of(greatest - d)))
-    override def distance(random: Random): String = random.nextInt(6).toString
-  }
-
-  case object Bytes extends Integral(ByteType, 40) {
-    override protected def of(value: Long): Any = value.toByte
-    override protected def least: Long = Byte.MinValue
-    override protected def greatest: Long = Byte.MaxValue
-    override def distance(random: Random): String = s"${random.nextInt(6)}Y"
-  }
-  case object Shorts extends Integral(ShortType, 60) {
-    override protected def of(value: Long): Any = value.toShort
-    override protected def least: Long = Short.MinValue
-    override protected def greatest: Long = Short.MaxValue
-  }
-  case object Ints extends Integral(IntegerType, 60) {
-    override protected def of(value: Long): Any = value.toInt
-    override protected def least: Long = Int.MinValue
-    override protected def greatest: Long = Int.MaxValue
-  }
-  case object Longs extends Integral(LongType, 60) {
-    override protected def of(value: Long): Any = value
-    override protected def least: Long = Long.MinValue
-    override protected def greatest: Long = Long.MaxValue
-    override def distance(random: Random): String = s"${random.nextInt(6)}L"
-  }
-
-  case object Dates extends RangeType(DateType) {
-    override def plain(random: Random): Any =
-      Date.valueOf(LocalDate.of(2024, 2, 20).plusDays(random.nextInt(40).toLong))
-    override def extremes: Seq[Any] =
-      Seq("0001-01-01", "9999-12-31", "1582-10-15").map(Date.valueOf)
-    override def distance(random: Random): String = random.nextInt(6).toString
-    override def shift(column: String, sign: String, distance: String): String =
-      if (sign == "+") s"date_add($column, $distance)" else s"$column - INTERVAL '$distance' DAY"
-    override def differences(x: String, y: String, distance: String): Seq[(String, String)] =
-      Seq((s"datediff($x, $y)", distance), (s"($x - $y)", s"INTERVAL '$distance' DAY"))
-  }
-
-  /** Hours around the nights at which daylight saving begins and ends. */
-  private def localTime(random: Random): LocalDateTime = {
-    val night = if (random.nextBoolean()) LocalDateTime.of(2024, 3, 9, 20, 0)
-    else LocalDateTime.of(2024, 11, 2, 20, 0)
-    night.plusMinutes(30L * random.nextInt(40))
-  }
-
-  private def timeDistance(random: Random): String = random.nextInt(5) match {
-    case 0 => "INTERVAL '1' DAY"
-    case 1 => "INTERVAL '1 02' DAY TO HOUR"
-    case n => s"INTERVAL '$n' HOUR"
-  }
-
-  case object Timestamps extends RangeType(TimestampType) {
-    override def plain(random: Random): Any =
-      Timestamp.from(localTime(random).atZone(Zone).toInstant)
-    override def extremes: Seq[Any] =
-      Seq("0001-01-01 00:00:00", "9999-12-31 23:59:59.999999").map(Timestamp.valueOf)
-    override def distance(random: Random): String = timeDistance(random)
-  }
-  case object LocalTimes extends RangeType(TimestampNTZType) {
-    override def plain(random: Random): Any = localTime(random)
-    override def extremes: Seq[Any] = Seq(
-      LocalDateTime.of(1, 1, 1, 0, 0),
-      LocalDateTime.of(9999, 12, 31, 23, 59, 59, 999999000)
-    )
-    override def distance(random: Random): String = timeDistance(random)
-  }
-
-  val all: Seq[RangeType] = Seq(Bytes, Shorts, Ints, Longs, Dates, Timestamps, LocalTimes)
+  val all: Seq[RangeType] = Seq(
+    Bytes,
+    Shorts,
+    Ints,
+    Longs,
+    Floats,
+    Doubles,
+    Decimals(5, 2),
+    Decimals(18, 4),
+    Decimals(30, 10),
+    Dates,
+    Timestamps,
+    LocalTimestamps,
+    Times,
+    MonthIntervals,
+    DayIntervals,
+    Booleans,
+    Strings(StringType),
+    Strings(StringType("UTF8_LCASE")),
+    Strings(StringType("UNICODE")),
+    Strings(StringType("UNICODE_CI")),
+    Bytestrings,
+    Arrays,
+    Structs
+  )
 
   /** Types that Spark compares with one another, in pairs. */
   val mixed: Seq[(RangeType, RangeType)] = Seq(
@@ -125,8 +98,19 @@ object RangeType {
     (Shorts, Ints),
     (Ints, Longs),
     (Longs, Shorts),
+    (Longs, Doubles),
+    (Ints, Floats),
+    (Floats, Doubles),
+    (Floats, Longs),
+    (Decimals(5, 2), Decimals(18, 4)),
+    (Decimals(30, 10), Decimals(18, 4)),
+    (Decimals(38, 0), Decimals(5, 2)),
+    (Ints, Decimals(18, 4)),
+    (Decimals(5, 2), Doubles),
     (Dates, Timestamps),
-    (Timestamps, LocalTimes),
-    (LocalTimes, Dates)
+    (Timestamps, LocalTimestamps),
+    (LocalTimestamps, Dates),
+    (Ints, Numerals),
+    (Numerals, Doubles)
   )
 }

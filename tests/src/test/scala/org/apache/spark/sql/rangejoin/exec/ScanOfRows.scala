@@ -56,7 +56,8 @@ trait ScanOfRows extends TaskMemory {
       streamed: Seq[Row],
       buffered: Seq[Row],
       condition: (Int, Int) => Boolean = (_, _) => false,
-      keepsStreamed: Boolean = false)(
+      keepsStreamed: Boolean = false,
+      stopsAtMatch: Boolean = false)(
       block: (StreamedRangeScanner, () => Scan) => T): T =
     withParts(condition) { (window, tests, metrics, scan) =>
       val scanner = new StreamedRangeScanner(
@@ -67,7 +68,8 @@ trait ScanOfRows extends TaskMemory {
         Types.length,
         tests,
         metrics,
-        keepsStreamed)
+        keepsStreamed,
+        stopsAtMatch)
       try block(scanner, scan)
       finally scanner.close()
     }

@@ -16,6 +16,8 @@ package org.apache.spark.sql.rangejoin.exec
 
 import scala.util.Random
 
+import org.apache.spark.TaskKilledException
+
 import org.scalatest.funsuite.AnyFunSuite
 
 /**
@@ -66,6 +68,30 @@ abstract class UnmatchedRowsContract extends AnyFunSuite with ScanOfRows with Ra
   test("a streamed row beyond the last buffered row is alone, and so are all that follow") {
     val found = scanOuter(points(1)(1, 5) ++ points(7)(1), points(1)(1))
     assert(found == Seq(pair(0, 0), alone(1), alone(2)))
+  }
+
+  // ---------------------------------------------------------------- first matches
+
+  test("where one match is enough an error is raised only for a row without one") {
+    val unknown = (Long.MinValue, Long.MaxValue)
+    def raise(s: Int, b: Int): Boolean =
+      if (b == 0) throw new IllegalArgumentException(s"$s with $b") else s == 2
+    withScanner(
+      rows(1)((0, 9), (2, 3), (2, 4), (6, 9)),
+      rows(1)(unknown, unknown, (1, 1), (8, 8)),
+      raise,
+      stopsAtMatch = true) { (scanner, _) =>
+      assert(scanner.nextStreamed() && scanner.nextCandidate())
+      assert(current(scanner) == ((0, 2)))
+      // Not a match; the error is still kept, and forgotten with the next streamed row.
+      assert(scanner.nextCandidate() && current(scanner) == ((0, 3)))
+      assert(scanner.nextStreamed() && !scanner.nextCandidate())
+      val error = intercept[IllegalArgumentException](scanner.raiseKeptError())
+      assert(error.getMessage == "1 with 0")
+      assert(scanner.nextStreamed() && scanner.nextCandidate() && current(scanner) == ((2, 1)))
+      assert(scanner.nextStreamed() && scanner.nextCandidate() && current(scanner) == ((3, 3)))
+      intercept[TaskKilledException](scanner.keepError(new TaskKilledException("killed")))
+    }
   }
 
   // ---------------------------------------------------------------- both sides kept

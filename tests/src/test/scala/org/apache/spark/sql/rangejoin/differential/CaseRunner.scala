@@ -1,0 +1,143 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.differential
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.plans.ExistenceJoin
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.exec.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
+
+/**
+ * What became of a case.
+ *
+ * @param planned whether stock Spark's join was replaced by a range join
+ * @param stock what stock Spark gave
+ * @param fault what is wrong, if anything
+ */
+case class CaseResult(join: JoinCase, planned: Boolean, stock: Outcome, fault: Option[String])
+
+/**
+ * Runs cases: each as a range join under its engines, against stock Spark in the same session, and
+ * where it is small against [[PairwiseJoin]].
+ */
+final class CaseRunner(spark: SparkSession) extends AdaptiveSparkPlanHelper {
+  CaseFunctions.register(spark)
+
+  def run(join: JoinCase): CaseResult = withConf(join.settings) {
+    join.left.frame(spark).createOrReplaceTempView(join.left.name)
+    join.right.frame(spark).createOrReplaceTempView(join.right.name)
+    val stock = runStock(join, CaseRunner.Simplest)
+    val oracle = pairwise(join).flatMap {
+      // Stock Spark asks fewer pairs as well.
+      case e: Raised if e.byQuery => None
+      case rows                   =>
+        stock match {
+          case e: Raised if e.byQuery => None
+          case _                      => Judge.fault(rows, stock)
+        }
+    }
+    val runs = join.engines.map(engine => runRange(join, engine, stock))
+    val faults = oracle.map("stock against pairs: " + _).toSeq ++ runs.flatMap(_._2)
+    CaseResult(join, runs.forall(_._1), stock, faults.reduceOption(_ + "\n" + _))
+  }
+
+  private def runStock(join: JoinCase, engine: Seq[(String, String)]): Outcome =
+    withConf(engine :+ (RangeJoinConf.Enabled.key -> "false")) {
+      outcome(execution(join))
+    }
+
+  /** Whether it was planned as a range join, and what is wrong with the rows. */
+  private def runRange(
+      join: JoinCase,
+      engine: Seq[(String, String)],
+      stock: Outcome
+  ): (Boolean, Option[String]) = withConf(engine) {
+    try {
+      val query = execution(join)
+      // Before it runs: adaptive execution drops a join of which a side turns out to be empty.
+      val joins = collect(query.executedPlan) { case j: SortMergeRangeJoinExec => j }
+      if (joins.isEmpty) (false, None)
+      else {
+        def wrongRows = Judge.fault(stock, outcome(query))
+          // Stock Spark's own engines may differ in what they ask, and so raise.
+          .flatMap(_ => Judge.fault(runStock(join, engine), outcome(execution(join))))
+        val fault = wrongType(join, joins.head).orElse(wrongRows)
+        val settings = engine.map { case (key, value) => s"$key=$value" }.mkString(", ")
+        (true, fault.map(f => s"under $settings: $f\n${query.executedPlan}"))
+      }
+    } catch {
+      case NonFatal(e) => (false, Some(s"under $engine: not planned: ${Raised(e).message}"))
+    }
+  }
+
+  private def wrongType(join: JoinCase, node: SortMergeRangeJoinExec): Option[String] =
+    node.joinType match {
+      case ExistenceJoin(_) if join.form == JoinForm.ExistenceForm => None
+      case t if t == join.form.logical                             => None
+      case other => Some(s"a ${join.form} join is planned as $other")
+    }
+
+  private def pairwise(join: JoinCase): Option[Outcome] = {
+    val small = join.left.rows.size * join.right.rows.size <= CaseRunner.MostPairs
+    Option.when(small && !join.query.above) {
+      withConf(Seq(SQLConf.ALWAYS_INLINE_COMMON_EXPR.key -> "true")) {
+        attempt(PairwiseJoin.rows(spark, join))
+      }
+    }
+  }
+
+  /** Raises where the query cannot be resolved. */
+  private def execution(join: JoinCase): QueryExecution =
+    spark.sql(join.query.sql).asInstanceOf[Dataset[_]].queryExecution
+
+  /** Catalyst rows: to collect rows of Spark's API would compile a decoder for every case. */
+  private def outcome(execution: => QueryExecution): Outcome = attempt {
+    val query = execution
+    val types = query.analyzed.output.map(_.dataType)
+    SQLExecution
+      .withNewExecutionId(query)(query.executedPlan.executeCollect())
+      .map(row => SqlLiteral.show(row.toSeq(types), types))
+      .toSeq
+      .sorted
+  }
+
+  private def attempt(rows: => Seq[String]): Outcome =
+    try Gave(rows)
+    catch { case NonFatal(e) => Raised(e) }
+
+  private def withConf[T](settings: Seq[(String, String)])(block: => T): T = {
+    val before = settings.map { case (key, _) => key -> spark.conf.getOption(key) }
+    settings.foreach { case (key, value) => spark.conf.set(key, value) }
+    try block
+    finally before.foreach {
+        case (key, Some(value)) => spark.conf.set(key, value)
+        case (key, None)        => spark.conf.unset(key)
+      }
+  }
+}
+
+object CaseRunner {
+
+  /** More pairs take longer than the rest of a case. */
+  private val MostPairs = 3600
+
+  /** Stock Spark without compilation and without adaptive execution. */
+  private val Simplest: Seq[(String, String)] = RangeJoinTest.Engines.last
+}

@@ -1,0 +1,70 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.differential
+
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.rangejoin.TestSession
+
+/**
+ * Runs random joins and reports. Case `i` of a run is drawn from the seed plus `i`, whatever the
+ * cases before it were.
+ *
+ * @param log takes progress and faults, as they come
+ */
+final class Fuzz(spark: SparkSession, log: String => Unit) {
+
+  def run(cases: Int, firstSeed: Long): FuzzReport = {
+    val runner = new CaseRunner(spark)
+    val report = new FuzzReport
+    val begin = System.nanoTime()
+    var shown = begin
+    for (i <- 0 until cases) {
+      val result = runner.run(new RandomJoin(firstSeed + i).join)
+      report.add(result)
+      result.fault.foreach { fault =>
+        log(s"MISMATCH in seed ${result.join.seed}: ${fault.linesIterator.next()}")
+        val small = new Shrinker(runner).shrink(result)
+        log(s"${small.fault.get}\n${small.join.reproduction}\n")
+      }
+      val now = System.nanoTime()
+      if (now - shown > Fuzz.ProgressNanos) {
+        shown = now
+        val seconds = (now - begin) / 1e9
+        log(f"${i + 1} cases in $seconds%.0f s (${seconds / (i + 1)}%.3f s each), " +
+          s"${report.planned} planned, ${report.faults.size} mismatches")
+      }
+    }
+    report
+  }
+}
+
+/** `make fuzz CASES=10000 SEED=1`; exits with 1 where a case or the run fails. */
+object Fuzz {
+  private val ProgressNanos = 20L * 1000 * 1000 * 1000
+
+  def main(args: Array[String]): Unit = {
+    val options = args.toSeq.grouped(2).collect { case Seq(name, value) => name -> value }.toMap
+    val cases = options.getOrElse("--cases", "1000").toInt
+    val seed = options.getOrElse("--seed", "1").toLong
+    val report = new Fuzz(TestSession.spark, println(_)).run(cases, seed)
+    TestSession.spark.stop()
+    println(report.table)
+    val shortcomings = if (cases < 100) Nil else report.shortcomings
+    shortcomings.foreach(println)
+    println(s"${report.faults.size} mismatches" +
+      report.faults.map(r => s"\n  make fuzz CASES=1 SEED=${r.join.seed}").mkString)
+    sys.exit(if (report.faults.isEmpty && shortcomings.isEmpty) 0 else 1)
+  }
+}

@@ -1,0 +1,113 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.differential
+
+import scala.collection.mutable
+
+/** Counts what became of the cases of a run, and says whether it was a good one. */
+final class FuzzReport {
+  import FuzzReport._
+
+  private val byShape = mutable.LinkedHashMap.from(Shape.all.map(_.name -> new Tally))
+  private val byForm = mutable.LinkedHashMap.from(JoinForm.all.map(_.name -> new Tally))
+  private val byType = mutable.LinkedHashMap.from(RangeType.all.map(_.name -> new Tally))
+  private val total = new Tally
+  private val unplanned = mutable.Map.empty[String, Seq[Long]].withDefaultValue(Nil)
+  private val faulty = mutable.ArrayBuffer.empty[CaseResult]
+
+  def cases: Int = total.cases
+  def planned: Int = total.planned
+  def rowsCompared: Long = total.rows
+  def faults: Seq[CaseResult] = faulty.toSeq
+
+  def add(result: CaseResult): Unit = {
+    val join = result.join
+    val tallies = Seq(
+      total,
+      byShape(join.shape.name),
+      byForm(join.form.name),
+      byType.getOrElseUpdate(join.rangeType, new Tally)
+    )
+    tallies.foreach(_.add(result))
+    if (!result.planned) {
+      unplanned(join.shape.name) = unplanned(join.shape.name) :+ join.seed
+    }
+    if (result.fault.isDefined) faulty += result
+  }
+
+  /** What makes the run a failure, beside the faults of its cases. */
+  def shortcomings: Seq[String] = {
+    val few = Option.when(planned * 100L < cases.toLong * LeastPlannedPercent) {
+      s"only $planned of $cases cases were planned as range joins"
+    }
+    val never =
+      if (cases < EnoughCases) Nil
+      else {
+        Seq("shape" -> byShape, "join type" -> byForm, "range type" -> byType).flatMap {
+          case (kind, tallies) =>
+            tallies.collect {
+              case (name, tally) if tally.planned == 0 =>
+                s"no case of the $kind '$name' was planned as a range join"
+            }
+        }
+      }
+    few.toSeq ++ never
+  }
+
+  def table: String = {
+    def section(title: String, tallies: Iterable[(String, Tally)]) =
+      row(title, Seq("cases", "planned", "raised", "rows")) +:
+        tallies.map { case (name, tally) => row(name, tally.columns) }.toSeq
+    val lines =
+      section("shape", byShape) ++ Seq("") ++
+        section("join type", byForm) ++ Seq("") ++
+        section("range type", byType.filter(_._2.cases > 0)) ++ Seq("") ++
+        section("", Seq("all" -> total))
+    val seeds = unplanned.toSeq.sortBy(_._1).map { case (name, found) =>
+      s"  $name: ${found.take(8).mkString(", ")}"
+    }
+    (lines ++ (if (seeds.isEmpty) Nil else "seeds not planned as range joins:" +: seeds))
+      .mkString("\n")
+  }
+
+  private def row(name: String, columns: Seq[Any]): String =
+    f"$name%-32s" + columns.map(c => f"$c%9s").mkString
+}
+
+object FuzzReport {
+  private val LeastPlannedPercent = 80
+
+  /** In this many cases everything has come up. */
+  private val EnoughCases = 1000
+
+  /** Cases, how many of them were range joins, how many raised in stock Spark, rows compared. */
+  private final class Tally {
+    var cases = 0
+    var planned = 0
+    var raised = 0
+    var rows = 0L
+
+    def add(result: CaseResult): Unit = {
+      cases += 1
+      if (result.planned) planned += 1
+      result.stock match {
+        case Gave(found) => if (result.planned) rows += found.size
+        case _: Raised   => raised += 1
+      }
+    }
+
+    def columns: Seq[Any] = Seq(cases, planned, raised, rows)
+  }
+}

@@ -1,0 +1,69 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.differential
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** What the generator of random joins draws; without Spark running. */
+class RandomJoinSuite extends AnyFunSuite {
+  private val Seeds = 1L to 3000L
+
+  private def draw(seeds: Seq[Long]): Seq[JoinCase] = seeds.map(new RandomJoin(_).join)
+  private lazy val drawn = draw(Seeds)
+
+  private def share(holds: JoinCase => Boolean): Double =
+    drawn.count(holds).toDouble / drawn.size
+
+  test("a seed gives the same case whatever was drawn before") {
+    for (seed <- Seq(7L, 1234567L, -5L, Long.MaxValue)) {
+      val first = new RandomJoin(seed).join
+      new RandomJoin(seed + 1)
+      val again = new RandomJoin(seed).join
+      assert(again.reproduction == first.reproduction)
+      assert(again.engines == first.engines)
+    }
+  }
+
+  test("a few hundred seeds from anywhere have every shape with every join type") {
+    for (first <- Seq(1L, 987654321L, -100L)) {
+      val combinations = draw(first until first + 91).map(c => (c.shape, c.form)).toSet
+      assert(combinations.size == Shape.all.size * JoinForm.all.size)
+    }
+  }
+
+  test("every range type comes up with every shape that it has") {
+    val found = drawn.map(c => (c.rangeType, c.shape)).toSet
+    for (t <- RangeType.all; shape <- Shape.all if shape.fits(t, t)) {
+      assert(found((t.name, shape)))
+    }
+    for ((l, r) <- RangeType.mixed) assert(drawn.exists(_.rangeType == s"$l, $r"))
+  }
+
+  test("settings, hints, residuals, ways to ask and extreme tables come up") {
+    assert(drawn.map(_.settings).distinct.size == 2 * 4 * 2)
+    assert(drawn.flatMap(_.engines).distinct.size == 4)
+    for (hint <- Seq("MERGE(l)", "MERGE(r)", "SHUFFLE_MERGE(l)", "SHUFFLE_MERGE(r)")) {
+      assert(share(_.query.sql.contains(hint)) > 0.02)
+    }
+    for (part <- Seq("<=>", "BETWEEN", "NOT (", "NOT EXISTS", " IN (", "GROUP BY", "fuzz_odd")) {
+      assert(share(_.query.sql.contains(part)) > 0.005, part)
+    }
+    assert(share(c => c.left.rows.isEmpty || c.right.rows.isEmpty) > 0.02)
+    assert(share(c => c.left.rows.size == 1 || c.right.rows.size == 1) > 0.02)
+    assert(share(_.left.schema.fieldNames.contains("k2")) > 0.1)
+    assert(share(_.left.schema("y").nullable) > 0.5)
+    assert(share(_.left.schema.tail.exists(!_.nullable)) > 0.05)
+  }
+}

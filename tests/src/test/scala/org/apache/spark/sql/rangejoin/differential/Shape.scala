@@ -1,0 +1,193 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.differential
+
+/**
+ * One side of a join as a [[Shape]] sees it: range columns `y` and `z`, and an INT column `v`.
+ *
+ * @param alias the name of the table
+ */
+case class JoinSide(alias: String, range: RangeType) {
+  val y: String = s"$alias.y"
+  val z: String = s"$alias.z"
+  val v: String = s"$alias.v"
+}
+
+/** A form of range condition, drawn as conjuncts over the columns of two sides. */
+sealed abstract class Shape(val name: String) {
+
+  /** Whether the types have such a range; `x` has the bounds, or is the minuend. */
+  def fits(x: RangeType, y: RangeType): Boolean = true
+
+  /** The conjuncts of the range. */
+  def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String]
+
+  override def toString: String = name
+}
+
+object Shape {
+
+  /** `y.y` between the column of `x` shifted one way and the other. */
+  case object Band extends Shape("band") {
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] =
+      write.between(x.range.below(x.y, write.draw), y.y, x.range.above(x.y, write.draw))
+  }
+
+  case object BandByColumns extends Shape("band by columns") {
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] = {
+      val ends = Seq(
+        (x.y, s"greatest(${x.y}, ${x.z})"),
+        (s"least(${x.y}, ${x.z})", x.range.above(x.y, write.draw))
+      ) ++ Seq.fill(2)(x.range.band(x.y, x.v)).flatten
+      val (low, high) = write.draw.pick(ends)
+      write.between(low, y.y, high)
+    }
+  }
+
+  sealed abstract class OfDifference(name: String) extends Shape(name) {
+    override def fits(x: RangeType, y: RangeType): Boolean =
+      x.differences.nonEmpty && y.differences.nonEmpty && (x == y || numbers(x, y))
+
+    private def numbers(x: RangeType, y: RangeType) =
+      Seq(x, y).forall(_.isInstanceOf[NumericTypes.Numeric])
+
+    /** A difference of the two columns, with limits in its unit; `wraps` where it does. */
+    protected def difference(x: JoinSide, y: JoinSide, write: Comparisons) = {
+      val subtraction = write.draw.pick(x.range.differences)
+      (subtraction.of(x.y, y.y), () => subtraction.limit(write.draw.below(6)), subtraction.wraps)
+    }
+  }
+
+  case object AbsoluteDifference extends OfDifference("absolute difference") {
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] = {
+      val (between, limit, _) = difference(x, y, write)
+      Seq(write.atMost(s"abs($between)", limit()))
+    }
+  }
+
+  case object TwoLimits extends OfDifference("difference with two limits") {
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] = {
+      val (between, limit, _) = difference(x, y, write)
+      write.between(s"-${limit()}", between, limit())
+    }
+  }
+
+  /** A limit that is no range by itself comes with a comparison of the columns. */
+  case object OneLimit extends OfDifference("difference with one limit") {
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] = {
+      val (between, limit, wraps) = difference(x, y, write)
+      val one =
+        if (write.draw.chance(50)) write.atMost(between, limit())
+        else write.atMost(s"-${limit()}", between)
+      val other = Seq(write.atMost(x.y, y.y), write.atMost(y.y, x.y))
+      one +: (if (wraps && !write.ansi || write.draw.chance(60)) Seq(write.draw.pick(other))
+              else Nil)
+    }
+  }
+
+  case object PointInInterval extends Shape("point in interval") {
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] =
+      write.between(x.y, y.y, x.z)
+  }
+
+  case object Overlap extends Shape("overlap") {
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] =
+      Seq(write.atMost(x.y, y.z), write.atMost(y.y, x.z))
+  }
+
+  case object OneSided extends Shape("one-sided") {
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] = {
+      val bound = write.draw.pick(Seq(
+        x.y,
+        x.range.below(x.y, write.draw),
+        x.range.above(x.y, write.draw)
+      ))
+      Seq(if (write.draw.chance(50)) write.atMost(bound, y.y) else write.atMost(y.y, bound))
+    }
+  }
+
+  case object SameDirection extends Shape("two tests in one direction") {
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] = {
+      val (a, b) = write.draw.pick(Seq(
+        (x.y, x.z),
+        (x.y, x.range.above(x.z, write.draw)),
+        (x.range.below(x.y, write.draw), x.z),
+        (x.y, x.y)
+      ))
+      Seq(write.atMost(a, y.y), write.atMost(b, y.z))
+    }
+  }
+
+  case object Several extends Shape("several ranges") {
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] = {
+      def one = {
+        val (a, b) = if (write.draw.chance(50)) (x, y) else (y, x)
+        val (from, to) = (write.draw.pick(Seq(a.y, a.z)), write.draw.pick(Seq(b.y, b.z)))
+        write.draw.below(3) match {
+          case 0 => write.atMost(from, to)
+          case 1 => write.atMost(a.range.below(from, write.draw), to)
+          case _ => write.atMost(from, b.range.above(to, write.draw))
+        }
+      }
+      Seq.fill(3 + write.draw.below(2))(one).distinct
+    }
+  }
+
+  /** Bounds that are not in the order of the column they are made of. */
+  case object Turning extends Shape("bounds that do not rise") {
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] = {
+      val turning = write.draw.pick(x.range.turning(x.y, x.v))
+      val other = write.draw.pick(
+        x.range.turning(x.y, x.v) ++ Seq(x.y, x.z, x.range.above(x.y, write.draw)))
+      if (write.draw.chance(25)) Seq(write.atMost(turning, y.z), write.atMost(y.y, x.z))
+      else if (write.draw.chance(50)) write.between(turning, y.y, other)
+      else write.between(other, y.y, turning)
+    }
+  }
+
+  case object Inverted extends Shape("inverted band") {
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] =
+      write.between(x.range.above(x.y, write.draw), y.y, x.range.below(x.y, write.draw))
+  }
+
+  case object Raising extends Shape("bounds that may raise") {
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] = {
+      val raising = write.draw.pick(x.range.raising(x.y, x.v))
+      val other = write.draw.pick(Seq(x.y, x.z) ++ x.range.raising(x.z, x.v).take(1))
+      write.draw.below(4) match {
+        case 0 => Seq(write.atMost(raising, y.y))
+        case 1 => Seq(write.atMost(raising, y.z), write.atMost(y.y, x.z))
+        case 2 => write.between(raising, y.y, other)
+        case _ => write.between(other, y.y, raising)
+      }
+    }
+  }
+
+  val all: Seq[Shape] = Seq(
+    Band,
+    BandByColumns,
+    AbsoluteDifference,
+    TwoLimits,
+    OneLimit,
+    PointInInterval,
+    Overlap,
+    OneSided,
+    SameDirection,
+    Several,
+    Turning,
+    Inverted,
+    Raising
+  )
+}
