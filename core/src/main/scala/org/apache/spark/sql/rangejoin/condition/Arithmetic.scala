@@ -115,7 +115,9 @@ private[condition] object Arithmetic {
   def widens(from: DataType, to: DataType): Boolean = (from, to) match {
     case (a: IntegralType, b: IntegralType) => a.defaultSize <= b.defaultSize
     case (FloatType, DoubleType)            => true
-    case (a: DecimalType, b: DecimalType)   => b.isWiderThan(a)
-    case _                                  => false
+    // Days as days to seconds, say: microseconds either way.
+    case (a: DayTimeIntervalType, b: DayTimeIntervalType) => a.endField <= b.endField
+    case (a: DecimalType, b: DecimalType)                 => b.isWiderThan(a)
+    case _                                                => false
   }
 }

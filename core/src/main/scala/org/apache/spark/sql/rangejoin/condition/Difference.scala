@@ -58,8 +58,10 @@ private[condition] case class Difference(
 
   def on(side: Side): Expression = if (side == xSide) x else y
 
+  /** Whether this is the same number for every pair, be it compared in another type. */
   def sameAs(other: Difference): Boolean =
-    absolute == other.absolute && x.semanticEquals(other.x) && y.semanticEquals(other.y)
+    absolute == other.absolute && bits == other.bits && x.semanticEquals(other.x) &&
+      y.semanticEquals(other.y)
 }
 
 /**
@@ -177,10 +179,16 @@ private[condition] object Difference {
   def tests(limits: Seq[Limit]): (Seq[Reason], Seq[RangeTest]) =
     limits.partitionMap { limit =>
       val d = limit.difference
-      val opposite = limits.find(other =>
+      val opposites = limits.filter(other =>
         other.upper != limit.upper && other.side == limit.side && other.difference.sameAs(d))
-      // A difference that was widened may overflow where the range, in wider numbers, does not.
-      val exact = opposite.filterNot(_ => d.widened || !d.arithmetic.isExact)
+      // The two limits of one abs() belong together.
+      val opposite =
+        opposites.find(_.comparison.predicate.eq(limit.comparison.predicate))
+          .orElse(opposites.headOption)
+      // Where one of the two is compared in a wider type, the pairs in between may overflow in the
+      // narrower one, and only the predicate knows.
+      val exact = opposite
+        .filterNot(o => d.widened || o.difference.widened || !d.arithmetic.isExact)
         .fold[Exactness](Inexact)(o => ExactWith(o.comparison.predicate))
       (d.arithmetic, d.bits, opposite) match {
         case (_: Rounded, _, _) => Right(limit.test(trustedOfRounded(limit, opposite), Inexact))

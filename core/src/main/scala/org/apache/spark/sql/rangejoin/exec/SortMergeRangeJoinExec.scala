@@ -27,6 +27,7 @@ import org.apache.spark.sql.execution.{ExplainUtils, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.codegen.{KernelSpec, RangeBound}
 import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.util.CompletionIterator
 
 /**
  * A sort-merge join whose condition holds a range on top of the equi keys. Both sides come sorted
@@ -53,9 +54,13 @@ case class SortMergeRangeJoinExec(
     isSkewJoin: Boolean = false
 ) extends ShuffledJoin {
 
-  private lazy val range: RangeCondition = RangeExtractor
+  // A canonicalized plan, whose columns are only numbers, has none.
+  private lazy val extracted: Option[RangeCondition] = RangeExtractor
     .extract(joinType, condition, left.outputSet, right.outputSet)
-    .fold(reason => throw new IllegalStateException(reason.message), identity)
+    .toOption
+
+  private lazy val range: RangeCondition = extracted.getOrElse(
+    throw new IllegalStateException(s"no range in the condition of\n${simpleStringWithNodeId()}"))
 
   private lazy val behavior: JoinTypeBehavior = JoinTypeBehavior.of(joinType).get
 
@@ -86,26 +91,28 @@ case class SortMergeRangeJoinExec(
   override lazy val metrics: Map[String, SQLMetric] = ScanMetrics.create(sparkContext)
 
   override def verboseStringWithOperatorId(): String = {
-    val (streamedSide, bufferedSide) = if (streamLeft) ("left", "right") else ("right", "left")
-    s"""
-       |$formattedNodeName
-       |${ExplainUtils.generateFieldString("Left keys", leftKeys)}
-       |${ExplainUtils.generateFieldString("Right keys", rightKeys)}
-       |${ExplainUtils.generateFieldString("Join type", joinType.toString)}
-       |${ExplainUtils.generateFieldString("Range", range.predicates.mkString(" AND "))}
-       |${ExplainUtils.generateFieldString("Residual", range.residual.fold("None")(_.toString))}
-       |${ExplainUtils.generateFieldString("Streamed side", streamedSide)}
-       |${ExplainUtils.generateFieldString("Buffered side", bufferedSide)}
-       |""".stripMargin
+    val fields = Seq(
+      ExplainUtils.generateFieldString("Left keys", leftKeys),
+      ExplainUtils.generateFieldString("Right keys", rightKeys),
+      ExplainUtils.generateFieldString("Join type", joinType.toString)
+    ) ++ extracted.toSeq.flatMap { range =>
+      val (streamedSide, bufferedSide) = if (streamLeft) ("left", "right") else ("right", "left")
+      Seq(
+        ExplainUtils.generateFieldString("Range", range.predicates.mkString(" AND ")),
+        ExplainUtils.generateFieldString("Residual", range.residual.fold("None")(_.toString)),
+        ExplainUtils.generateFieldString("Streamed side", streamedSide),
+        ExplainUtils.generateFieldString("Buffered side", bufferedSide)
+      )
+    }
+    (formattedNodeName +: fields).mkString("\n", "\n", "\n")
   }
 
-  override def stringArgs: Iterator[Any] = Iterator[Any](
-    leftKeys,
-    rightKeys,
-    joinType,
-    "range: " + range.predicates.mkString(" AND ")
-  ) ++
-    range.residual.map("residual: " + _)
+  override def stringArgs: Iterator[Any] = {
+    val ofRange = extracted.fold(condition.toSeq.map(_.toString)) { range =>
+      s"range: ${range.predicates.mkString(" AND ")}" +: range.residual.map("residual: " + _).toSeq
+    }
+    Iterator[Any](leftKeys, rightKeys, joinType) ++ ofRange
+  }
 
   private def scannerFactory: RangeScannerFactory = {
     val (streamedRangeKey, bufferedRangeKey) =
@@ -142,12 +149,18 @@ case class SortMergeRangeJoinExec(
     val factory = scannerFactory
     val newOutput = outputFactory
     val behavior = this.behavior
+    val inputs = Seq(left, right)
     streamedPlan.execute().zipPartitions(bufferedPlan.execute()) { (streamed, buffered) =>
-      if (behavior.keepsBuffered) {
-        new FullOuterIterator(factory.createFullOuter(streamed, buffered), newOutput())
-      } else {
-        RangeJoinIterator(factory.create(streamed, buffered), behavior, newOutput())
-      }
+      val rows: Iterator[InternalRow] =
+        if (behavior.keepsBuffered) {
+          new FullOuterIterator(factory.createFullOuter(streamed, buffered), newOutput())
+        } else {
+          RangeJoinIterator(factory.create(streamed, buffered), behavior, newOutput())
+        }
+      // A side that is not read to its end would hold its sorted rows as long as the task runs.
+      CompletionIterator[InternalRow, Iterator[InternalRow]](
+        rows,
+        inputs.foreach(_.cleanupResources()))
     }
   }
 
@@ -205,12 +218,16 @@ case class SortMergeRangeJoinExec(
       limitNotReachedCond,
       shouldStopCheckCode
     )
-    loop.loop(behavior) { (streamed, buffered) =>
+    val rows = loop.loop(behavior) { (streamed, buffered) =>
       s"""
          |${metricTerm(ctx, "numOutputRows")}.add(1);
          |${consume(ctx, shown(streamed, buffered))}
        """.stripMargin
     }
+    s"""
+       |$rows
+       |${ctx.addReferenceObj("plan", this)}.cleanupResources();
+     """.stripMargin
   }
 
   /** The columns of the output, without the range keys. */

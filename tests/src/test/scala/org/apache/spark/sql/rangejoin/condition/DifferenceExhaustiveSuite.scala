@@ -109,6 +109,24 @@ class DifferenceExhaustiveSuite extends AnyFunSuite with TwoSides {
       }
     }
 
+    test(s"$mode: nor do two limits of which one is compared in a wider type") {
+      val d = Subtract(x, y, mode)
+      val wide = Cast(d, ShortType)
+      for (limit <- Seq(-200, -128, -5, 0, 5, 200)) {
+        check(d <= byte(5) && wide >= Literal(limit.toShort))
+        check(wide <= Literal(limit.toShort) && d > byte(-5))
+        check(distance(mode, x, y) <= byte(5) && Abs(
+          wide,
+          failOnError = true) <= Literal(9.toShort))
+      }
+    }
+
+    test(s"$mode: nor do limits of two absolute differences") {
+      for ((a, b) <- Seq((10, 5), (5, 10), (127, 0))) {
+        check(distance(mode, x, y) <= byte(a) && distance(mode, x, y) <= byte(b))
+      }
+    }
+
     test(s"$mode: nor does a limit that is a column of a side") {
       for (limit <- Seq(x, y)) {
         val d = Subtract(x, y, mode)

@@ -128,4 +128,10 @@ class ExplainSuite extends RangeJoinTest {
         .contains("Buffered side: left"))
     }
   }
+
+  test("a canonicalized plan can be shown") {
+    val plan = only(rangeJoins(query)).canonicalized
+    assert(plan.toString.contains("SortMergeRangeJoin"))
+    assert(plan.verboseStringWithOperatorId().contains("Inner"))
+  }
 }
