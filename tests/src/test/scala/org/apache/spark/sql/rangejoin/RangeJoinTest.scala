@@ -37,6 +37,8 @@ object TestSession {
     .config("spark.sql.warehouse.dir", System.getProperty("java.io.tmpdir") + "/warehouse")
     .config("spark.unsafe.exceptionOnMemoryLeak", "true")
     .config("spark.memory.debugFill", "true")
+    // A sort takes a page at once, and every page is filled: small ones make small joins fast.
+    .config("spark.buffer.pageSize", "1m")
     .config(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key, "-1")
     // Both sides of a small test would otherwise be read as one row, or joined at planning time.
     .config(
@@ -83,10 +85,14 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
   /** Rows in an order that does not depend on the plan. */
   protected def rows(df: DataFrame): Seq[String] = df.collect().map(show).sorted.toSeq
 
-  private def show(row: Row): String = row.toSeq.map {
-    case bytes: Array[Byte] => bytes.mkString("[", " ", "]")
-    case value              => String.valueOf(value)
-  }.mkString("|")
+  private def show(value: Any): String = value match {
+    case row: Row              => row.toSeq.map(show).mkString("|")
+    case bytes: Array[Byte]    => bytes.mkString("[", " ", "]")
+    case map: Map[_, _]        => map.toSeq.map(show).sorted.mkString("{", ", ", "}")
+    case (key, of)             => s"${show(key)}: ${show(of)}"
+    case elements: Iterable[_] => elements.map(show).mkString("(", ", ", ")")
+    case other                 => String.valueOf(other)
+  }
 
   /**
    * Runs a query as a range join under every engine and compares its rows with those of stock
@@ -99,7 +105,15 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
   protected def checkAgainstStock(
       query: => DataFrame,
       joins: Int = 1,
-      engines: Seq[Seq[(String, String)]] = Engines): Int = {
+      engines: Seq[Settings] = Engines
+  ): Int = rowsAsStock(query, joins, engines).size
+
+  /** As `checkAgainstStock`; returns the rows. */
+  protected def rowsAsStock(
+      query: => DataFrame,
+      joins: Int = 1,
+      engines: Seq[Settings] = Engines
+  ): Seq[String] = {
     val expected = withConf(Flag -> "false") {
       val stock = query
       assert(rangeJoins(stock).isEmpty)
@@ -108,12 +122,15 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
     for (settings <- engines) withConf(settings: _*) {
       val df = query
       // Before it runs: adaptive execution drops a join of which a side turns out to be empty.
-      assert(rangeJoins(df).size == joins, s"under $settings:\n${executedPlan(df)}")
+      assertPlanned(df, joins, settings)
       val actual = rows(df)
       assertSameRows(actual, expected, s"under $settings\n${executedPlan(df)}")
     }
-    expected.size
+    expected
   }
+
+  protected def assertPlanned(df: DataFrame, joins: Int, settings: Settings): Unit =
+    if (rangeJoins(df).size != joins) fail(s"under $settings:\n${executedPlan(df)}")
 
   protected def assertSameRows(actual: Seq[String], expected: Seq[String], clue: => String): Unit =
     if (actual != expected) {
@@ -128,6 +145,9 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
 
 object RangeJoinTest {
 
+  /** Keys of the configuration and their values. */
+  type Settings = Seq[(String, String)]
+
   private val Generated = Seq(
     SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> "true",
     SQLConf.CODEGEN_FACTORY_MODE.key -> "CODEGEN_ONLY"
@@ -138,10 +158,10 @@ object RangeJoinTest {
   )
 
   /** Both engines, one with and one without adaptive execution: for what is many queries. */
-  lazy val TwoEngines: Seq[Seq[(String, String)]] = Seq(Engines.head, Engines.last)
+  lazy val TwoEngines: Seq[Settings] = Seq(Engines.head, Engines.last)
 
   /** Both engines, each with and without adaptive execution. */
-  val Engines: Seq[Seq[(String, String)]] = for {
+  val Engines: Seq[Settings] = for {
     engine <- Seq(Generated, Interpreted)
     adaptive <- Seq("true", "false")
   } yield engine :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive)

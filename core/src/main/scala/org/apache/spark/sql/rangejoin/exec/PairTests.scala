@@ -14,7 +14,13 @@
 
 package org.apache.spark.sql.rangejoin.exec
 
-import org.apache.spark.sql.catalyst.expressions.{BasePredicate, Expression, Predicate}
+import org.apache.spark.sql.catalyst.expressions.codegen.GeneratePredicate
+import org.apache.spark.sql.catalyst.expressions.{
+  BasePredicate,
+  CodeGeneratorWithInterpretedFallback,
+  Expression,
+  Predicate
+}
 
 /**
  * What is asked about a pair whose bounds do not decide, over the streamed row followed by the
@@ -38,8 +44,24 @@ object PairTests {
       upperTie: Option[Expression],
       lowerTie: Option[Expression]
   ): PairTests = PairTests(
-    Predicate.create(condition),
-    upperTie.map(Predicate.create(_)),
-    lowerTie.map(Predicate.create(_))
+    PairPredicate.create(condition),
+    upperTie.map(PairPredicate.create),
+    lowerTie.map(PairPredicate.create)
   )
+}
+
+/**
+ * A predicate that evaluates its conjuncts in their order, and none after one that does not hold.
+ * Spark's own factory evaluates what conjuncts share ahead of them all, which raises where the stock
+ * join, in whole-stage code, does not.
+ */
+object PairPredicate extends CodeGeneratorWithInterpretedFallback[Expression, BasePredicate] {
+
+  def create(predicate: Expression): BasePredicate = createObject(predicate)
+
+  override protected def createCodeGeneratedObject(predicate: Expression): BasePredicate =
+    GeneratePredicate.generate(predicate, useSubexprElimination = false)
+
+  override protected def createInterpretedObject(predicate: Expression): BasePredicate =
+    Predicate.createInterpreted(predicate)
 }

@@ -172,7 +172,7 @@ case class SortMergeRangeJoinExec(
     val result = bindReferences(output, outputWithRangeKeys)
     () =>
       new JoinOutput(
-        residual.map(Predicate.create(_)),
+        residual.map(PairPredicate.create),
         UnsafeProjection.create(result),
         streamedSide,
         leftFields,

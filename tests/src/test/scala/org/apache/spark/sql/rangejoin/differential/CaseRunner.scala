@@ -80,7 +80,7 @@ final class CaseRunner(spark: SparkSession) extends AdaptiveSparkPlanHelper {
           .flatMap(_ => Judge.fault(runStock(join, engine), outcome(execution(join))))
         val fault = wrongType(join, joins.head).orElse(wrongRows)
         val settings = engine.map { case (key, value) => s"$key=$value" }.mkString(", ")
-        (true, fault.map(f => s"under $settings: $f\n${query.executedPlan}"))
+        (true, fault.map(f => s"$f\n  under $settings\n  ${joins.head.simpleString(100)}"))
       }
     } catch {
       case NonFatal(e) => (false, Some(s"under $engine: not planned: ${Raised(e).message}"))

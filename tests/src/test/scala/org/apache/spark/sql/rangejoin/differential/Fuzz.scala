@@ -54,6 +54,12 @@ final class Fuzz(spark: SparkSession, log: String => Unit) {
 object Fuzz {
   private val ProgressNanos = 20L * 1000 * 1000 * 1000
 
+  private def summary(result: CaseResult): String = {
+    val join = result.join
+    s"${join.shape}, ${join.form}, ${join.rangeType}: " +
+      result.fault.get.linesIterator.next().take(200)
+  }
+
   def main(args: Array[String]): Unit = {
     val options = args.toSeq.grouped(2).collect { case Seq(name, value) => name -> value }.toMap
     val cases = options.getOrElse("--cases", "1000").toInt
@@ -64,7 +70,8 @@ object Fuzz {
     val shortcomings = if (cases < 100) Nil else report.shortcomings
     shortcomings.foreach(println)
     println(s"${report.faults.size} mismatches" +
-      report.faults.map(r => s"\n  make fuzz CASES=1 SEED=${r.join.seed}").mkString)
+      report.faults.map(r =>
+        s"\n  make fuzz CASES=1 SEED=${r.join.seed}  # ${summary(r)}").mkString)
     sys.exit(if (report.faults.isEmpty && shortcomings.isEmpty) 0 else 1)
   }
 }

@@ -56,15 +56,14 @@ class JudgeSuite extends RangeJoinTest {
     test(s"rows of form '$form' that are not those of the definition are a fault") {
       val faulty = casesOf(form).take(12).map(c => runner.run(misread(c))).find(_.fault.isDefined)
       assert(faulty.isDefined)
-      assert(runner.run(new RandomJoin(faulty.get.join.seed).join).fault.isEmpty)
     }
   }
 
-  test("a fault is shrunk to the rows that make it") {
-    val faulty =
-      casesOf(JoinForm.InnerForm).map(c => runner.run(misread(c))).find(_.fault.isDefined)
-    val shrunk = new Shrinker(runner).shrink(faulty.get)
-    assert(shrunk.fault.isDefined)
+  test("a faulty case is shrunk to the rows that make it one") {
+    val correct = casesOf(JoinForm.FullForm).next()
+    val faulty = runner.run(misread(correct))
+    val shrunk = new Shrinker(runner).shrink(faulty)
+    assert(runner.run(correct).fault.isEmpty && shrunk.fault.isDefined)
     assert(shrunk.join.left.rows.size == 1 && shrunk.join.right.rows.size == 1)
   }
 
@@ -94,7 +93,7 @@ class JudgeSuite extends RangeJoinTest {
   }
 
   test("the tables of a case as SQL are the tables of the case") {
-    for (seed <- 1L to 40L) {
+    for (seed <- 1L to 25L) {
       val join = new RandomJoin(seed).join
       withConf(join.settings :+ (SQLConf.TIME_TYPE_ENABLED.key -> "true"): _*) {
         for (table <- Seq(join.left, join.right)) {

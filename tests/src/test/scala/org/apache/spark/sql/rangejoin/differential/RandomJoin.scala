@@ -81,13 +81,27 @@ final class RandomJoin(seed: Long) {
 
   private val hint: String = draw.pick(Seq.fill(6)("") ++ Hints)
 
+  private val leftSource = source("l")
+  private val rightSource = source("r")
+
+  private def plainSources = (leftSource.always ++ rightSource.always).isEmpty
+
+  /** The table, sometimes as a window function leaves it: partitioned, sorted, one column more. */
+  private def source(name: String): CaseSource =
+    if (draw.chance(94)) CaseSource(name, Nil)
+    else {
+      val order = draw.pick(Seq("y", "y DESC", "y NULLS LAST", "z", "id"))
+      val window = s"row_number() OVER (PARTITION BY k0 ORDER BY $order, id) AS w"
+      CaseSource(s"(SELECT *, $window FROM $name) AS $name", Seq(s"$name.w > 0"))
+    }
+
   private val columns: String = {
     val names = Seq("id", "k0", "y", "z", "v", "s", "p")
     def of(table: String) =
       s"$table.id" +: draw.shuffle(names.tail).take(draw.below(4)).map(c => s"$table.$c")
     val shown = of("l") ++ (if (form.showsRight) of("r") else Nil)
     draw.below(10) match {
-      case 0                    => "*"
+      case 0 if plainSources    => "*"
       case 1                    => shown.filterNot(_.endsWith("id")).headOption.getOrElse("l.v")
       case 2 if form.showsRight => "l.v + r.v AS w, l.id, r.id"
       case _                    => draw.shuffle(shown).mkString(", ")
@@ -95,30 +109,33 @@ final class RandomJoin(seed: Long) {
   }
 
   private val query: CaseQuery = {
-    val on = write.conjunction(keys.map(_.sql) ++ range ++ residual)
-    val plainJoin = s"SELECT $columns FROM l ${form.joinSql} r ON $on"
+    val plainOn = write.conjunction(keys.map(_.sql) ++ range ++ residual)
+    val plainJoin = s"SELECT $columns FROM l ${form.joinSql} r ON $plainOn"
+    val sorted = leftSource.always ++ rightSource.always
+    val on = (plainOn +: sorted).mkString(" AND ")
+    val (l, r) = (leftSource.sql, rightSource.sql)
     def exists(negated: Boolean) = {
       val hinted = hint.replace("(l)", "(r)").replace("(l, r)", "(r)")
-      s"${if (negated) "NOT " else ""}EXISTS (SELECT ${hinted}1 FROM r WHERE $on)"
+      s"${if (negated) "NOT " else ""}EXISTS (SELECT ${hinted}1 FROM $r WHERE $on)"
     }
-    val leftRows = s"SELECT $columns FROM l"
+    val leftRows = s"SELECT $columns FROM $l"
     asked match {
       case Asked.InWhere =>
         val sql = s"$leftRows WHERE ${exists(form == JoinForm.AntiForm)}"
         CaseQuery(sql, form, asked, above = false, plainJoin)
       case Asked.AsColumn(negated) =>
-        val sql = s"SELECT $columns, ${exists(negated)} AS found FROM l"
+        val sql = s"SELECT $columns, ${exists(negated)} AS found FROM $l"
         CaseQuery(sql, form, asked, above = false, plainJoin)
       case Asked.OrMore(negated, limit) =>
         val sql = s"$leftRows WHERE ${exists(negated)} OR l.v > $limit"
         CaseQuery(sql, form, asked, above = false, plainJoin)
       case Asked.InOrMore(limit) =>
-        val others = write.conjunction(keys.tail.map(_.sql) ++ range ++ residual)
+        val others = write.conjunction(keys.tail.map(_.sql) ++ range ++ residual ++ sorted)
         val sql =
-          s"$leftRows WHERE l.k0 IN (SELECT r.k0 FROM r WHERE $others) OR l.v > $limit"
+          s"$leftRows WHERE l.k0 IN (SELECT r.k0 FROM $r WHERE $others) OR l.v > $limit"
         CaseQuery(sql, form, asked, above = false, plainJoin)
       case Asked.ByJoin =>
-        val join = s"FROM l ${form.joinSql} r ON $on"
+        val join = s"FROM $l ${form.joinSql} $r ON $on"
         draw.below(20) match {
           case 0 | 1 =>
             val last = if (form.showsRight) "r.id" else "l.id"
@@ -149,12 +166,23 @@ final class RandomJoin(seed: Long) {
       SQLConf.ANSI_ENABLED.key -> ansi.toString,
       SQLConf.SESSION_LOCAL_TIMEZONE.key -> draw.pick(Zones),
       SQLConf.SHUFFLE_PARTITIONS.key -> draw.pick(Seq("1", "2"))
-    ),
+    ) ++ (if (draw.chance(10)) SplitAll else Nil),
     engines
   )
 }
 
+/** What is joined: a table, and conjuncts that always hold and keep the columns it adds. */
+private case class CaseSource(sql: String, always: Seq[String])
+
 object RandomJoin {
+
+  /** Has adaptive execution split partitions of any size, where it may. */
+  private val SplitAll: Seq[(String, String)] = Seq(
+    SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD.key -> "1",
+    SQLConf.SKEW_JOIN_SKEWED_PARTITION_FACTOR.key -> "0.1",
+    SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES.key -> "100"
+  )
+
   private val Zones =
     Seq.fill(3)("America/Los_Angeles") ++ Seq("UTC", "Australia/Lord_Howe", "Europe/Berlin")
 

@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.differential
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, Literal}
+import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
 import org.apache.spark.sql.types._
 
 /** Catalyst values as SQL that gives exactly them, with their type, and as text to compare. */
@@ -42,10 +43,10 @@ object SqlLiteral {
         s"'${f.name}', ${of(if (v.isNullAt(i)) null else v.get(i, f.dataType), f.dataType)}"
       }
       fields.mkString("named_struct(", ", ", ")")
-    case (v: org.apache.spark.sql.catalyst.util.ArrayData, t: ArrayType) =>
+    case (v: ArrayData, t: ArrayType) =>
       val elements = v.toObjectArray(t.elementType).map(of(_, t.elementType))
       s"CAST(array(${elements.mkString(", ")}) AS ${t.sql})"
-    case (v: org.apache.spark.sql.catalyst.util.MapData, t: MapType) =>
+    case (v: MapData, t: MapType) =>
       val keys = v.keyArray().toObjectArray(t.keyType).map(of(_, t.keyType))
       val values = v.valueArray().toObjectArray(t.valueType).map(of(_, t.valueType))
       keys.zip(values).map { case (k, x) => s"$k, $x" }.mkString("map(", ", ", ")")
@@ -69,9 +70,9 @@ object SqlLiteral {
     case (null, _)                       => "NULL"
     case (v: Array[Byte], _)             => v.mkString("[", " ", "]")
     case (v: InternalRow, t: StructType) => s"{${show(v.toSeq(t), t.fields.map(_.dataType).toSeq)}}"
-    case (v: org.apache.spark.sql.catalyst.util.ArrayData, t: ArrayType) =>
+    case (v: ArrayData, t: ArrayType)    =>
       v.toObjectArray(t.elementType).map(show(_, t.elementType)).mkString("(", ", ", ")")
-    case (v: org.apache.spark.sql.catalyst.util.MapData, t: MapType) =>
+    case (v: MapData, t: MapType) =>
       show(v.keyArray(), ArrayType(t.keyType)) + show(v.valueArray(), ArrayType(t.valueType))
     case (v, _) => v.toString
   }

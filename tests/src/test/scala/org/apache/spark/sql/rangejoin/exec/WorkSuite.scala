@@ -14,108 +14,145 @@
 
 package org.apache.spark.sql.rangejoin.exec
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 
 /**
- * The work is bounded: on no data does a join examine more candidates than it emits rows, refuses
- * pairs by its residual, and reads rows. Data is in one key and made against the algorithm, so that
- * a scan that looks at rows in vain would look at millions.
+ * The work is bounded: `candidates <= output + refused by the residual + rows of both sides`, for
+ * every shape of a range and every join type, on data made to defeat it. Almost all rows have one
+ * key, so that comparing all with all would be hundreds of times as much.
  */
 class WorkSuite extends RangeJoinTest {
-  private val N = 1000
+  import WorkSuite._
 
-  /** Intervals from `y` to `z` with an `id`, by expressions of the row number. */
-  private def intervals(name: String)(y: String, z: String): Unit =
-    spark.range(N).selectExpr("id", "id % 1 AS k", s"$y AS y", s"$z AS z", "id % 5 AS v")
-      .createOrReplaceTempView(name)
+  /** A side of rows from `t` to `u`; one row in fifty has a key of its own. */
+  private def side(name: String, interval: Interval): Unit =
+    spark.range(0, Rows, 1, 2).selectExpr(
+      "id",
+      "if(id % 50 = 49, -id, 0) AS k",
+      s"${interval.from} AS t",
+      s"${interval.to} AS u",
+      "id % 3 AS v"
+    ).createOrReplaceTempView(name)
 
-  private val data = Seq[(String, () => Unit)](
-    "staircases" -> { () =>
-      intervals("l")("id * 10", "id * 10 + 15")
-      intervals("r")("id * 10 + 3", "id * 10 + 12")
-    },
-    "one interval that covers all" -> { () =>
-      intervals("l")("id * 10", "if(id = 0, 1000000, id * 10 + 5)")
-      intervals("r")("id * 10 + 2", "if(id = 0, 1000000, id * 10 + 4)")
-    },
-    "all ties" -> { () =>
-      intervals("l")("7 + id % 1", "7 + id % 2")
-      intervals("r")("7 + id % 40", "7 + id % 40")
-    },
-    "long and short intervals mixed" -> { () =>
-      intervals("l")("id * 10", "id * 10 + if(id % 50 = 0, 4000, 3)")
-      intervals("r")("id * 10 + 1", "id * 10 + if(id % 37 = 0, 9000, 2)")
-    },
-    "inverted intervals" -> { () =>
-      intervals("l")("id * 10", "id * 10 - id % 60")
-      intervals("r")("id * 10 + 5", "id * 10 - id % 70")
-    },
-    "ends in no order" -> { () =>
-      intervals("l")("id * 10", "pmod(hash(id), 15000)")
-      intervals("r")("pmod(hash(id, 1), 15000)", "pmod(hash(id, 2), 15000)")
+  private def count(joinType: String, condition: String): String = joinType match {
+    case "EXISTENCE" =>
+      s"SELECT count(*) FROM l WHERE EXISTS (SELECT 1 FROM r WHERE $condition) OR l.id < 0"
+    case _ => s"SELECT count(*) FROM l $joinType JOIN r ON $condition"
+  }
+
+  /** Runs a join; checks its candidates, and the output of an inner join. */
+  private def checkWork(joinType: String, condition: String, pairs: Long, refused: Long): Unit = {
+    val sql = count(joinType, condition)
+    val settings = RangeJoinTest.Engines(Math.floorMod(sql.hashCode, RangeJoinTest.Engines.size))
+    withConf(settings: _*) {
+      val df = spark.sql(sql)
+      df.collect()
+      val metrics = only(rangeJoins(df)).metrics
+      val (candidates, output) = (metrics("numCandidates").value, metrics("numOutputRows").value)
+      val clue = s"$candidates candidates, $output rows, $pairs pairs, $refused refused: $sql"
+      assert(candidates <= output + refused + 2 * Rows, clue)
+      assert(candidates <= pairs + refused, clue)
+      if (joinType == "INNER") assert(output == pairs, clue)
     }
-  )
+  }
 
-  private val shapes = Seq(
-    "band" -> "r.y BETWEEN l.y - 9 AND l.y + 9",
-    "distance" -> "abs(l.y - r.y) < 6",
-    "point in interval" -> "l.y BETWEEN r.y AND r.z",
-    "interval around a point" -> "r.y BETWEEN l.y AND l.z",
-    "overlap" -> "l.y <= r.z AND r.y < l.z",
-    "bound that does not rise" -> "r.y BETWEEN l.y % 700 AND l.y % 1000",
-    "strings" -> "string(r.y) BETWEEN string(l.y) AND string(l.z)",
-    "strings of one prefix" -> "'common prefix ' || r.y BETWEEN 'common prefix ' || l.y AND 'common prefix ' || l.z",
-    "doubles" -> "r.y / 3D BETWEEN l.y / 3D - 1 AND l.z / 3D"
-  )
-
-  private val joins =
-    Seq("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
-
-  private val Residual = "l.v <> r.v"
-
-  /** Pairs in the range that the residual refuses, counted by stock Spark. */
-  private def refused(range: String, residual: Option[String]): Long = residual.fold(0L) { holds =>
+  /** The pairs that a range joins, and how many of them the residual leaves, by stock. */
+  private def pairsOf(range: String, residual: String): (Long, Long) =
     withConf(Flag -> "false") {
-      spark.sql(s"SELECT count(*) FROM l JOIN r ON l.k = r.k AND $range AND NOT ($holds)")
-        .head().getLong(0)
+      val row = spark.sql(
+        s"SELECT count(*), count_if($residual) FROM l JOIN r ON l.k = r.k AND $range").head()
+      (row.getLong(0), row.getLong(1))
     }
-  }
 
-  /** Runs a join and compares its count of candidates with the bound. */
-  private def check(df: DataFrame, refused: Long, what: String): Unit = {
-    df.collect()
-    val metrics = only(rangeJoins(df)).metrics
-    val (candidates, output) = (metrics("numCandidates").value, metrics("numOutputRows").value)
-    val bound = output + refused + 2L * N
-    assert(
-      candidates <= bound,
-      s"$what: $candidates candidates for $output rows, $refused refused")
-    assert(metrics("numEvictedRows").value <= N)
-    assert(metrics("peakWindowRows").value <= N)
-  }
-
-  for (((dataName, make), n) <- data.zipWithIndex) {
-    test(s"$dataName: candidates are bounded by output, refused pairs and rows") {
-      make()
-      val cases = shapes.map { case (shape, range) => (shape, range, None) } ++
-        shapes.take(3).map { case (shape, range) => (shape, range, Some(Residual)) }
-      for (((shape, range, residual), i) <- cases.zipWithIndex) {
-        // The join types in turn, so that every one meets most shapes.
-        val join = joins((i + n) % joins.size)
-        val on = s"l.k = r.k AND $range${residual.fold("")(" AND " + _)}"
-        val shown = if (join.contains("SEMI") || join.contains("ANTI")) "l.id" else "l.id, r.id"
-        val df = spark.sql(s"SELECT $shown FROM l $join r ON $on")
-        check(df, refused(range, residual), s"$shape: $join $on")
+  for ((data, (left, right)) <- Datasets) {
+    test(s"the work is bounded on $data") {
+      side("l", left)
+      side("r", right)
+      for ((range, i) <- Shapes.zipWithIndex) {
+        val residual = "(l.v + r.v) % 3 = 1"
+        val (pairs, remaining) = pairsOf(range, residual)
+        // Each join type has its turn.
+        val others = Seq.tabulate(4)(j => OtherTypes((i + data.length + j) % OtherTypes.size))
+        for (joinType <- Seq("INNER", "FULL OUTER") ++ others.take(2)) {
+          checkWork(joinType, s"l.k = r.k AND $range", pairs, 0)
+        }
+        for (joinType <- others.drop(1)) {
+          val condition = s"l.k = r.k AND $range AND $residual"
+          checkWork(joinType, condition, remaining, pairs - remaining)
+        }
       }
     }
   }
 
-  test("a range in one direction examines nothing but its pairs, either way round") {
-    data.head._2()
-    for (join <- joins; condition <- Seq("l.y <= r.y", "r.y < l.y", "l.y <= r.y AND l.z <= r.z")) {
-      val df = spark.sql(s"SELECT count(*) FROM l $join r ON l.k = r.k AND $condition")
-      check(df, if (condition.contains("z")) N.toLong else 0L, s"$join $condition")
+  test("the work is bounded for values of which a prefix says nothing") {
+    for (value <- Seq(
+        "concat('customer/0000/', lpad(cast(t AS STRING), 8, '0'))",
+        "cast(lpad(cast(t AS STRING), 20, '0') AS BINARY)",
+        "cast(t AS DECIMAL(38, 2)) + 12345678901234567890",
+        "concat('A', lpad(cast(t AS STRING), 8, '0')) COLLATE UNICODE_CI",
+        "array(1, t)",
+        "cast(t AS DOUBLE) / 3"
+      )) {
+      val (left, right) = Datasets("long and short intervals in turn")
+      for ((name, interval) <- Seq("l" -> left, "r" -> right)) {
+        side(name, interval)
+        val (from, to) = (value, value.replace("(t AS", "(u AS").replace(", t)", ", u)"))
+        spark.sql(s"SELECT id, k, v, $from AS t, $to AS u FROM $name WHERE id % 3 <> 1")
+          .createOrReplaceTempView(name)
+      }
+      val range = "l.t <= r.u AND r.t <= l.u"
+      val (pairs, _) = pairsOf(range, "true")
+      for (joinType <- Seq("INNER", "FULL OUTER", "LEFT ANTI")) {
+        checkWork(joinType, s"l.k = r.k AND $range", pairs, 0)
+      }
     }
   }
+}
+
+object WorkSuite {
+  private val Rows = 1200L
+
+  private case class Interval(from: String, to: String)
+
+  private val OtherTypes =
+    Seq("LEFT OUTER", "RIGHT OUTER", "LEFT SEMI", "LEFT ANTI", "EXISTENCE")
+
+  private val Shapes = Seq(
+    "r.t BETWEEN l.t - 7 AND l.t + 7",
+    "r.t BETWEEN l.t AND l.u",
+    "l.t BETWEEN r.t AND r.u",
+    "l.t <= r.u AND r.t <= l.u",
+    "r.t >= l.t",
+    "r.t < l.t",
+    "l.t <= r.t AND l.u <= r.u",
+    "r.t <= l.t AND r.u < l.u"
+  )
+
+  /** Intervals of the left and of the right side, in terms of `id`. */
+  private val Datasets: Map[String, (Interval, Interval)] = Map(
+    "a staircase" -> (
+      Interval("10 * id", "10 * id + 9"),
+      Interval("10 * id + 5", "10 * id + 6")
+    ),
+    "one interval that covers everything, on each side" -> (
+      Interval("if(id = 0, 0, 10 * id)", "if(id = 0, 1000000, 10 * id + 3)"),
+      Interval("if(id = 0, 0, 10 * id + 5)", "if(id = 0, 1000000, 10 * id + 7)")
+    ),
+    "long and short intervals in turn" -> (
+      Interval("10 * id", "10 * id + if(id % 40 = 0, 3000, 3)"),
+      Interval("10 * id + 5", "10 * id + if(id % 40 = 7, 3000, 6)")
+    ),
+    "ties that all match, and ties that do not" -> (
+      Interval("if(id % 4 = 0, 5, 50)", "if(id % 4 = 0, 5, 50)"),
+      Interval("if(id % 5 = 0, 5, 500)", "if(id % 5 = 0, 5, 500)")
+    ),
+    "intervals in no order, some of them inverted" -> (
+      Interval("pmod(id * 7919, 10007)", "pmod(id * 104729, 10007)"),
+      Interval("pmod(id * 6101, 10007)", "pmod(id * 6101, 10007) + pmod(id, 11) * 30 - 60")
+    ),
+    "ends that fall while beginnings rise" -> (
+      Interval("10 * id", "20000 - 10 * id"),
+      Interval("10 * id + 1", "18000 - 10 * id")
+    )
+  )
 }
