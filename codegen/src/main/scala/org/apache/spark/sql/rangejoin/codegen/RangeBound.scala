@@ -43,8 +43,9 @@ import org.apache.spark.sql.types.{DataType, LongType}
  * @param unboundedBelow whether unknown means the smallest long (a lower bound of the streamed
  *   side, or the sort bound of the buffered side) or the greatest
  * @param strict whether the test excludes equality. Only a bound of the streamed side is strict:
- *   it is moved by one. NULL, which matches nothing, stands for a bound moved past the end. Not
- *   for a type whose encoding is a prefix: there the values decide where the longs are equal.
+ *   it is moved by one, unless it is at the end. There it meets none but the bounds that may be
+ *   unknown, which the original condition decides. Not for a type whose encoding is a prefix: there
+ *   the values decide where the longs are equal.
  */
 case class RangeBound(
     child: Expression,
@@ -67,7 +68,7 @@ case class RangeBound(
 
   override def dataType: DataType = LongType
 
-  override def nullable: Boolean = child.nullable || strict
+  override def nullable: Boolean = child.nullable
 
   // Nothing below may be evaluated ahead of this expression: it could raise outside the guard.
   override def alwaysEvaluatedInputs: Seq[Expression] = Nil
@@ -95,27 +96,22 @@ case class RangeBound(
 
   private def lastStep: Long = if (unboundedBelow) Long.MaxValue else Long.MinValue
 
-  private def moved(value: Long): Any =
-    if (!strict) value
-    else if (value == lastStep) null
+  private def moved(value: Long): Long =
+    if (!strict || value == lastStep) value
     else if (unboundedBelow) value + 1
     else value - 1
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val value = child.genCode(ctx)
     val encoded = ctx.freshName("encoded")
-    // NULL where a strict bound is moved past the end, and where the child is NULL.
     val isNull = if (nullable) JavaCode.isNullVariable(ctx.freshName("isNull")) else FalseLiteral
     val setNull = if (nullable) s"$isNull = true;" else ""
     val move =
       if (!strict) s"${ev.value} = $encoded;"
       else {
         s"""
-           |if ($encoded == ${literal(lastStep)}) {
-           |  $setNull
-           |} else {
-           |  ${ev.value} = $encoded ${if (unboundedBelow) "+" else "-"} 1L;
-           |}
+           |${ev.value} = $encoded == ${literal(lastStep)}
+           |  ? $encoded : $encoded ${if (unboundedBelow) "+" else "-"} 1L;
          """.stripMargin
       }
     val encode =

@@ -180,7 +180,7 @@ class RangeBoundSuite extends AnyFunSuite {
     val sure = BoundReference(0, IntegerType, nullable = false)
     assert(lower(value).nullable)
     assert(!lower(sure).nullable)
-    assert(lower(sure, strict = true).nullable)
+    assert(!lower(sure, strict = true).nullable)
     assert(!RangeBound(sure, Some(flag), unboundedBelow = true, strict = false).nullable)
     assert(evaluate(lower(sure), 3).contains(3L))
     assert(evaluate(lower(sure, strict = true), 3).contains(4L))
@@ -195,10 +195,10 @@ class RangeBoundSuite extends AnyFunSuite {
     assert(evaluate(upper(value, strict = true), Int.MinValue).contains(Int.MinValue - 1L))
   }
 
-  test("a strict bound moved past the end matches nothing") {
+  test("a strict bound at the end stays there, for the bounds that may be unknown") {
     val long = BoundReference(0, LongType, nullable = false)
-    assert(evaluate(lower(long, strict = true), Long.MaxValue).isEmpty)
-    assert(evaluate(upper(long, strict = true), Long.MinValue).isEmpty)
+    assert(evaluate(lower(long, strict = true), Long.MaxValue) == greatest)
+    assert(evaluate(upper(long, strict = true), Long.MinValue) == least)
     assert(evaluate(lower(long, strict = true), Long.MaxValue - 1) == greatest)
     assert(evaluate(upper(long, strict = true), Long.MinValue + 1) == least)
     assert(evaluate(lower(long, strict = true), Long.MinValue).contains(Long.MinValue + 1))

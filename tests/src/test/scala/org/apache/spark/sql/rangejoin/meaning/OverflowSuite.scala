@@ -160,6 +160,20 @@ class OverflowSuite extends MeaningTest {
       checkRange("try_subtract(l.y, r.y) BETWEEN -2Y AND 2Y", joinType)
     }
   }
+
+  test("a difference that is in its width, where the ends of its range are not") {
+    tables("k STRING, y BIGINT, z BIGINT, s STRING")(
+      "'a', -9223372036854775808, 10, 's1'",
+      "'b', 9223372036854775805, 10, 's1'")(
+      "'a', -9223372036854775805, -9223372036854775807, 's8'",
+      "'b', 9223372036854775804, 5, 's8'")
+    ansi(on = false) {
+      checkOn(
+        "(l.s <> r.s AND (NOT ((r.y - l.y) >= 4L) AND r.k = l.k)) AND (-5L <= (r.y - l.y) AND l.y <> r.z)",
+        JoinTypes)(1 -> 1, 2 -> 2)
+    }
+  }
+
 }
 
 object OverflowSuite {
