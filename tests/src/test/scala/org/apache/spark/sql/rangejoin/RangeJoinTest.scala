@@ -160,6 +160,12 @@ object RangeJoinTest {
   /** Both engines, one with and one without adaptive execution: for what is many queries. */
   lazy val TwoEngines: Seq[Settings] = Seq(Engines.head, Engines.last)
 
+  /** Settings by which a window has this many rows in memory, and in a block on disk. */
+  def spillingFrom(rows: Int): Settings = Seq(
+    SQLConf.SORT_MERGE_JOIN_EXEC_BUFFER_IN_MEMORY_THRESHOLD.key -> rows.toString,
+    SQLConf.SORT_MERGE_JOIN_EXEC_BUFFER_SPILL_THRESHOLD.key -> rows.toString
+  )
+
   /** Both engines, each with and without adaptive execution. */
   val Engines: Seq[Settings] = for {
     engine <- Seq(Generated, Interpreted)

@@ -18,12 +18,13 @@ import java.util.concurrent.TimeUnit
 
 import org.apache.spark.SparkConf
 import org.apache.spark.memory.{TaskMemoryManager, UnifiedMemoryManager}
+import org.apache.spark.serializer.{JavaSerializer, SerializerManager}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.codegen._
 import org.apache.spark.sql.rangejoin.exec.{PairTests, ScanMetrics, StreamedRangeScanner}
-import org.apache.spark.sql.rangejoin.window.{PagedRowStore, RangeWindow, WindowMemory}
+import org.apache.spark.sql.rangejoin.window._
 import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
 
 import org.openjdk.jmh.annotations._
@@ -96,7 +97,12 @@ class ScannerBenchmark {
       buffered.iterator,
       if (kernel == "generated") GenerateRangeJoinKernel.generate(spec)
       else new InterpretedRangeJoinKernel(spec),
-      new RangeWindow(memory, new PagedRowStore(memory, tasks, 1L << 20)),
+      new RangeWindow(
+        memory,
+        new PagedRowStore(memory, tasks, 1L << 20),
+        ScannerBenchmark.noSpillFiles,
+        WindowLimits.None
+      ),
       3,
       PairTests(InterpretedPredicate(Literal.TrueLiteral)),
       ScannerBenchmark.metrics,
@@ -113,5 +119,10 @@ class ScannerBenchmark {
 
 object ScannerBenchmark {
   private def metric = new SQLMetric("sum")
-  private def metrics = ScanMetrics(metric, metric, metric, metric)
+  private def metrics = ScanMetrics(metric, metric, metric, metric, metric, metric)
+
+  private val noSpillFiles = new SpillFiles(
+    new SerializerManager(new JavaSerializer(new SparkConf(false)), new SparkConf(false)),
+    () => throw new IllegalStateException("there is memory for all rows")
+  )
 }

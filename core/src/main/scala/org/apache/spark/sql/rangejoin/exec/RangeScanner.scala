@@ -99,7 +99,7 @@ abstract class RangeScanner(
     lower = kernel.lower
     upper = kernel.upper
     streamedUnknown = lower == Long.MinValue || upper == Long.MaxValue
-    window.compactIfSparse()
+    window.settle()
   }
 
   /** Whether the buffered row read last is within reach of the streamed row. */

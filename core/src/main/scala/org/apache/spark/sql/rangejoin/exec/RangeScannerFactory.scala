@@ -14,11 +14,12 @@
 
 package org.apache.spark.sql.rangejoin.exec
 
+import org.apache.spark.memory.TaskMemoryManager
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.rangejoin.codegen.{KernelSpec, RangeJoinKernelFactory}
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
-import org.apache.spark.sql.rangejoin.window.{PagedRowStore, RangeWindow, WindowMemory}
+import org.apache.spark.sql.rangejoin.window._
 import org.apache.spark.util.TaskCompletionListener
 import org.apache.spark.{SparkEnv, TaskContext}
 
@@ -37,6 +38,7 @@ case class RangeScannerFactory(
     upperTie: Option[Expression],
     lowerTie: Option[Expression],
     behavior: JoinTypeBehavior,
+    limits: WindowLimits,
     metrics: ScanMetrics
 ) {
 
@@ -79,16 +81,31 @@ case class RangeScannerFactory(
 
   private def closedWithTask[S <: RangeScanner](create: RangeWindow => S): S = {
     val task = TaskContext.get()
-    val tasks = task.taskMemoryManager()
-    val memory = new WindowMemory(tasks)
-    val largestPage = SparkEnv.get.memoryManager.pageSizeBytes
-    val scanner = create(new RangeWindow(memory, new PagedRowStore(memory, tasks, largestPage)))
+    val window = createWindow(task.taskMemoryManager())
+    val scanner = create(window)
     task.addTaskCompletionListener(new TaskCompletionListener {
       override def onTaskCompletion(context: TaskContext): Unit = {
         scanner.close()
-        context.taskMetrics().incPeakExecutionMemory(memory.peakBytes)
+        val metrics = context.taskMetrics()
+        metrics.incPeakExecutionMemory(window.peakMemory)
+        metrics.incMemoryBytesSpilled(window.spilledBytes)
+        metrics.incDiskBytesSpilled(window.spillSize)
       }
     })
     scanner
+  }
+
+  private def createWindow(tasks: TaskMemoryManager): RangeWindow = {
+    val env = SparkEnv.get
+    val memory = new WindowMemory(tasks)
+    new RangeWindow(
+      memory,
+      new PagedRowStore(memory, tasks, env.memoryManager.pageSizeBytes),
+      new SpillFiles(
+        env.serializerManager,
+        () => env.blockManager.diskBlockManager.createTempLocalBlock()
+      ),
+      limits
+    )
   }
 }

@@ -23,7 +23,9 @@ case class ScanMetrics(
     candidates: SQLMetric,
     evictedRows: SQLMetric,
     peakWindowRows: SQLMetric,
-    peakMemory: SQLMetric
+    peakMemory: SQLMetric,
+    spillSize: SQLMetric,
+    spilledRows: SQLMetric
 ) {
 
   def report(candidates: Long, evicted: Long, window: RangeWindow): Unit = {
@@ -31,6 +33,8 @@ case class ScanMetrics(
     evictedRows += evicted
     peakWindowRows += window.peakRows
     peakMemory += window.peakMemory
+    spillSize += window.spillSize
+    spilledRows += window.spilledRows
   }
 }
 
@@ -46,13 +50,16 @@ object ScanMetrics {
     "numEvictedRows" -> SQLMetrics.createMetric(context, "number of rows evicted"),
     "peakWindowRows" -> SQLMetrics.createMetric(context, "peak window rows"),
     "peakMemory" -> SQLMetrics.createSizeMetric(context, "peak memory"),
-    "spillSize" -> SQLMetrics.createSizeMetric(context, "spill size")
+    "spillSize" -> SQLMetrics.createSizeMetric(context, "spill size"),
+    "spilledRows" -> SQLMetrics.createMetric(context, "number of rows spilled")
   )
 
   def of(metrics: Map[String, SQLMetric]): ScanMetrics = ScanMetrics(
     metrics("numCandidates"),
     metrics("numEvictedRows"),
     metrics("peakWindowRows"),
-    metrics("peakMemory")
+    metrics("peakMemory"),
+    metrics("spillSize"),
+    metrics("spilledRows")
   )
 }

@@ -27,6 +27,7 @@ import org.apache.spark.sql.execution.{ExplainUtils, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.codegen.{KernelSpec, RangeBound}
 import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.window.WindowLimits
 import org.apache.spark.util.CompletionIterator
 
 /**
@@ -136,9 +137,25 @@ case class SortMergeRangeJoinExec(
       range.upperTie.map(ofPair),
       range.lowerTie.map(ofPair),
       behavior,
+      windowLimits,
       ScanMetrics.of(metrics)
     )
   }
+
+  /**
+   * As the settings of the stock join's buffer have it, which keeps rows in memory up to the one
+   * threshold, and then up to the other.
+   */
+  private def windowLimits: WindowLimits = WindowLimits(
+    rows = math.max(
+      1,
+      math.max(
+        conf.sortMergeJoinExecBufferInMemoryThreshold,
+        conf.sortMergeJoinExecBufferSpillThreshold
+      )
+    ),
+    bytes = conf.sortMergeJoinExecBufferSpillSizeThreshold
+  )
 
   private def ofPair(e: Expression): Expression =
     bindReference(e, streamedPlan.output ++ bufferedPlan.output)

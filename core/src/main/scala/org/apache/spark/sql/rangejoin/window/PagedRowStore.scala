@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.window
 
-import org.apache.spark.memory.TaskMemoryManager
+import org.apache.spark.memory.{SparkOutOfMemoryError, TaskMemoryManager}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.memory.MemoryBlock
@@ -29,24 +29,32 @@ import org.apache.spark.unsafe.memory.MemoryBlock
  * `current` and `spare` has one at least.
  *
  * A row is stored as its size in eight bytes and its bytes; a reference is the address of the size
- * as `TaskMemoryManager` encodes it.
+ * as `TaskMemoryManager` encodes it, a multiple of eight.
  */
 final class PagedRowStore(
     memory: WindowMemory,
     tasks: TaskMemoryManager,
     largestPage: Long
-) extends RowStore {
+) {
   import PagedRowStore._
 
   private[this] val pages = new java.util.ArrayList[MemoryBlock]()
   private[this] var live = new Array[Int](16)
+  // Rows that were put into each page, whether they are live or not.
+  private[this] var stored = new Array[Int](16)
+  private[this] var liveRows = 0L
+  private[this] var storedRows = 0L
+  private[this] var lastRead = NoRow
   private[this] var current: MemoryBlock = _
   private[this] var spare: MemoryBlock = _
   private[this] var position = 0L
   private[this] var nextPage = WindowMemory.SmallestPage
 
-  override def append(row: UnsafeRow): Long = {
-    val size = row.getSizeInBytes
+  /** Copies a row into the store; returns the reference to read it by. */
+  def append(row: UnsafeRow): Long =
+    append(row.getBaseObject, row.getBaseOffset, row.getSizeInBytes)
+
+  private def append(rowBase: AnyRef, rowOffset: Long, size: Int): Long = {
     val needed = HeaderBytes + size
     if (current == null || position + needed > current.size) {
       startPage(needed)
@@ -54,48 +62,94 @@ final class PagedRowStore(
     val base = current.getBaseObject
     val offset = current.getBaseOffset + position
     Platform.putLong(base, offset, size)
-    Platform.copyMemory(row.getBaseObject, row.getBaseOffset, base, offset + HeaderBytes, size)
+    Platform.copyMemory(rowBase, rowOffset, base, offset + HeaderBytes, size)
     position += needed
     live(current.pageNumber) += 1
+    stored(current.pageNumber) += 1
+    liveRows += 1
+    storedRows += 1
     tasks.encodePageNumberAndOffset(current, offset)
   }
 
-  override def read(reference: Long, row: UnsafeRow): Unit = {
+  /** Points `row` at a stored row; valid until the next call but `giveBack`. */
+  def read(reference: Long, row: UnsafeRow): Unit = {
+    lastRead = reference
+    point(reference, row)
+  }
+
+  /** Likewise, for the time of a copy: `giveBack` does not keep its page. */
+  def point(reference: Long, row: UnsafeRow): Unit = {
     val base = tasks.getPage(reference)
     val offset = tasks.getOffsetInPage(reference)
     val size = Platform.getLong(base, offset).toInt
     row.pointTo(base, offset + HeaderBytes, size)
   }
 
-  override def release(reference: Long): Unit = {
+  /** Gives up a stored row. */
+  def release(reference: Long): Unit = {
     val number = TaskMemoryManager.decodePageNumber(reference)
     live(number) -= 1
+    liveRows -= 1
     if (live(number) == 0) {
+      storedRows -= stored(number)
+      stored(number) = 0
       if (number == current.pageNumber) position = 0L else retire(number)
     }
   }
 
-  override def clear(): Unit = {
+  /** Whether most of the rows in the pages have left, though others hold the pages. */
+  def isSparse: Boolean = storedRows > 2 * liveRows && pages.size > SparsePages
+
+  /** The rows to be moved go to other pages than those there are now. */
+  def beginCompaction(): Unit = position = current.size
+
+  /** Moves a row; returns its new reference, or NoRow where there is no memory and it stays. */
+  def move(reference: Long): Long = {
+    val base = tasks.getPage(reference)
+    val offset = tasks.getOffsetInPage(reference)
+    try {
+      val moved = append(base, offset + HeaderBytes, Platform.getLong(base, offset).toInt)
+      release(reference)
+      moved
+    } catch {
+      case _: SparkOutOfMemoryError => NoRow
+    }
+  }
+
+  /** Gives up all rows, and keeps a page for the next ones. */
+  def clear(): Unit = keepOnly(current)
+
+  /** Gives up all rows and their memory, but for the page of the row read last. */
+  def giveBack(): Unit = keepOnly {
+    val number = if (lastRead == NoRow) -1 else TaskMemoryManager.decodePageNumber(lastRead)
+    var i = 0
+    while (i < pages.size && pages.get(i).pageNumber != number) i += 1
+    if (i < pages.size) pages.get(i) else null
+  }
+
+  private def keepOnly(kept: MemoryBlock): Unit = {
     var i = pages.size - 1
     while (i >= 0) {
       val page = pages.get(i)
-      if (page ne current) {
+      live(page.pageNumber) = 0
+      stored(page.pageNumber) = 0
+      if (page ne kept) {
         pages.remove(i)
         memory.free(page)
       }
       i -= 1
     }
+    current = kept
     spare = null
     position = 0L
-    if (current != null) live(current.pageNumber) = 0
+    liveRows = 0L
+    storedRows = 0L
+    lastRead = NoRow
+    nextPage = WindowMemory.SmallestPage
   }
 
-  override def close(): Unit = {
-    pages.forEach(page => memory.free(page))
-    pages.clear()
-    current = null
-    spare = null
-  }
+  /** Gives up all rows and all memory. */
+  def release(): Unit = keepOnly(null)
 
   private def startPage(needed: Long): Unit = {
     val emptied = if (current != null && live(current.pageNumber) == 0) current else null
@@ -103,17 +157,32 @@ final class PagedRowStore(
       current = spare
       spare = null
     } else {
-      current = memory.allocate(math.max(needed, nextPage))
+      current = allocate(needed)
       pages.add(current)
       nextPage = math.min(nextPage * 2, math.max(largestPage, WindowMemory.SmallestPage))
     }
     position = 0L
     if (live.length <= current.pageNumber) {
-      live = java.util.Arrays.copyOf(live, math.max(current.pageNumber + 1, live.length * 2))
+      val length = math.max(current.pageNumber + 1, live.length * 2)
+      live = java.util.Arrays.copyOf(live, length)
+      stored = java.util.Arrays.copyOf(stored, length)
     }
     live(current.pageNumber) = 0
+    stored(current.pageNumber) = 0
     // A page too small for the row that came leaves without ever having held one.
     if (emptied != null) retire(emptied.pageNumber)
+  }
+
+  /** A page as large as is wished, or, where there is none, one that is large enough. */
+  private def allocate(needed: Long): MemoryBlock = {
+    val smallest = math.max(needed, WindowMemory.SmallestPage)
+    if (nextPage <= smallest) memory.allocate(smallest)
+    else {
+      try memory.allocate(nextPage)
+      catch {
+        case _: SparkOutOfMemoryError => memory.allocate(smallest)
+      }
+    }
   }
 
   /** Keeps a page without rows if it is the better spare, and gives back the other. */
@@ -140,5 +209,11 @@ final class PagedRowStore(
 }
 
 object PagedRowStore {
+
+  /** The reference of no row. */
+  private[window] val NoRow = -1L
+
+  // In fewer pages than these there is little to win.
+  private val SparsePages = 4
   private val HeaderBytes = 8L
 }

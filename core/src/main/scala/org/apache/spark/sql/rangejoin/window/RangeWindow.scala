@@ -15,177 +15,259 @@
 package org.apache.spark.sql.rangejoin.window
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.unsafe.array.LongArray
 
 /**
  * The buffered rows that may match the current streamed row or a later one, in the order of their
- * sort bounds. Bounds are kept apart from the rows in one array of longs, so that a scan that only
- * compares touches no row.
+ * sort bounds: first those in memory ([[MemoryRows]]), then those that found none ([[SpilledTail]]).
  *
- * A row is addressed by its index in `[head, tail)`. Rows leave mostly at the head; a row that
- * leaves from the middle is a hole until the window is compacted. Indices hold until the next
- * `append`, `compactIfSparse` or `clear`.
+ * {{{
+ *   head            memory.tail          tail
+ *    │ rows in memory │ block │ block │ … │   sort bounds rise
+ * }}}
  *
- * Invariants: sort bounds do not fall from `head` to `tail`; the row at `head` is not a hole; a hole
- * has, in the place of its sort bound, the index of a later entry with none but holes in between;
- * when `compactIfSparse` returns, holes are no more than half of the window.
+ * A row is addressed by its index in `[head, tail)`; a row that left is a hole, which `nextRow`
+ * passes over. Indices hold until the next `append`, `settle` or `clear`; that memory is given back
+ * changes none of them.
  *
- * Cost: amortised constant time for each row to append and to evict, and for a step of a scan from
- * one row to the next, however many holes lie in between: `nextRow` shortens the way it went.
+ * Once rows have spilled, new ones go to the spilled tail, behind them. As rows leave at the head,
+ * the first blocks of the tail come back into memory (`settle`): as many as fit into what the window
+ * allows itself, which is half of what it had when memory was refused, nothing when another consumer
+ * asked for it, and twice as much each time the tail was read as often as it has blocks. So a row is
+ * written once for each refusal, and a window that is read again and again comes back.
+ *
+ * Memory of the task is given back at the request of another consumer (`spill`) between two calls of
+ * the window, in the same thread; a request from another thread is met at the next `settle`.
+ *
+ * @param limits rows and bytes beyond which rows spill even where there is memory
  */
-final class RangeWindow(memory: WindowMemory, rows: RowStore) {
+final class RangeWindow(
+    memory: WindowMemory,
+    store: PagedRowStore,
+    spillFiles: SpillFiles,
+    limits: WindowLimits
+) extends AutoCloseable {
   import RangeWindow._
 
-  private[this] var entries: LongArray = _
-  private[this] var capacity = 0
+  private[this] val inMemory = new MemoryRows(memory, store)
+  private[this] val spilled = new SpilledTail(spillFiles, limits.rowsOfBlock)
+
   private[this] var first = 0
+  private[this] var memoryEnd = 0
   private[this] var end = 0
-  private[this] var holes = 0
+
+  // Bytes that may be in memory while rows are spilled.
+  private[this] var allowance = Long.MaxValue
+  private[this] var readsBefore = 0L
+  private[this] val spilledRow = new UnsafeRow(0)
 
   private[this] var peak = 0
+  private[this] var closed = false
+
+  memory.onRequest(() => giveBack())
 
   def head: Int = first
   def tail: Int = end
-  def isEmpty: Boolean = first == end
+  def isEmpty: Boolean = size == 0
 
   /** Number of rows in the window. */
-  def size: Int = end - first - holes
+  def size: Int = inMemory.size + spilled.size
+
+  /** Number of rows of the window that are in memory. */
+  private[window] def sizeInMemory: Int = inMemory.size
 
   /** Greatest number of rows held at a time. */
   def peakRows: Int = peak
 
-  /** Greatest number of bytes held at a time, rows and bounds. */
+  /** Greatest number of bytes of the task's memory held at a time, rows and bounds. */
   def peakMemory: Long = memory.peakBytes
 
-  def sortBound(index: Int): Long = entries.get(index * Stride)
+  /** Bytes written to disk. */
+  def spillSize: Long = spilled.diskBytes
 
-  def evictBound(index: Int): Long = entries.get(index * Stride + 1)
+  /** Rows written to disk, and the bytes they are in memory. */
+  def spilledRows: Long = spilled.spilledRows
+  def spilledBytes: Long = spilled.spilledBytes
 
-  /** The first row at an index or after it that is not a hole; `tail` where there is none. */
+  /** Blocks of rows read from disk. */
+  def spillReads: Long = spilled.reads
+
+  def sortBound(index: Int): Long =
+    if (index < memoryEnd) inMemory.sortBound(index) else spilled.sortBound(index)
+
+  def evictBound(index: Int): Long =
+    if (index < memoryEnd) inMemory.evictBound(index) else spilled.evictBound(index)
+
+  /** The first row at an index or after it; `tail` where there is none. */
   def nextRow(index: Int): Int =
-    if (index >= end || !isHole(index)) index
-    else {
-      var next = entries.get(index * Stride).toInt
-      while (next < end && isHole(next)) next = entries.get(next * Stride).toInt
-      entries.set(index * Stride, next)
-      next
-    }
+    if (index < memoryEnd) {
+      val next = inMemory.nextRow(index)
+      if (next < memoryEnd || memoryEnd == end) next else nextSpilled(next)
+    } else nextSpilled(index)
+
+  private def nextSpilled(index: Int): Int =
+    if (spilled.isEmpty || index >= end) end else math.min(spilled.nextRow(index), end)
 
   /** Points `row` at a row of the window; valid until the next call of the window. */
-  def read(index: Int, row: UnsafeRow): Unit = rows.read(reference(index) & ~Matched, row)
+  def read(index: Int, row: UnsafeRow): Unit =
+    if (index < memoryEnd) inMemory.read(index, row) else spilled.read(index, row)
 
   /** Marks a row as one that has found a match. */
   def markMatched(index: Int): Unit =
-    entries.set(index * Stride + 2, reference(index) | Matched)
+    if (index < memoryEnd) inMemory.markMatched(index) else spilled.markMatched(index)
 
   /** Whether a row was marked as matched. */
-  def isMatched(index: Int): Boolean = (reference(index) & Matched) != 0
+  def isMatched(index: Int): Boolean =
+    if (index < memoryEnd) inMemory.isMatched(index) else spilled.isMatched(index)
+
+  private[window] def isHole(index: Int): Boolean = nextRow(index) != index
 
   /** Adds a row at the tail. */
   def append(row: UnsafeRow, sortBound: Long, evictBound: Long): Unit = {
-    if (end == capacity) makeRoom()
-    val reference = rows.append(row)
-    val entry = end * Stride
-    entries.set(entry, sortBound)
-    entries.set(entry + 1, evictBound)
-    entries.set(entry + 2, reference)
-    end += 1
-    peak = math.max(peak, size)
+    if (spilled.isEmpty && hasRoom && inMemory.tryAppend(row, sortBound, evictBound)) {
+      first = inMemory.head
+      memoryEnd = inMemory.tail
+      end = memoryEnd
+    } else {
+      if (spilled.isEmpty) beginSpilling()
+      spilled.append(row, sortBound, evictBound, memoryEnd)
+      end = spilled.tail
+      if (end < 0 || end == Int.MaxValue) renumber()
+    }
+    val rows = size
+    if (rows > peak) peak = rows
+  }
+
+  private def hasRoom: Boolean =
+    inMemory.size < limits.rows && memory.bytesInUse <= limits.bytes
+
+  private def beginSpilling(): Unit = {
+    allowance = if (hasRoom) memory.bytesInUse / 2 else Long.MaxValue
+    readsBefore = spilled.reads
   }
 
   /** Removes the row at an index for good. */
   def evict(index: Int): Unit = {
-    rows.release(reference(index) & ~Matched)
-    if (index == first) {
-      first += 1
-      while (first < end && isHole(first)) {
-        first += 1
-        holes -= 1
-      }
-      if (first == end) {
-        first = 0
-        end = 0
-      }
+    if (index < memoryEnd) {
+      inMemory.evict(index)
+      first = inMemory.head
     } else {
-      entries.set(index * Stride, index + 1)
-      entries.set(index * Stride + 2, Hole)
-      holes += 1
+      spilled.evict(index)
+      if (spilled.isEmpty) {
+        spilled.clear()
+        end = memoryEnd
+      }
+    }
+    if (memoryEnd == end && first == end) rewind()
+  }
+
+  private def rewind(): Unit = {
+    inMemory.rewind()
+    first = 0
+    memoryEnd = 0
+    end = 0
+  }
+
+  /**
+   * Puts the window in order between two scans: closes holes where they are too many, and takes rows
+   * back from disk.
+   */
+  def settle(): Unit = {
+    if (memory.takeRequest()) giveBack()
+    val moved = inMemory.compactIfSparse()
+    if (!spilled.isEmpty) {
+      spilled.compactIfSparse()
+      takeBack()
+      renumber()
+    } else if (moved) {
+      first = inMemory.head
+      memoryEnd = inMemory.tail
+      end = memoryEnd
     }
   }
 
-  /** Closes the holes where they outnumber the rows. */
-  def compactIfSparse(): Unit = if (holes > size) compact()
+  private def takeBack(): Unit = {
+    if (spilled.reads - readsBefore > spilled.blockCount) {
+      readsBefore = spilled.reads
+      allowance =
+        math.max(LeastAllowance, allowance + math.min(allowance, Long.MaxValue - allowance))
+    }
+    if (inMemory.isEmpty) inMemory.release()
+    var taken = true
+    while (taken && !spilled.isEmpty && mayTakeBack) {
+      taken = spilled.moveFirstBlock(inMemory, spilledRow)
+      if (!taken) beginSpilling()
+    }
+    if (spilled.isEmpty) spilled.clear()
+  }
+
+  private def mayTakeBack: Boolean = {
+    val bytes = memory.bytesInUse + spilled.firstBlockSize
+    bytes <= allowance && bytes <= limits.bytes &&
+    inMemory.size + spilled.firstBlockRows <= limits.rows
+  }
+
+  private def renumber(): Unit = {
+    first = inMemory.head
+    memoryEnd = inMemory.tail
+    if (spilled.isEmpty) end = memoryEnd
+    else {
+      spilled.renumber(memoryEnd)
+      end = spilled.tail
+      if (inMemory.isEmpty) first = memoryEnd
+    }
+  }
+
+  /** Writes all rows in memory to disk and gives the memory back, at the request of a consumer. */
+  private def giveBack(): Long =
+    if (closed || inMemory.isEmpty) 0L
+    else {
+      val before = memory.bytesInUse
+      spilled.prepend(inMemory)
+      inMemory.giveBack()
+      memoryEnd = first
+      end = spilled.tail
+      allowance = 0L
+      readsBefore = spilled.reads
+      before - memory.bytesInUse
+    }
 
   /** Removes all rows. */
   def clear(): Unit = {
-    rows.clear()
-    first = 0
-    end = 0
-    holes = 0
+    inMemory.clear()
+    spilled.clear()
+    rewind()
   }
 
-  def close(): Unit = {
-    rows.close()
-    if (entries != null) {
-      memory.freeArray(entries)
-      entries = null
-    }
-    capacity = 0
+  override def close(): Unit = if (!closed) {
+    closed = true
+    try inMemory.release()
+    finally spilled.close()
     first = 0
+    memoryEnd = 0
     end = 0
-    holes = 0
-  }
-
-  private def reference(index: Int): Long = entries.get(index * Stride + 2)
-
-  private[window] def isHole(index: Int): Boolean = reference(index) == Hole
-
-  /** Moves the rows to the front where that frees half of the array, or else doubles it. */
-  private def makeRoom(): Unit =
-    if (capacity > 0 && size <= (if (capacity == MostRows) MostRows - 1 else capacity / 2)) {
-      compact()
-    } else {
-      val larger = math.max(InitialRows, math.min(capacity * 2L, MostRows).toInt)
-      if (larger == capacity) throw new IllegalStateException(
-        s"a window of a range join holds $MostRows rows at most; narrow the range, or add a key"
-      )
-      val source = entries
-      val target = memory.allocateArray(larger.toLong * Stride)
-      moveTo(target)
-      if (source != null) memory.freeArray(source)
-      capacity = larger
-    }
-
-  private def compact(): Unit = moveTo(entries)
-
-  private def moveTo(target: LongArray): Unit = {
-    var from = first
-    var to = 0
-    while (from < end) {
-      if (!isHole(from)) {
-        val source = from * Stride
-        val destination = to * Stride
-        target.set(destination, entries.get(source))
-        target.set(destination + 1, entries.get(source + 1))
-        target.set(destination + 2, entries.get(source + 2))
-        to += 1
-      }
-      from += 1
-    }
-    entries = target
-    first = 0
-    end = to
-    holes = 0
   }
 }
 
 object RangeWindow {
-  private val Stride = 3
-  private val Hole = -1L
-  // A flag in the lowest bit of a reference.
-  private val Matched = 1L
-  private val InitialRows = 256
+  // What a window takes back into memory at first after another consumer asked for all.
+  private val LeastAllowance = 1L << 20
+}
 
-  /** As many as one array of longs has room for. */
-  private val MostRows = Int.MaxValue / Stride
+/**
+ * The most that a window holds in memory before its rows spill.
+ *
+ * @param rows number of rows, 1 at least
+ * @param bytes bytes of the task's memory
+ */
+case class WindowLimits(rows: Int, bytes: Long) {
+  require(rows > 0, s"a window needs room for one row at least: $rows")
+
+  private[window] def rowsOfBlock: Int = math.min(rows, WindowLimits.MostRowsOfBlock)
+}
+
+object WindowLimits {
+  private val MostRowsOfBlock = 4096
+
+  /** As many rows as there is memory for. */
+  val None: WindowLimits = WindowLimits(Int.MaxValue, Long.MaxValue)
 }

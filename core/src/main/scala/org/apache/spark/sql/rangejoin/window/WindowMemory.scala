@@ -20,36 +20,60 @@ import org.apache.spark.unsafe.memory.MemoryBlock
 
 /**
  * The memory of one window, accounted to the task. Every page and every array of the window comes
- * from here, so that Spark sees what the operator holds and refuses what it cannot have.
- *
- * Rows are not written to disk yet, so a request of another consumer frees nothing here; a window
- * that finds no memory fails with Spark's out-of-memory error after the other consumers of the
- * task (the sorts below, for one) have spilled.
+ * from here, so that Spark sees what the operator holds, refuses what it cannot have, and asks for
+ * it where another consumer of the task is in need.
  */
 final class WindowMemory(memory: TaskMemoryManager)
     extends MemoryConsumer(memory, WindowMemory.SmallestPage, memory.getTungstenMemoryMode) {
 
   private[this] var peak = 0L
+  private[this] var giveBack: () => Long = () => 0L
+  // Requests that come while the window itself asks find it with its work half done.
+  private[this] var isAsking = false
+  private[this] var thread = Thread.currentThread
+  @volatile private[this] var requested = false
 
   /** Greatest number of bytes held at a time. */
   def peakBytes: Long = peak
 
-  /** A page of at least `bytes` bytes. */
-  def allocate(bytes: Long): MemoryBlock = {
-    val page = allocatePage(bytes)
-    peak = math.max(peak, getUsed)
-    page
+  /** Number of bytes held. */
+  def bytesInUse: Long = getUsed
+
+  /** Sets what gives memory back at the request of another consumer; it returns the bytes it gave. */
+  def onRequest(giveBack: () => Long): Unit = this.giveBack = giveBack
+
+  /** Whether another thread has asked for memory since the last call. */
+  def takeRequest(): Boolean = requested && {
+    requested = false
+    true
   }
+
+  /** A page of at least `bytes` bytes. */
+  def allocate(bytes: Long): MemoryBlock = asking(allocatePage(bytes))
 
   def free(page: MemoryBlock): Unit = freePage(page)
 
-  override def allocateArray(size: Long): LongArray = {
-    val array = super.allocateArray(size)
+  override def allocateArray(size: Long): LongArray = asking(super.allocateArray(size))
+
+  private def asking[T](allocate: => T): T = {
+    thread = Thread.currentThread
+    isAsking = true
+    val result =
+      try allocate
+      finally isAsking = false
     peak = math.max(peak, getUsed)
-    array
+    result
   }
 
-  override def spill(size: Long, trigger: MemoryConsumer): Long = 0L
+  override def spill(size: Long, trigger: MemoryConsumer): Long =
+    if (isAsking || (trigger eq this)) 0L
+    else if (Thread.currentThread ne thread) {
+      requested = true
+      0L
+    } else {
+      requested = false
+      giveBack()
+    }
 }
 
 object WindowMemory {

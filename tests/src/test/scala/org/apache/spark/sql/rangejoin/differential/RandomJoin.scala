@@ -153,9 +153,9 @@ final class RandomJoin(seed: Long) {
     }
   }
 
-  private val engines = Seq(draw.pick(RangeJoinTest.Engines))
+  private val engine = draw.pick(RangeJoinTest.Engines)
 
-  val join: JoinCase = JoinCase(
+  private val drawn = JoinCase(
     seed,
     shape,
     if (leftType == rightType) leftType.name else s"$leftType, $rightType",
@@ -167,8 +167,13 @@ final class RandomJoin(seed: Long) {
       SQLConf.SESSION_LOCAL_TIMEZONE.key -> draw.pick(Zones),
       SQLConf.SHUFFLE_PARTITIONS.key -> draw.pick(Seq("1", "2"))
     ) ++ (if (draw.chance(10)) SplitAll else Nil),
-    engines
+    Seq(engine)
   )
+
+  // Drawn last, so that a seed gives the join it gave before there was spilling.
+  private val buffer = draw.pick(Buffers)
+
+  val join: JoinCase = drawn.copy(engines = drawn.engines.map(_ ++ buffer))
 }
 
 /** What is joined: a table, and conjuncts that always hold and keep the columns it adds. */
@@ -182,6 +187,10 @@ object RandomJoin {
     SQLConf.SKEW_JOIN_SKEWED_PARTITION_FACTOR.key -> "0.1",
     SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES.key -> "100"
   )
+
+  /** Rows that may be in memory: as many as there is room for, in half of the cases. */
+  private val Buffers: Seq[Seq[(String, String)]] =
+    Seq.fill(3)(Nil) ++ Seq(1, 2, 7).map(RangeJoinTest.spillingFrom)
 
   private val Zones =
     Seq.fill(3)("America/Los_Angeles") ++ Seq("UTC", "Australia/Lord_Howe", "Europe/Berlin")

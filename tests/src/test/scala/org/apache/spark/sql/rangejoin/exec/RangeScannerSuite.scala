@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.exec
 
 import org.apache.spark.sql.rangejoin.codegen._
+import org.apache.spark.sql.rangejoin.window.WindowLimits
 
 /** The contract of the scanner, driven by the generated kernel. */
 class GeneratedRangeScannerSuite extends RangeScannerContract {
@@ -38,4 +39,14 @@ class GeneratedUnmatchedRowsSuite extends UnmatchedRowsContract {
 class InterpretedUnmatchedRowsSuite extends UnmatchedRowsContract {
   override protected def kernelOf(spec: KernelSpec): RangeJoinKernel =
     new InterpretedRangeJoinKernel(spec)
+}
+
+/** The contract with one row of the window in memory, and one in a block on disk. */
+class SpillingRangeScannerSuite extends InterpretedRangeScannerSuite {
+  override protected def limits: WindowLimits = WindowLimits(1, Long.MaxValue)
+}
+
+/** Rows without a match, of which one is in memory. */
+class SpillingUnmatchedRowsSuite extends InterpretedUnmatchedRowsSuite {
+  override protected def limits: WindowLimits = WindowLimits(1, Long.MaxValue)
 }

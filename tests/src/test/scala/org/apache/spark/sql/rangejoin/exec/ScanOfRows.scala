@@ -40,6 +40,8 @@ trait ScanOfRows extends TaskMemory {
 
   protected def kernelOf(spec: KernelSpec): RangeJoinKernel
 
+  protected def limits: WindowLimits = WindowLimits.None
+
   /** Rows of one side as iterators of Spark give them: all in one buffer. */
   private def iterator(rows: Seq[Row]): Iterator[InternalRow] = {
     val project = UnsafeProjection.create(Types)
@@ -75,20 +77,19 @@ trait ScanOfRows extends TaskMemory {
     }
 
   private def withParts[T](condition: (Int, Int) => Boolean)(
-      block: (RangeWindow, PairTests, ScanMetrics, () => Scan) => T): T = withTask() { task =>
-    val memory = new WindowMemory(task)
-    val window = new RangeWindow(memory, new PagedRowStore(memory, task, 1L << 20))
-    val asked = new Condition(condition)
-    val metrics = ScanMetrics(metric(), metric(), metric(), metric())
-    def scan() = Scan(
-      Nil,
-      asked.pairs.toSeq,
-      metrics.candidates.value,
-      metrics.evictedRows.value,
-      metrics.peakWindowRows.value)
-    try block(window, PairTests(asked), metrics, () => scan())
-    finally assert(memory.getUsed == 0L)
-  }
+      block: (RangeWindow, PairTests, ScanMetrics, () => Scan) => T): T =
+    withWindow(limits = limits) { (window, memory) =>
+      val asked = new Condition(condition)
+      val metrics = ScanMetrics(metric(), metric(), metric(), metric(), metric(), metric())
+      def scan() = Scan(
+        Nil,
+        asked.pairs.toSeq,
+        metrics.candidates.value,
+        metrics.evictedRows.value,
+        metrics.peakWindowRows.value)
+      try block(window, PairTests(asked), metrics, () => scan())
+      finally assert(memory.getUsed == 0L)
+    }
 
   /** Runs a scan to its end. */
   protected def scan(

@@ -24,17 +24,17 @@ class PagedRowStoreSuite extends AnyFunSuite with TaskMemory {
   private val Page = WindowMemory.SmallestPage
 
   private def withStore[T](largestPage: Long = 1L << 20, bytes: Long = 64L << 20)(
-      block: (RowStore, WindowMemory) => T): T = withTask(bytes) { task =>
+      block: (PagedRowStore, WindowMemory) => T): T = withTask(bytes) { task =>
     val memory = new WindowMemory(task)
     val store = new PagedRowStore(memory, task, largestPage)
     try block(store, memory)
     finally {
-      store.close()
+      store.release()
       assert(memory.getUsed == 0L)
     }
   }
 
-  private def read(store: RowStore, reference: Long): Long = {
+  private def read(store: PagedRowStore, reference: Long): Long = {
     val into = emptyRow
     store.read(reference, into)
     idOf(into)
@@ -162,9 +162,9 @@ class PagedRowStoreSuite extends AnyFunSuite with TaskMemory {
   test("a store that is closed has given back everything, and may be closed again") {
     withStore() { (store, memory) =>
       for (id <- 0L until 3000L) store.append(row(id, payload = 100))
-      store.close()
+      store.release()
       assert(memory.getUsed == 0L)
-      store.close()
+      store.release()
     }
   }
 

@@ -148,7 +148,7 @@ class RangeWindowSuite extends AnyFunSuite with TaskMemory {
           val rows = (window.head until window.tail).filterNot(window.isHole)
           window.evict(rows(random.nextInt(rows.size)))
         }
-        if (random.nextInt(10) == 0) window.compactIfSparse()
+        if (random.nextInt(10) == 0) window.settle()
         for (index <- window.head to window.tail) {
           val expected = (index until window.tail).find(i => !window.isHole(i))
           assert(window.nextRow(index) == expected.getOrElse(window.tail), s"seed $seed")
@@ -167,7 +167,7 @@ class RangeWindowSuite extends AnyFunSuite with TaskMemory {
       window.markMatched(window.head)
       assert(marked == Seq(1, 7))
       evict(window, 2, 3, 4, 5, 6)
-      window.compactIfSparse()
+      window.settle()
       assert(marked == Seq(1, 7))
       assert(ids(window) == Seq(1, 7, 8))
       evict(window, 1)
@@ -179,10 +179,10 @@ class RangeWindowSuite extends AnyFunSuite with TaskMemory {
     withWindow() { (window, _) =>
       append(window, 1L to 8L: _*)
       evict(window, 2, 3, 4, 5)
-      window.compactIfSparse()
+      window.settle()
       assert(holes(window) == 4)
       evict(window, 7)
-      window.compactIfSparse()
+      window.settle()
       assert(holes(window) == 0)
       assert(ids(window) == Seq(1, 6, 8))
       append(window, 9)
@@ -224,12 +224,12 @@ class RangeWindowSuite extends AnyFunSuite with TaskMemory {
   test("a window with long-lived rows among a stream takes the memory of those it holds") {
     withWindow() { (window, memory) =>
       for (id <- 0L until 50000L) {
-        window.compactIfSparse()
+        window.settle()
         append(window, id)
         // Every hundredth row of the first thousand stays.
         if (id % 100 != 0 || id >= 1000) evict(window, id)
       }
-      window.compactIfSparse()
+      window.settle()
       assert(ids(window) == (0L until 1000L by 100))
       assert(window.peakRows == 11)
       assert(memory.peakBytes <= 4 * WindowMemory.SmallestPage)
@@ -281,7 +281,7 @@ class RangeWindowSuite extends AnyFunSuite with TaskMemory {
           case 0 =>
             window.clear()
             model.clear()
-          case n if n < 30                   => window.compactIfSparse()
+          case n if n < 30                   => window.settle()
           case n if n < 120 || model.isEmpty =>
             window.append(row(id, random.nextInt(300)), id * 10, id * 10 + 5)
             model += id
@@ -294,7 +294,7 @@ class RangeWindowSuite extends AnyFunSuite with TaskMemory {
       }
       assert(ids(window) == model)
       assert(window.peakRows == peak)
-      window.compactIfSparse()
+      window.settle()
       assert(holes(window) <= window.size)
     }
   }

@@ -14,11 +14,18 @@
 
 package org.apache.spark.sql.rangejoin.window
 
+import java.io.File
+import java.nio.file.Files
+import java.util.UUID
+
 import org.apache.spark.SparkConf
 import org.apache.spark.memory.{TaskMemoryManager, UnifiedMemoryManager}
+import org.apache.spark.serializer.{JavaSerializer, SerializerManager}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.{BinaryType, DataType, LongType}
+import org.apache.spark.storage.{BlockId, TempLocalBlockId}
+import org.apache.spark.util.Utils
 
 import org.scalatest.Assertions
 
@@ -36,15 +43,51 @@ trait TaskMemory extends Assertions {
     } finally task.cleanUpAllAllocatedMemory()
   }
 
-  /** A window of its own memory, closed when the block is done. */
-  protected def withWindow[T](largestPage: Long = 1L << 20)(
-      block: (RangeWindow, WindowMemory) => T): T = withTask() { task =>
-    val memory = new WindowMemory(task)
-    val window = new RangeWindow(memory, new PagedRowStore(memory, task, largestPage))
-    try block(window, memory)
-    finally {
-      window.close()
-      assert(memory.getUsed == 0L)
+  /** Spill files in a directory of their own, which has to be empty in the end. */
+  protected def withSpillFiles[T](
+      largestFile: Long = 64L << 20,
+      conf: SparkConf = new SparkConf(false),
+      encryptionKey: Option[Array[Byte]] = None
+  )(block: (SpillFiles, File) => T): T = {
+    val directory = Files.createTempDirectory("spill").toFile
+    val files = new SpillFiles(
+      serializer(conf, encryptionKey),
+      () => {
+        val id = newBlockId()
+        (id, new File(directory, id.name))
+      },
+      largestFile
+    )
+    try {
+      val result = block(files, directory)
+      files.close()
+      assert(directory.list().isEmpty)
+      result
+    } finally Utils.deleteRecursively(directory)
+  }
+
+  protected def newBlockId(): BlockId = TempLocalBlockId(UUID.randomUUID())
+
+  protected def serializer(
+      conf: SparkConf,
+      encryptionKey: Option[Array[Byte]] = None
+  ): SerializerManager = new SerializerManager(new JavaSerializer(conf), conf, encryptionKey)
+
+  /** A window of a task's memory, closed when the block is done; nothing of it may remain. */
+  protected def withWindow[T](
+      largestPage: Long = 1L << 20,
+      limits: WindowLimits = WindowLimits.None,
+      bytes: Long = 64L << 20
+  )(block: (RangeWindow, WindowMemory) => T): T = withTask(bytes) { task =>
+    withSpillFiles() { (files, _) =>
+      val memory = new WindowMemory(task)
+      val store = new PagedRowStore(memory, task, largestPage)
+      val window = new RangeWindow(memory, store, files, limits)
+      try block(window, memory)
+      finally {
+        window.close()
+        assert(memory.getUsed == 0L)
+      }
     }
   }
 

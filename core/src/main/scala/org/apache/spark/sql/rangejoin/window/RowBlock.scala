@@ -1,0 +1,108 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.window
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.Platform.BYTE_ARRAY_OFFSET
+import org.apache.spark.unsafe.array.ByteArrayMethods.MAX_ROUNDED_ARRAY_LENGTH
+
+/**
+ * Rows with their bounds in one array of bytes, as they go to disk and come back: for each slot the
+ * size of its row, its two bounds and its bytes; for a slot without a row the size -1 alone.
+ */
+private[window] final class RowBlock {
+  import RowBlock._
+
+  private[this] var bytes = new Array[Byte](0)
+  private[this] var length = 0
+  private[this] var offsets = new Array[Int](64)
+  private[this] var count = 0
+
+  /** Number of slots. */
+  def slots: Int = count
+
+  /** Number of bytes. */
+  def size: Int = length
+
+  /** Whether another row would make the block larger than is good to read at once. */
+  def isFull(mostRows: Int): Boolean = count >= mostRows || length >= FullBytes
+
+  def sortBound(slot: Int): Long = Platform.getLong(bytes, offset(slot) + 8)
+
+  def evictBound(slot: Int): Long = Platform.getLong(bytes, offset(slot) + 16)
+
+  def read(slot: Int, row: UnsafeRow): Unit = {
+    val at = offset(slot)
+    row.pointTo(bytes, at + HeaderBytes, Platform.getLong(bytes, at).toInt)
+  }
+
+  def append(row: UnsafeRow, sortBound: Long, evictBound: Long): Unit = {
+    val rowSize = row.getSizeInBytes
+    val at = startSlot(HeaderBytes.toLong + rowSize)
+    Platform.putLong(bytes, at, rowSize)
+    Platform.putLong(bytes, at + 8, sortBound)
+    Platform.putLong(bytes, at + 16, evictBound)
+    Platform.copyMemory(row.getBaseObject, row.getBaseOffset, bytes, at + HeaderBytes, rowSize)
+  }
+
+  /** Adds a slot without a row. */
+  def appendHole(): Unit = {
+    val at = startSlot(8L)
+    Platform.putLong(bytes, at, -1L)
+  }
+
+  def clear(): Unit = {
+    length = 0
+    count = 0
+  }
+
+  def writeTo(files: SpillFiles): SpilledBytes = files.write(bytes, length)
+
+  def readFrom(files: SpillFiles, block: SpilledBytes): Unit = {
+    clear()
+    reserve(block.length)
+    files.read(block, bytes)
+    while (length < block.length) {
+      val rowSize = Platform.getLong(bytes, BYTE_ARRAY_OFFSET + length)
+      startSlot(if (rowSize < 0) 8L else HeaderBytes + rowSize)
+    }
+  }
+
+  private def offset(slot: Int): Long = BYTE_ARRAY_OFFSET + offsets(slot).toLong
+
+  /** Adds a slot of a size; returns where in `bytes`, which may be another array then, it begins. */
+  private def startSlot(size: Long): Long = {
+    reserve(length + size)
+    if (count == offsets.length) offsets = java.util.Arrays.copyOf(offsets, count * 2)
+    offsets(count) = length
+    count += 1
+    val at = BYTE_ARRAY_OFFSET + length.toLong
+    length += size.toInt
+    at
+  }
+
+  private def reserve(size: Long): Unit = if (bytes.length < size) {
+    if (size > MAX_ROUNDED_ARRAY_LENGTH) throw new IllegalStateException(
+      s"a row of $size bytes is too large to be spilled by a range join")
+    val larger = math.min(math.max(size, bytes.length * 2L), MAX_ROUNDED_ARRAY_LENGTH)
+    bytes = java.util.Arrays.copyOf(bytes, larger.toInt)
+  }
+}
+
+private[window] object RowBlock {
+  private val HeaderBytes = 24
+  private val FullBytes = 256 * 1024
+}

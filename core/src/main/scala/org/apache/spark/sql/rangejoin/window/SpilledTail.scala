@@ -1,0 +1,368 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.window
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/**
+ * The part of a window that found no memory: blocks of rows with their bounds on disk, behind the
+ * last of which is one that is being filled. Of a row on disk there are two bits in memory.
+ *
+ * Rows are addressed by the indices of the window. A block is read when one of its rows is asked
+ * for, and stays until a row of another block is. A scan asks in ascending order, for rows that are
+ * candidates or leave, and so reads each block it has to look into once.
+ *
+ * Invariants: the indices of a block are `[start, start + slots)`, blocks do not overlap and rise;
+ * every block but the last has a live row at least; `firstBound` is the sort bound of the first
+ * live row of a block, so that a scan knows without reading it that it ends before it.
+ *
+ * @param mostRows greatest number of rows of a block
+ */
+private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
+  import SpilledTail._
+
+  private[this] var blocks = new java.util.ArrayList[Block]()
+  // The position in `blocks` of the block asked for last.
+  private[this] var position = 0
+  private[this] var liveRows = 0
+  private[this] var allSlots = 0L
+  private[this] var blockReads = 0L
+  private[this] var rowsWritten = 0L
+  private[this] var bytesWritten = 0L
+
+  // What `loaded` holds, and the last block as far as it was not written.
+  private[this] var inMemory = new RowBlock
+  private[this] var loaded: Block = _
+  private[this] var filling = new RowBlock
+
+  def isEmpty: Boolean = liveRows == 0
+
+  /** Number of rows. */
+  def size: Int = liveRows
+
+  def blockCount: Int = blocks.size
+
+  /** Rows written to disk so far, and their bytes in memory. */
+  def spilledRows: Long = rowsWritten
+  def spilledBytes: Long = bytesWritten
+
+  /** Blocks read from disk so far. */
+  def reads: Long = blockReads
+
+  def head: Int = blocks.get(0).start
+  def tail: Int = {
+    val last = blocks.get(blocks.size - 1)
+    last.start + last.slots
+  }
+
+  def sortBound(index: Int): Long = {
+    val block = find(index)
+    if (index == block.firstIndex) block.firstBound else load(block).sortBound(index - block.start)
+  }
+
+  def evictBound(index: Int): Long = {
+    val block = find(index)
+    load(block).evictBound(index - block.start)
+  }
+
+  def read(index: Int, row: UnsafeRow): Unit = {
+    val block = find(index)
+    load(block).read(index - block.start, row)
+  }
+
+  /** The first row at an index or after it; Int.MaxValue where there is none. */
+  def nextRow(index: Int): Int = {
+    var block = find(index)
+    var slot = block.nextLive(math.max(index - block.start, 0))
+    while (slot == block.slots && position + 1 < blocks.size) {
+      position += 1
+      block = blocks.get(position)
+      slot = block.nextLive(0)
+    }
+    if (slot == block.slots) Int.MaxValue else block.start + slot
+  }
+
+  def isMatched(index: Int): Boolean = {
+    val block = find(index)
+    block.matched.get(index - block.start)
+  }
+
+  def markMatched(index: Int): Unit = {
+    val block = find(index)
+    block.matched.set(index - block.start)
+  }
+
+  /** Removes the row at an index for good. */
+  def evict(index: Int): Unit = {
+    val block = find(index)
+    val slot = index - block.start
+    block.dead.set(slot)
+    block.live -= 1
+    liveRows -= 1
+    if (block.live == 0) {
+      if (block.bytes != null) drop(block)
+    } else if (index == block.firstIndex) {
+      block.firstLive = block.nextLive(slot)
+      block.firstBound = load(block).sortBound(block.firstLive)
+    }
+  }
+
+  /** Adds a row behind all others; `index` is its index where there is none yet. */
+  def append(row: UnsafeRow, sortBound: Long, evictBound: Long, index: Int): Unit = {
+    if (blocks.isEmpty || blocks.get(blocks.size - 1).bytes != null) {
+      val start = if (blocks.isEmpty) index else tail
+      filling.clear()
+      blocks.add(new Block(start))
+    }
+    val block = blocks.get(blocks.size - 1)
+    if (block.live == 0) {
+      block.firstLive = block.slots
+      block.firstBound = sortBound
+    }
+    filling.append(row, sortBound, evictBound)
+    block.slots += 1
+    block.live += 1
+    liveRows += 1
+    allSlots += 1
+    if (filling.isFull(mostRows)) seal(block)
+  }
+
+  /** Puts the rows that are in memory before all others; they keep their indices. */
+  def prepend(rows: MemoryRows): Unit = {
+    val added = new java.util.ArrayList[Block]()
+    val buffer = new RowBlock
+    val row = new UnsafeRow(0)
+    var index = rows.head
+    while (index < rows.tail) {
+      val block = new Block(index)
+      while (index < rows.tail && !buffer.isFull(mostRows)) {
+        if (rows.isHole(index)) {
+          buffer.appendHole()
+          block.dead.set(block.slots)
+        } else {
+          if (block.live == 0) {
+            block.firstLive = block.slots
+            block.firstBound = rows.sortBound(index)
+          }
+          if (rows.isMatched(index)) block.matched.set(block.slots)
+          rows.point(index, row)
+          buffer.append(row, rows.sortBound(index), rows.evictBound(index))
+          block.live += 1
+        }
+        block.slots += 1
+        index += 1
+      }
+      if (block.live > 0) {
+        write(block, buffer)
+        added.add(block)
+        liveRows += block.live
+        allSlots += block.slots
+      }
+      buffer.clear()
+    }
+    blocks.addAll(0, added)
+    position = 0
+  }
+
+  /** Moves the rows of the first block to the end of those in memory; false where not all fit. */
+  def moveFirstBlock(target: MemoryRows, row: UnsafeRow): Boolean = {
+    position = 0
+    val block = blocks.get(0)
+    val rows = load(block)
+    var slot = block.nextLive(0)
+    var taken = true
+    while (taken && slot < block.slots) {
+      rows.read(slot, row)
+      taken = target.tryAppend(row, rows.sortBound(slot), rows.evictBound(slot))
+      if (taken) {
+        if (block.matched.get(slot)) target.markMatched(target.tail - 1)
+        evict(block.start + slot)
+        slot = block.nextLive(slot)
+      }
+    }
+    taken
+  }
+
+  /** Bytes of the first block. */
+  def firstBlockSize: Long = {
+    val block = blocks.get(0)
+    if (block.bytes == null) filling.size else block.bytes.length
+  }
+
+  /** Number of rows of the first block. */
+  def firstBlockRows: Int = blocks.get(0).live
+
+  /** Writes the blocks again without the rows that left, where those are more than the others. */
+  def compactIfSparse(): Unit =
+    if (allSlots > 2L * liveRows && blocks.size > 1) {
+      val old = blocks
+      blocks = new java.util.ArrayList[Block]()
+      val unwritten = old.get(old.size - 1).bytes == null
+      val written = if (unwritten) old.size - 1 else old.size
+      val last = if (unwritten) old.get(old.size - 1) else null
+      val buffer = new RowBlock
+      val row = new UnsafeRow(0)
+      var target: Block = null
+      var i = 0
+      while (i < written) {
+        val block = old.get(i)
+        val rows = load(block)
+        var slot = block.nextLive(0)
+        while (slot < block.slots) {
+          if (target == null) {
+            target = new Block(block.start + slot)
+            target.firstBound = rows.sortBound(slot)
+          }
+          rows.read(slot, row)
+          if (block.matched.get(slot)) target.matched.set(target.slots)
+          buffer.append(row, rows.sortBound(slot), rows.evictBound(slot))
+          target.slots += 1
+          target.live += 1
+          if (buffer.isFull(mostRows)) {
+            finish(target, buffer)
+            target = null
+          }
+          slot = block.nextLive(slot + 1)
+        }
+        files.release(block.bytes)
+        i += 1
+      }
+      if (target != null) finish(target, buffer)
+      if (last != null) blocks.add(last)
+      allSlots = 0L
+      blocks.forEach(block => allSlots += block.slots)
+      loaded = null
+      position = 0
+    }
+
+  private def finish(block: Block, buffer: RowBlock): Unit = {
+    write(block, buffer)
+    buffer.clear()
+    blocks.add(block)
+  }
+
+  /** Gives the blocks the indices from `start` on. */
+  def renumber(start: Int): Unit = {
+    var next = start.toLong
+    var i = 0
+    while (i < blocks.size) {
+      val block = blocks.get(i)
+      block.start = next.toInt
+      next += block.slots
+      i += 1
+    }
+    if (next > Int.MaxValue - 1) throw new IllegalStateException(
+      s"a window of a range join holds ${Int.MaxValue - 1} rows at most; narrow the range, or add a key"
+    )
+  }
+
+  /** Removes all rows. */
+  def clear(): Unit = {
+    blocks.forEach(block => if (block.bytes != null) files.release(block.bytes))
+    blocks.clear()
+    position = 0
+    liveRows = 0
+    allSlots = 0L
+    loaded = null
+    filling.clear()
+  }
+
+  def close(): Unit = {
+    blocks.clear()
+    liveRows = 0
+    inMemory = null
+    filling = null
+    loaded = null
+    files.close()
+  }
+
+  /** Bytes on disk that were written so far. */
+  def diskBytes: Long = files.bytesWritten
+
+  private def seal(block: Block): Unit = {
+    write(block, filling)
+    // The rows just written may be asked for next: what was filled is what is loaded.
+    val former = inMemory
+    inMemory = filling
+    filling = former
+    loaded = block
+  }
+
+  private def write(block: Block, rows: RowBlock): Unit = {
+    block.bytes = rows.writeTo(files)
+    rowsWritten += block.live
+    bytesWritten += rows.size
+  }
+
+  private def drop(block: Block): Unit = {
+    files.release(block.bytes)
+    allSlots -= block.slots
+    blocks.remove(position)
+    if (position > 0 && position == blocks.size) position -= 1
+  }
+
+  private def load(block: Block): RowBlock =
+    if (block.bytes == null) filling
+    else {
+      if (loaded ne block) {
+        inMemory.readFrom(files, block.bytes)
+        loaded = block
+        blockReads += 1
+      }
+      inMemory
+    }
+
+  /** The block of an index, or the first after it; the last where there is none. */
+  private def find(index: Int): Block = {
+    var block = blocks.get(position)
+    if (index < block.start || index >= block.start + block.slots) {
+      var low = 0
+      var high = blocks.size - 1
+      if (index >= block.start) {
+        low = math.min(position + 1, high)
+        // The next one, mostly.
+        val next = blocks.get(low)
+        if (index < next.start + next.slots) high = low
+      }
+      while (low < high) {
+        val middle = (low + high) >>> 1
+        val candidate = blocks.get(middle)
+        if (index >= candidate.start + candidate.slots) low = middle + 1 else high = middle
+      }
+      position = low
+      block = blocks.get(low)
+    }
+    block
+  }
+}
+
+private[window] object SpilledTail {
+
+  /** Rows behind one another; `bytes` is null while they are not on disk. */
+  private final class Block(var start: Int) {
+    var slots = 0
+    var live = 0
+    var firstLive = 0
+    var firstBound = 0L
+    var bytes: SpilledBytes = _
+    val dead = new java.util.BitSet()
+    val matched = new java.util.BitSet()
+
+    def firstIndex: Int = start + firstLive
+
+    /** The first slot from one on that has a row; the number of slots where there is none. */
+    def nextLive(slot: Int): Int = math.min(dead.nextClearBit(slot), slots)
+  }
+}

@@ -1,0 +1,364 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.window
+
+import scala.collection.mutable
+import scala.util.Random
+
+import org.apache.spark.memory.{MemoryConsumer, MemoryMode, TaskMemoryManager}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** A window of which rows are on disk: the same rows, whatever made it spill and when. */
+class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
+  import SpillingWindowSuite._
+
+  private val Few = WindowLimits(7, Long.MaxValue)
+
+  private def append(window: RangeWindow, ids: Long*): Unit =
+    ids.foreach(id => window.append(row(id, payload = 40), id * 10, id * 10 + 5))
+
+  /** The ids of all rows in their order, as a scan comes by them; checks their bounds. */
+  private def ids(window: RangeWindow): Seq[Long] = {
+    val found = mutable.ArrayBuffer.empty[Long]
+    val into = emptyRow
+    var index = window.nextRow(window.head)
+    while (index < window.tail) {
+      window.read(index, into)
+      found += idOf(into)
+      assert(window.sortBound(index) == found.last * 10)
+      assert(window.evictBound(index) == found.last * 10 + 5)
+      index = window.nextRow(index + 1)
+    }
+    assert(found.size == window.size && found.isEmpty == window.isEmpty)
+    found.toSeq
+  }
+
+  test("rows beyond the limit of rows are on disk, and are read in their order") {
+    for (limit <- Seq(1, 2, 7)) withWindow(limits = WindowLimits(limit, Long.MaxValue)) {
+      (window, _) =>
+        append(window, 1L to 50L: _*)
+        assert(window.sizeInMemory == limit)
+        assert(window.size == 50 && window.peakRows == 50)
+        assert(window.spillSize > 0 && window.spilledRows >= 50 - 2 * limit)
+        assert(ids(window) == (1L to 50L))
+    }
+  }
+
+  test("rows beyond the limit of bytes are on disk") {
+    withWindow(limits = WindowLimits(Int.MaxValue, 200L << 10)) { (window, memory) =>
+      append(window, 1L to 20000L: _*)
+      assert(memory.peakBytes < (1 << 20) && window.spilledRows > 10000)
+      assert(ids(window) == (1L to 20000L))
+    }
+  }
+
+  test("rows for which there is no memory are on disk") {
+    for (bytes <- Seq(80L << 10, 300L << 10, 3L << 20)) withWindow(bytes = bytes) { (window, _) =>
+      append(window, 1L to 40000L: _*)
+      assert(window.peakMemory <= bytes && window.spilledRows > 0)
+      assert(ids(window) == (1L to 40000L))
+    }
+  }
+
+  test("a window goes on where there is no memory at all") {
+    withTask(64L << 10) { task =>
+      val rival = new Rival(task)
+      rival.take(64L << 10)
+      withSpillFiles() { (files, _) =>
+        val memory = new WindowMemory(task)
+        val window = new RangeWindow(
+          memory,
+          new PagedRowStore(memory, task, 1L << 20),
+          files,
+          WindowLimits.None
+        )
+        append(window, 1L to 5000L: _*)
+        assert(memory.peakBytes == 0L && window.sizeInMemory == 0)
+        assert(ids(window) == (1L to 5000L))
+        window.close()
+      }
+      rival.giveAll()
+    }
+  }
+
+  test("memory is given back to a consumer that asks, but for the page of the row that is read") {
+    withTask(4L << 20) { task =>
+      withSpillFiles() { (files, _) =>
+        val memory = new WindowMemory(task)
+        val window = new RangeWindow(
+          memory,
+          new PagedRowStore(memory, task, 256L << 10),
+          files,
+          WindowLimits.None
+        )
+        append(window, 1L to 20000L: _*)
+        assert(window.spilledRows == 0)
+        val into = emptyRow
+        val index = window.nextRow(window.head + 12345)
+        window.read(index, into)
+        window.markMatched(index)
+        window.evict(window.head + 17)
+        window.read(index, into)
+
+        val rival = new Rival(task)
+        assert(rival.take(3L << 20) == (3L << 20))
+        assert(memory.getUsed <= (256L << 10), "one page at most")
+        assert(window.sizeInMemory == 0)
+        assert(idOf(into) == 12346L, "the row that is being looked at")
+        // Indices, marks and holes are as they were.
+        assert(window.isMatched(index) && !window.isMatched(index + 1))
+        window.read(index + 1, into)
+        assert(idOf(into) == 12347L)
+        assert(ids(window) == (1L to 20000L).filter(_ != 18))
+        rival.giveAll()
+
+        // A window that is read again and again comes back into memory.
+        for (_ <- 1 to 20) {
+          window.settle()
+          assert(ids(window).size == 19999)
+        }
+        assert(window.sizeInMemory > 0, window.sizeInMemory)
+        val reads = window.spillReads
+        for (_ <- 1 to 3) {
+          window.settle()
+          ids(window)
+        }
+        if (window.sizeInMemory == window.size) assert(window.spillReads == reads)
+        window.close()
+      }
+    }
+  }
+
+  test("a request from another thread is met when the window is in order") {
+    withTask(4L << 20) { task =>
+      withSpillFiles() { (files, _) =>
+        val memory = new WindowMemory(task)
+        val window = new RangeWindow(
+          memory,
+          new PagedRowStore(memory, task, 256L << 10),
+          files,
+          WindowLimits.None
+        )
+        append(window, 1L to 1000L: _*)
+        val rival = new Rival(task)
+        val thread = new Thread(() => assert(memory.spill(1L << 20, rival) == 0L))
+        thread.start()
+        thread.join()
+        assert(window.sizeInMemory == 1000)
+        window.settle()
+        assert(window.spilledRows == 1000)
+        assert(ids(window) == (1L to 1000L))
+        window.close()
+      }
+    }
+  }
+
+  test("a window that slides keeps its rows in few files, and comes back when it is narrow again") {
+    withWindow(limits = Few) { (window, _) =>
+      append(window, 1L to 30L: _*)
+      for (id <- 31L to 3000L) {
+        window.settle()
+        window.evict(window.nextRow(window.head))
+        append(window, id)
+        if (id % 500 == 0) assert(ids(window) == (id - 29 to id))
+      }
+      while (window.size > 5) {
+        window.settle()
+        window.evict(window.nextRow(window.head))
+      }
+      window.settle()
+      assert(window.sizeInMemory == 5 && ids(window) == (2996L to 3000L))
+      val written = window.spilledRows
+      append(window, 3001, 3002)
+      assert(window.sizeInMemory == 7 && window.spilledRows == written)
+    }
+  }
+
+  test("long-lived rows among many that leave do not keep their blocks") {
+    withWindow(limits = WindowLimits(100, Long.MaxValue)) { (window, _) =>
+      append(window, 0L until 20000L: _*)
+      val reads = window.spillReads
+      for (index <- window.head until window.tail if window.sortBound(index) % 1000 != 0) {
+        window.evict(index)
+      }
+      assert(window.size == 200)
+      window.settle()
+      val before = window.spillReads
+      assert(before - reads <= 3 * 200, "read once to evict, once to compact")
+      assert(ids(window) == (0L until 20000L by 100))
+      assert(window.spillReads - before <= 3, "200 rows are in two blocks")
+    }
+  }
+
+  test("pages of which one row is left are given back") {
+    withWindow(largestPage = WindowMemory.SmallestPage, bytes = 64L << 20) { (window, memory) =>
+      for (round <- 0L until 20L) {
+        append(window, round * 10000 until (round + 1) * 10000: _*)
+        var index = window.nextRow(window.head)
+        while (index < window.tail) {
+          if (window.sortBound(index) % 10000 != 0) window.evict(index)
+          index = window.nextRow(index + 1)
+        }
+        window.settle()
+      }
+      assert(window.size == 200)
+      assert(
+        memory.getUsed < (1 << 20),
+        "a long-lived row in a page of a thousand does not keep it")
+      assert(ids(window) == (0L until 200000L by 1000))
+    }
+  }
+
+  test("a window that is cleared, or closed, has no files and takes rows again") {
+    withSpillFiles() { (files, directory) =>
+      withTask() { task =>
+        val memory = new WindowMemory(task)
+        val window =
+          new RangeWindow(memory, new PagedRowStore(memory, task, 1L << 20), files, Few)
+        for (_ <- 1 to 100) {
+          append(window, 1L to 100L: _*)
+          assert(ids(window) == (1L to 100L))
+          window.clear()
+          assert(window.isEmpty && ids(window).isEmpty)
+        }
+        assert(directory.list().length == 1, "one file, for all groups")
+        append(window, 1L to 100L: _*)
+        window.close()
+        assert(directory.list().isEmpty && memory.getUsed == 0L)
+        window.close()
+      }
+    }
+  }
+
+  test("a row larger than any block") {
+    withWindow(limits = Few) { (window, _) =>
+      for (id <- 1L to 20L) {
+        window.append(row(id, payload = if (id % 5 == 0) 1 << 20 else 10), id * 10, id * 10 + 5)
+      }
+      assert(ids(window) == (1L to 20L))
+    }
+  }
+
+  for (limits <- Seq(
+      WindowLimits.None,
+      WindowLimits(1, Long.MaxValue),
+      Few,
+      WindowLimits(50, Long.MaxValue),
+      WindowLimits(Int.MaxValue, 150L << 10))) {
+    test(s"random rows come and go as in a sequence, beside a consumer that asks: $limits") {
+      for (seed <- 1 to 30) againstSequence(limits, seed)
+    }
+  }
+
+  private def againstSequence(limits: WindowLimits, seed: Int): Unit = withTask(1L << 20) { task =>
+    withSpillFiles(largestFile = 4000) { (files, _) =>
+      val random = new Random(seed)
+      val memory = new WindowMemory(task)
+      val window =
+        new RangeWindow(memory, new PagedRowStore(memory, task, 128L << 10), files, limits)
+      val rival = new Rival(task)
+      val model = mutable.ArrayBuffer.empty[Model]
+      val into = emptyRow
+      var next = 0L
+
+      def mayAsk(): Unit = random.nextInt(40) match {
+        case 0 => rival.take(random.nextInt(1 << 20))
+        case 1 => rival.giveAll()
+        case _ =>
+      }
+
+      /** A scan that marks and evicts as it goes. */
+      def scan(): Unit = {
+        val leaves = random.nextInt(4)
+        val before = model.toSeq
+        val seen = mutable.ArrayBuffer.empty[Long]
+        var index = window.nextRow(window.head)
+        while (index < window.tail) {
+          assert(window.sortBound(index) % 10 == 0)
+          window.read(index, into)
+          val id = idOf(into)
+          mayAsk()
+          assert(idOf(into) == id, "the row that is read stays")
+          val row = model.find(_.id == id).get
+          assert(window.isMatched(index) == row.matched)
+          assert(window.sortBound(index) == id * 10 && window.evictBound(index) == id * 10 + 5)
+          seen += id
+          if (random.nextInt(5) == 0) {
+            window.markMatched(index)
+            row.matched = true
+          }
+          mayAsk()
+          if (random.nextInt(10) < leaves) {
+            window.evict(index)
+            model -= row
+          }
+          index = window.nextRow(index + 1)
+        }
+        assert(seen.toSeq == before.map(_.id))
+      }
+
+      for (_ <- 1 to 60) {
+        random.nextInt(10) match {
+          case 0 if random.nextInt(3) == 0 =>
+            window.clear()
+            model.clear()
+          case n if n < 5 =>
+            for (_ <- 1 to random.nextInt(if (n == 1) 300 else 30)) {
+              val payload = if (random.nextInt(50) == 0) 20000 else random.nextInt(200)
+              window.append(row(next, payload), next * 10, next * 10 + 5)
+              model += new Model(next)
+              next += 1
+              mayAsk()
+            }
+          case _ =>
+            window.settle()
+            mayAsk()
+            scan()
+        }
+        assert(window.size == model.size)
+      }
+      window.settle()
+      scan()
+      window.close()
+      rival.giveAll()
+    }
+  }
+}
+
+private object SpillingWindowSuite {
+  private class Model(val id: Long) {
+    var matched = false
+  }
+
+  /** Another consumer of the task's memory, which does not give back what it has. */
+  private class Rival(task: TaskMemoryManager)
+      extends MemoryConsumer(task, 1L << 10, MemoryMode.ON_HEAP) {
+    private var held = 0L
+
+    def take(bytes: Long): Long = {
+      val got = acquireMemory(bytes)
+      held += got
+      got
+    }
+
+    def giveAll(): Unit = {
+      freeMemory(held)
+      held = 0L
+    }
+
+    override def spill(size: Long, trigger: MemoryConsumer): Long = 0L
+  }
+}
