@@ -30,10 +30,14 @@ import org.apache.spark.{SparkEnv, SparkException}
 
 /**
  * How a join ends: at its end, early, with an error, cancelled. In every case its memory is given
- * back; the session runs with Spark's leak check on, which fails a task that keeps some.
+ * back and its files are gone; the session runs with Spark's leak check on, which fails a task that
+ * keeps memory.
  */
 class LifecycleSuite extends RangeJoinTest {
   import LifecycleSuite._
+
+  /** Settings that all tests run with. */
+  protected def buffer: RangeJoinTest.Settings = Nil
 
   private def rowsOfOneKey(n: Int): DataFrame =
     spark.range(0, n, 1, 2).select(
@@ -52,14 +56,21 @@ class LifecycleSuite extends RangeJoinTest {
   }
 
   private def underBothEngines(test: => Unit): Unit =
-    for (engine <- RangeJoinTest.Engines) withConf(engine: _*)(test)
+    for (engine <- RangeJoinTest.Engines) withConf(engine ++ buffer: _*)(test)
 
-  private def assertMemoryGivenBack(): Unit = {
+  /** Files of windows and of sorts; those of shuffles have other names. */
+  private def spillFiles: Seq[String] =
+    SparkEnv.get.blockManager.diskBlockManager.getAllFiles().map(_.getName)
+      .filter(_.startsWith("temp_local_"))
+
+  private def assertNothingLeft(): Unit = {
     // A killed task gives back its memory when its thread ends, which is after the job has.
     val memory = SparkEnv.get.memoryManager
     val deadline = 20.seconds.fromNow
-    while (memory.executionMemoryUsed > 0 && deadline.hasTimeLeft()) Thread.sleep(20)
+    def isClean = memory.executionMemoryUsed == 0 && spillFiles.isEmpty
+    while (!isClean && deadline.hasTimeLeft()) Thread.sleep(20)
     assert(memory.executionMemoryUsed == 0)
+    assert(spillFiles.isEmpty)
   }
 
   test("rows of a hot key reach the consumer one by one") {
@@ -78,17 +89,17 @@ class LifecycleSuite extends RangeJoinTest {
         seen.length == 1 && seen.head <= 2,
         s"${seen.mkString(", ")} ${evaluated.get()}\n${executedPlan(df)}"
       )
-      assertMemoryGivenBack()
+      assertNothingLeft()
     }
   }
 
-  test("a join that ends early gives back its memory") {
+  test("a join that ends early leaves nothing behind") {
     underBothEngines {
-      assert(hotKey(3000, "true").limit(5).collect().length == 5)
-      assertMemoryGivenBack()
-      val iterator = hotKey(3000, "true").toLocalIterator()
+      assert(hotKey(1000, "true").limit(5).collect().length == 5)
+      assertNothingLeft()
+      val iterator = hotKey(1000, "true").toLocalIterator()
       iterator.next()
-      assertMemoryGivenBack()
+      assertNothingLeft()
     }
   }
 
@@ -109,7 +120,7 @@ class LifecycleSuite extends RangeJoinTest {
       val error = intercept[Exception](hotKey(3000, "observed(l.id, r.id - 100000)").collect())
       val causes = Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null)
       assert(causes.exists(_.getMessage.contains(Refused)), error)
-      assertMemoryGivenBack()
+      assertNothingLeft()
     }
   }
 
@@ -124,7 +135,7 @@ class LifecycleSuite extends RangeJoinTest {
         .join(broken.as("r"), expr("l.k = r.k and r.t between l.t - 3 and l.t + 3"))
       val error = intercept[Exception](df.collect())
       assert(error.getMessage.contains("broken row"), error)
-      assertMemoryGivenBack()
+      assertNothingLeft()
     }
   }
 
@@ -148,19 +159,19 @@ class LifecycleSuite extends RangeJoinTest {
       }
       val outcome = Try(Await.result(query, 1.second))
       assert(outcome.failed.get.isInstanceOf[SparkException], outcome)
-      assertMemoryGivenBack()
+      assertNothingLeft()
     }
   }
 
   test("many small joins leave no memory and one page's worth of window each") {
-    for (i <- 0 until 30) {
+    for (i <- 0 until 30) withConf(buffer: _*) {
       val df = rowsOfOneKey(200).as("l").join(
         rowsOfOneKey(200).as("r"),
         expr(s"l.k = r.k and r.t between l.t - 1 and l.t + ${i % 3}")
       )
       assert(df.count() > 200)
     }
-    assertMemoryGivenBack()
+    assertNothingLeft()
   }
 
   test("a window that moves along a long key stays small") {
@@ -176,6 +187,11 @@ class LifecycleSuite extends RangeJoinTest {
       assert(metrics("numCandidates").value == metrics("numOutputRows").value)
     }
   }
+}
+
+/** Likewise, with all but seven rows of a window on disk. */
+class SpillingLifecycleSuite extends LifecycleSuite {
+  override protected def buffer: RangeJoinTest.Settings = RangeJoinTest.spillingFrom(7)
 }
 
 object LifecycleSuite {
