@@ -1,0 +1,203 @@
+"""Range joins in little memory, beside stock Spark: `python bench/spilling.py [--runs N]`.
+
+Every measurement is a process of its own with a heap of its own, two cores, and data made in it;
+contestants alternate. Prints tables in Markdown. Needs the package `rangejoin` (see README.md).
+
+    memory   a hot key whose rows do not fit into the heap: which heap is enough, how long it takes
+    hotkey   2,000,000 rows a side of one key and a narrow band
+    reread   a window that is on disk and is read again for every streamed row
+    output   a wide band whose output is large
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+import rangejoin
+
+FLAG = "spark.sql.join.smj.useInnerRangeOptimization"
+BUFFER = "spark.sql.sortMergeJoinExec.buffer."
+#: Settings by which a buffer, or a window, has 50,000 rows in memory.
+SPILLS = {
+    BUFFER + "in.memory.threshold": "50000",
+    BUFFER + "spill.threshold": "50000",
+}
+CONTESTANTS = {
+    "ours": {FLAG: "true"},
+    "ours, 50,000 rows": {FLAG: "true", **SPILLS},
+    "stock": {FLAG: "false"},
+    "stock, 50,000 rows": {FLAG: "false", **SPILLS},
+}
+
+
+def side(spark: SparkSession, rows: int, payload: int, spread: int) -> DataFrame:
+    """Rows of one key: `t` is 0 to rows * spread in steps, `v` a number below 1000."""
+    return spark.range(0, rows, 1, 2).selectExpr(
+        "id",
+        "pmod(id, 1) AS k",
+        f"id * {spread} AS t",
+        "pmod(hash(id), 1000) AS v",
+        f"repeat(cast(id AS STRING), {payload}) AS p",
+    )
+
+
+#: By case: rows of the left and the right side, repetitions of the payload, condition.
+CASES = {
+    "memory": (2_000, 1_000_000, 40, "r.t BETWEEN l.t - 50 AND l.t + 50"),
+    "hotkey": (2_000_000, 2_000_000, 10, "r.t BETWEEN l.t - 20 AND l.t + 20"),
+    "reread": (300, 200_000, 30, "r.t BETWEEN l.t - 1e9 AND l.t + 1e9 AND (l.v + r.v) % 1000 = 0"),
+    "reread a half": (
+        300,
+        200_000,
+        30,
+        "r.t BETWEEN l.t AND l.t + 1000000 AND (l.v + r.v) % 1000 = 0",
+    ),
+    "output": (20_000, 20_000, 10, "r.t BETWEEN l.t - 50000 AND l.t + 50000"),
+}
+
+
+def measure(case: str, contestant: str) -> None:
+    """Runs one case in this process; prints its seconds, rows and metrics as JSON."""
+    left, right, payload, condition = CASES[case]
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.log.level", "OFF")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.sql.autoBroadcastJoinThreshold", "-1")
+    )
+    for key, value in CONTESTANTS[contestant].items():
+        builder = builder.config(key, value)
+    spark = rangejoin.configure(builder).getOrCreate()
+    # The left side is made to span the right one.
+    side(spark, left, 1, 10 * right // left).createOrReplaceTempView("l")
+    side(spark, right, payload, 10).createOrReplaceTempView("r")
+    df = spark.sql(
+        "SELECT count(*), sum(length(r.p)), sum(l.v) FROM "
+        f"l JOIN r ON l.k = r.k AND {condition} WHERE l.id + r.id >= 0"
+    )
+    begin = time.monotonic()
+    row = df.collect()[0]
+    seconds = time.monotonic() - begin
+    metrics: dict[str, int] = {}
+    jdf: Any = df._jdf  # what the plan did is not in PySpark's API
+    node = find(jdf.queryExecution().executedPlan(), "SortMerge")
+    if node is not None:
+        iterator = node.metrics().iterator()
+        while iterator.hasNext():
+            entry = iterator.next()
+            metrics[entry._1()] = entry._2().value()
+    print(json.dumps({"seconds": seconds, "rows": list(row), "metrics": metrics}))
+
+
+def find(plan: Any, name: str) -> Any:
+    """The first node of a physical plan (of the JVM) whose name begins so, or None."""
+    if plan.nodeName().startswith(name):
+        return plan
+    children = plan.children()
+    for i in range(children.size()):
+        found = find(children.apply(i), name)
+        if found is not None:
+            return found
+    return None
+
+
+def run(
+    case: str, contestant: str, heap: str, limit: int
+) -> tuple[dict[str, Any] | None, str | None]:
+    """A measurement in a process of its own; None and a reason where it has no result."""
+    command = [sys.executable, __file__, "--measure", case, contestant]
+    settings = f"--driver-memory {heap} pyspark-shell"
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, "PYSPARK_SUBMIT_ARGS": settings},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        out, err = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return None, f"not done in {limit} s"
+    if process.returncode == 0:
+        return json.loads(out.strip().splitlines()[-1]), None
+    if "OutOfMemoryError" in err or "Java heap space" in err or "GC overhead" in err:
+        return None, "out of memory"
+    return None, "failed: " + err.strip().splitlines()[-1][:200]
+
+
+def table(title: str, case: str, heaps: list[str], runs: int, limit: int) -> None:
+    """Prints a table of one case: contestants alternate, medians of their runs."""
+    contestants = list(CONTESTANTS)
+    left, right, _, condition = CASES[case]
+    print(f"\n### {title}\n\n{left:,} x {right:,} rows of one key, `{condition}`\n")
+    print("| heap | contestant | seconds (median) | rows out | window rows | window | spilled |")
+    print("|---|---|---|---|---|---|---|")
+    for heap in heaps:
+        results: dict[str, list[dict[str, Any]]] = {c: [] for c in contestants}
+        reasons: dict[str, str] = {}
+        for _ in range(runs):
+            for contestant in contestants:
+                if contestant not in reasons:
+                    result, reason = run(case, contestant, heap, limit)
+                    if result is None:
+                        reasons[contestant] = reason or "failed"
+                    else:
+                        results[contestant].append(result)
+        totals = {tuple(r["rows"]) for of in results.values() for r in of}
+        if len(totals) > 1:
+            raise SystemExit(f"contestants differ: {totals}")
+        for contestant, of in results.items():
+            if contestant in reasons:
+                print(f"| {heap} | {contestant} | {reasons[contestant]} | | | | |")
+                continue
+            seconds = statistics.median(r["seconds"] for r in of)
+            m = of[-1]["metrics"]
+            window = m.get("peakWindowRows")
+            peak = m.get("peakMemory")
+            print(
+                f"| {heap} | {contestant} | {seconds:.2f} | {of[-1]['rows'][0]:,} "
+                f"| {'' if window is None else format(window, ',')} "
+                f"| {'' if peak is None else f'{peak / 1024:,.0f} KiB'} "
+                f"| {m.get('spillSize', 0) / 1048576:,.1f} MiB |",
+                flush=True,
+            )
+
+
+def main() -> None:
+    """Runs the cases that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=3, help="runs of each contestant")
+    parser.add_argument("--limit", type=int, default=300, help="seconds a run may take")
+    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--only", nargs="*", default=["memory", "hotkey", "reread", "output"])
+    args = parser.parse_args()
+    if args.measure:
+        measure(*args.measure)
+        return
+    if "memory" in args.only:
+        title = "A key that does not fit into memory"
+        table(title, "memory", ["512m", "1g"], args.runs, args.limit)
+    if "hotkey" in args.only:
+        table("A hot key, a narrow band", "hotkey", ["512m"], args.runs, args.limit)
+    if "reread" in args.only:
+        for case in ("reread", "reread a half"):
+            table("A window on disk", case, ["3g"], args.runs, args.limit)
+    if "output" in args.only:
+        table("A large output", "output", ["512m"], args.runs, args.limit)
+
+
+if __name__ == "__main__":
+    main()
