@@ -89,27 +89,8 @@ def measure(case: str, contestant: str) -> None:
     begin = time.monotonic()
     row = df.collect()[0]
     seconds = time.monotonic() - begin
-    metrics: dict[str, int] = {}
-    jdf: Any = df._jdf  # what the plan did is not in PySpark's API
-    node = find(jdf.queryExecution().executedPlan(), "SortMerge")
-    if node is not None:
-        iterator = node.metrics().iterator()
-        while iterator.hasNext():
-            entry = iterator.next()
-            metrics[entry._1()] = entry._2().value()
+    metrics = next(iter(rangejoin.metrics(df)), {})
     print(json.dumps({"seconds": seconds, "rows": list(row), "metrics": metrics}))
-
-
-def find(plan: Any, name: str) -> Any:
-    """The first node of a physical plan (of the JVM) whose name begins so, or None."""
-    if plan.nodeName().startswith(name):
-        return plan
-    children = plan.children()
-    for i in range(children.size()):
-        found = find(children.apply(i), name)
-        if found is not None:
-            return found
-    return None
 
 
 def run(
@@ -167,11 +148,13 @@ def table(title: str, case: str, heaps: list[str], runs: int, limit: int) -> Non
             m = of[-1]["metrics"]
             window = m.get("peakWindowRows")
             peak = m.get("peakMemory")
+            size = m.get("spillSize")
+            spilled = "" if size is None else f"{size / 1048576:,.1f} MiB"
             print(
                 f"| {heap} | {contestant} | {seconds:.2f} | {of[-1]['rows'][0]:,} "
                 f"| {'' if window is None else format(window, ',')} "
                 f"| {'' if peak is None else f'{peak / 1024:,.0f} KiB'} "
-                f"| {m.get('spillSize', 0) / 1048576:,.1f} MiB |",
+                f"| {spilled} |",
                 flush=True,
             )
 

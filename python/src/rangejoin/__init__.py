@@ -7,6 +7,7 @@
 
 from rangejoin.errors import RangeJoinError
 from rangejoin.health import check
+from rangejoin.measured import metrics
 from rangejoin.names import ENABLED_CONF, EXTENSION_CLASS
 from rangejoin.packaged import jar_path
 from rangejoin.session import configure
@@ -18,4 +19,5 @@ __all__ = [
     "check",
     "configure",
     "jar_path",
+    "metrics",
 ]

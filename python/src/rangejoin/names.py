@@ -3,6 +3,9 @@
 EXTENSION_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinExtensions"
 """What belongs in `spark.sql.extensions`."""
 
+METRICS_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinMetrics"
+"""Reads the metrics of the range joins of a query."""
+
 ENABLED_CONF = "spark.sql.join.smj.useInnerRangeOptimization"
 """The switch: `true` (default once the extension is loaded) or `false` for stock plans."""
 

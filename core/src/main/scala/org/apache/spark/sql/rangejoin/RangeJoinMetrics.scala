@@ -1,0 +1,36 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin
+
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.rangejoin.exec.SortMergeRangeJoinExec
+
+import org.json4s.JsonDSL._
+import org.json4s.jackson.JsonMethods.compact
+
+/** What the range joins of a query have measured, for those who are not in the JVM. */
+object RangeJoinMetrics extends AdaptiveSparkPlanHelper {
+
+  /**
+   * The metrics of each range join in the plan that was executed last, from the top of the plan: a
+   * JSON array of objects, by the names of the metrics.
+   */
+  def json(query: QueryExecution): String = compact(
+    collect(query.executedPlan) { case join: SortMergeRangeJoinExec => join }.map { join =>
+      join.metrics.toSeq.sortBy(_._1).map { case (name, metric) => name -> metric.value }.toMap
+    }
+  )
+}

@@ -1,0 +1,44 @@
+"""What the range joins of a query have measured."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from rangejoin.errors import RangeJoinError
+from rangejoin.names import METRICS_CLASS
+from rangejoin.session import can_load
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def metrics(df: DataFrame) -> list[dict[str, int]]:
+    """The metrics of each range join in the plan of `df`, from the top of the plan.
+
+    They are those of the last action on this very DataFrame that runs its own plan, such as
+    `df.collect()` or `df.toPandas()`; `df.count()` and `df.write` run another one. Before such an
+    action all are zero. Peaks are sums over tasks, sizes are in bytes.
+
+    Returns:
+        For each range join: `numOutputRows`, `numCandidates`, `numEvictedRows`, `peakWindowRows`,
+        `peakMemory`, `spilledRows` and `spillSize`. An empty list where the plan has no range join.
+
+    Raises:
+        RangeJoinError: `df` is of a Spark Connect session, whose plans stay on the server (its
+            metrics are in `df.executionInfo`); or the driver has no jar of the range join.
+    """
+    jdf: Any = vars(df).get("_jdf")
+    if jdf is None:
+        raise RangeJoinError(
+            "the plan of a Spark Connect DataFrame stays on the server: after an action, look for "
+            "SortMergeRangeJoin in df.executionInfo.metrics"
+        )
+    jvm: Any = vars(df.sparkSession)["_jvm"]
+    if not can_load(jvm, METRICS_CLASS):
+        raise RangeJoinError(
+            f"the driver has no class {METRICS_CLASS}: the jar of the range join is not on its "
+            "class path; build the session with rangejoin.configure(SparkSession.builder)"
+        )
+    found: list[dict[str, int]] = json.loads(getattr(jvm, METRICS_CLASS).json(jdf.queryExecution()))
+    return found
