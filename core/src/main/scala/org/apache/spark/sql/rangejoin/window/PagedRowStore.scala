@@ -45,6 +45,8 @@ final class PagedRowStore(
   private[this] var liveRows = 0L
   private[this] var storedRows = 0L
   private[this] var lastRead = NoRow
+  // No compaction is tried with so many rows: one that found no memory is not tried again at once.
+  private[this] var tooManyToMove = Long.MaxValue
   private[this] var current: MemoryBlock = _
   private[this] var spare: MemoryBlock = _
   private[this] var position = 0L
@@ -98,10 +100,14 @@ final class PagedRowStore(
   }
 
   /** Whether most of the rows in the pages have left, though others hold the pages. */
-  def isSparse: Boolean = storedRows > 2 * liveRows && pages.size > SparsePages
+  def isSparse: Boolean =
+    storedRows > 2 * liveRows && pages.size > SparsePages && liveRows < tooManyToMove
 
   /** The rows to be moved go to other pages than those there are now. */
-  def beginCompaction(): Unit = position = current.size
+  def beginCompaction(): Unit = {
+    position = current.size
+    tooManyToMove = Long.MaxValue
+  }
 
   /** Moves a row; returns its new reference, or NoRow where there is no memory and it stays. */
   def move(reference: Long): Long = {
@@ -112,7 +118,9 @@ final class PagedRowStore(
       release(reference)
       moved
     } catch {
-      case _: SparkOutOfMemoryError => NoRow
+      case _: SparkOutOfMemoryError =>
+        tooManyToMove = liveRows / 2
+        NoRow
     }
   }
 
@@ -145,6 +153,7 @@ final class PagedRowStore(
     liveRows = 0L
     storedRows = 0L
     lastRead = NoRow
+    tooManyToMove = Long.MaxValue
     nextPage = WindowMemory.SmallestPage
   }
 

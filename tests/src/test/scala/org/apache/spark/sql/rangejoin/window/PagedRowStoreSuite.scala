@@ -113,6 +113,31 @@ class PagedRowStoreSuite extends AnyFunSuite with TaskMemory {
     }
   }
 
+  test("rows are moved out of pages that others have left, where there is memory for it") {
+    for (free <- Seq(2 * Page, 0L)) withStore(largestPage = Page, bytes = 10 * Page + free) {
+      (store, memory) =>
+        // 480 rows a page.
+        val references = (0L until 4800L).map(id => id -> store.append(row(id, payload = 100)))
+        assert(memory.getUsed == 10 * Page && !store.isSparse)
+        val (kept, left) = references.partition(_._1 % 100 == 0)
+        left.foreach { case (_, reference) => store.release(reference) }
+        assert(store.isSparse && memory.getUsed == 10 * Page)
+        store.beginCompaction()
+        val moved = kept.map { case (id, reference) =>
+          val to = store.move(reference)
+          id -> (if (to == PagedRowStore.NoRow) reference else to)
+        }
+        for ((id, reference) <- moved) assert(read(store, reference) == id)
+        assert(moved.exists(m => kept.contains(m)) == (free == 0))
+        assert(!store.isSparse, "one that found no memory is not tried again at once")
+        if (free > 0) assert(memory.getUsed <= 2 * Page)
+        else {
+          moved.drop(10).foreach { case (_, reference) => store.release(reference) }
+          assert(memory.getUsed < 10 * Page)
+        }
+    }
+  }
+
   test("one row left in a page keeps that page only") {
     withStore(largestPage = Page) { (store, memory) =>
       val references = (0L until 5000L).map(id => store.append(row(id, payload = 100)))
