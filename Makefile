@@ -31,7 +31,7 @@ SBT_LAUNCHER := .tools/sbt-launch-$(SBT_VERSION).jar
 SBT := $(JAVA) -Xmx2g -Xss4m -Dsbt.supershell=false -jar $(SBT_LAUNCHER)
 endif
 
-LINT_PYTHON := python/src python/hatch_build.py tests/python bench/spilling.py
+LINT_PYTHON := python/src python/hatch_build.py tests/python bench
 RUFF := $(BIN)/ruff
 MYPY := $(BIN)/mypy --config-file python/pyproject.toml
 

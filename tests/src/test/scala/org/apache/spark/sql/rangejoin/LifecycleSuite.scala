@@ -22,11 +22,12 @@ import scala.concurrent.duration._
 import scala.concurrent.{Await, ExecutionContext, Future}
 import scala.util.Try
 
+import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.{SparkEnv, SparkException}
+import org.apache.spark.{SparkEnv, SparkException, TaskContext, TaskKilled}
 
 /**
  * How a join ends: at its end, early, with an error, cancelled. In every case its memory is given
@@ -163,6 +164,35 @@ class LifecycleSuite extends RangeJoinTest {
     }
   }
 
+  test("a task that is killed is run again, with the same rows") {
+    implicit val pool: ExecutionContext = ExecutionContext.global
+    underBothEngines {
+      started = new CountDownLatch(1)
+      val killed = new AtomicLong()
+      val listener = new SparkListener {
+        override def onTaskEnd(end: SparkListenerTaskEnd): Unit =
+          if (end.reason.isInstanceOf[TaskKilled]) killed.incrementAndGet()
+      }
+      spark.sparkContext.addSparkListener(listener)
+      try {
+        val df = hotKey(200, "observed(l.id, r.id + 100000)")
+        slow = true
+        val query = Future(df.count())
+        assert(started.await(60, SECONDS))
+        assert(spark.sparkContext.killTaskAttempt(slowTask, interruptThread = true))
+        spark.sparkContext.listenerBus.waitUntilEmpty()
+        slow = false
+        assert(Await.result(query, 60.seconds) == 200L * 200)
+        spark.sparkContext.listenerBus.waitUntilEmpty()
+        assert(killed.get() >= 1)
+      } finally {
+        slow = true
+        spark.sparkContext.removeSparkListener(listener)
+      }
+      assertNothingLeft()
+    }
+  }
+
   test("many small joins leave no memory and one page's worth of window each") {
     for (i <- 0 until 30) withConf(buffer: _*) {
       val df = rowsOfOneKey(200).as("l").join(
@@ -200,12 +230,15 @@ object LifecycleSuite {
   /** Evaluations of the residual. */
   private val evaluated = new AtomicLong()
   @volatile private var started = new CountDownLatch(1)
+  @volatile private var slow = true
+  @volatile private var slowTask = -1L
 
   /** Far below: an error. Far above: slow, so that the query is still running when cancelled. */
   private def observe(a: Long, b: Long): Boolean = {
     evaluated.incrementAndGet()
     if (b < -1000) throw new IllegalArgumentException(Refused)
-    if (b >= 100000) {
+    if (b >= 100000 && slow) {
+      slowTask = TaskContext.get().taskAttemptId()
       started.countDown()
       Thread.sleep(1)
     }

@@ -28,6 +28,7 @@ import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan, UnionEx
 import org.apache.spark.sql.rangejoin.codegen.RangeBound
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.exec.{CodegenBoundaryExec, SortMergeRangeJoinExec}
+import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 
 /**
  * Puts the range join in the place of every marked sort-merge join, and supplies the order it
@@ -85,7 +86,7 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
     val order = SortMergeRangeJoinExec.order(keys, bound, rangeKey)
     val sorted =
       if (SortOrder.orderingSatisfies(input.outputOrdering, order)) input
-      else SortExec(order, global = false, unsorted(input))
+      else RangeSortExec.sort(order, unsorted(input))
     (CodegenBoundaryExec(sorted), rangeKey)
   }
 

@@ -41,12 +41,20 @@ class InterpretedUnmatchedRowsSuite extends UnmatchedRowsContract {
     new InterpretedRangeJoinKernel(spec)
 }
 
-/** The contract with one row of the window in memory, and one in a block on disk. */
-class SpillingRangeScannerSuite extends InterpretedRangeScannerSuite {
-  override protected def limits: WindowLimits = WindowLimits(1, Long.MaxValue)
+/** The contract with few rows of the window in memory and the others in blocks on disk. */
+abstract class SpillingRangeScannerSuite(rows: Int) extends InterpretedRangeScannerSuite {
+  override protected def limits: WindowLimits = WindowLimits(rows, Long.MaxValue)
 }
 
-/** Rows without a match, of which one is in memory. */
-class SpillingUnmatchedRowsSuite extends InterpretedUnmatchedRowsSuite {
-  override protected def limits: WindowLimits = WindowLimits(1, Long.MaxValue)
+class OneRowRangeScannerSuite extends SpillingRangeScannerSuite(1)
+class TwoRowsRangeScannerSuite extends SpillingRangeScannerSuite(2)
+class SevenRowsRangeScannerSuite extends SpillingRangeScannerSuite(7)
+
+/** Rows without a match, of which few are in memory. */
+abstract class SpillingUnmatchedRowsSuite(rows: Int) extends InterpretedUnmatchedRowsSuite {
+  override protected def limits: WindowLimits = WindowLimits(rows, Long.MaxValue)
 }
+
+class OneRowUnmatchedRowsSuite extends SpillingUnmatchedRowsSuite(1)
+class TwoRowsUnmatchedRowsSuite extends SpillingUnmatchedRowsSuite(2)
+class SevenRowsUnmatchedRowsSuite extends SpillingUnmatchedRowsSuite(7)

@@ -1,0 +1,158 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sort
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/**
+ * Maps the sort columns of a row to one unsigned long, the '''prefix''', in the order of the rows.
+ *
+ * Each column has a field of some bits, the first column the highest. Of the values of a field one
+ * stands for NULL, one for all values below and one for all above those that have a value of their
+ * own. Where a column's value has none, the fields after it stay empty, as they must not order rows
+ * that this column orders. So rows of different prefix are in its order, whatever they hold; rows of
+ * equal prefix are equal as long as no row has been [[isExact inexact]].
+ *
+ * @param bases by column, the [[org.apache.spark.sql.rangejoin.codegen.OrderedLong]] of the first
+ *   value with a field value of its own
+ * @param bits by column, width of its field; all together at most 64
+ * @param shifts by column, the low bits of values that do not fit into the field
+ * @param decides by column, whether equal longs are equal values
+ */
+final class PrefixLayout private[sort] (
+    bases: Array[Long],
+    bits: Array[Int],
+    shifts: Array[Int],
+    decides: Array[Boolean]) {
+  import PrefixLayout._
+
+  private var exact = true
+
+  /** Whether rows of equal prefix are equal, among those seen so far. */
+  def isExact: Boolean = exact
+
+  /** @param values the longs of the sort columns, NULL where the column is */
+  def prefixOf(values: UnsafeRow): Long = {
+    var prefix = 0L
+    var left = 64
+    var column = 0
+    while (column < bits.length) {
+      val width = bits(column)
+      left -= width
+      var code = NullCode
+      var decided = true
+      if (!values.isNullAt(column)) {
+        val value = values.getLong(column)
+        val base = bases(column)
+        if (value < base) {
+          code = BelowCode
+          decided = false
+        } else {
+          val last = if (width == 64) -1L else (1L << width) - 1
+          code = ((value - base) >>> shifts(column)) + FirstCode
+          // Unsigned, and below FirstCode where the addition went past the end.
+          if (code + Long.MinValue >= last + Long.MinValue || (code >= 0 && code < FirstCode)) {
+            code = last
+            decided = false
+          } else {
+            decided = shifts(column) == 0 && decides(column)
+          }
+        }
+      }
+      prefix |= code << left
+      if (!decided) {
+        exact = false
+        return prefix
+      }
+      column += 1
+    }
+    // Columns without a field.
+    if (column < decides.length) exact = false
+    prefix
+  }
+
+  override def toString: String = bits.indices
+    .map(i => s"${bits(i)} bits from ${bases(i)} >> ${shifts(i)}")
+    .mkString("PrefixLayout(", ", ", ")")
+}
+
+object PrefixLayout {
+  private val NullCode = 0L
+  private val BelowCode = 1L
+  private val FirstCode = 2L
+
+  /** Field values that stand for no value: NULL, below, above. */
+  private val Reserved = 3L
+
+  /** What is known of a column: the longs it can hold, and whether equal longs are equal values. */
+  final case class Column(least: Long, greatest: Long, decides: Boolean)
+
+  /**
+   * A layout for rows of which a sample is known.
+   *
+   * The bits that the sample does not need are shared out, so that a row beyond the sample has a
+   * field value of its own all the same. They cost nothing as long as they are not used: a radix
+   * sort passes over bytes that are the same in all rows.
+   *
+   * @param columns the sort columns
+   * @param least by column, the smallest long of the sample
+   * @param greatest by column, the greatest; below the smallest where the sample has NULL only
+   */
+  def guess(columns: Array[Column], least: Array[Long], greatest: Array[Long]): PrefixLayout = {
+    val needed = columns.indices.map { i =>
+      if (greatest(i) < least(i)) bitsFor(0L) else bitsFor(greatest(i) - least(i))
+    }
+    // Nothing after a field that does not decide is looked at, nor what finds no room.
+    var used = 0
+    var total = 0
+    while (used < columns.length && (used == 0 || columns(
+        used - 1).decides) && total + MinBits <= 64) {
+      total += needed(used)
+      used += 1
+    }
+    val bases = new Array[Long](used)
+    val bits = new Array[Int](used)
+    val shifts = new Array[Int](used)
+    var left = 64
+    var spare = math.max(0, 64 - total)
+    for (i <- 0 until used) {
+      val most = bitsFor(columns(i).greatest - columns(i).least)
+      val share = spare / (used - i)
+      bits(i) = math.min(math.min(needed(i) + share, most), left)
+      spare = math.max(0, spare - math.max(0, bits(i) - needed(i)))
+      left -= bits(i)
+      shifts(i) = math.max(0, needed(i) - bits(i))
+      // With room to both sides, and none of the field's high bits in use by the sample.
+      val slack = bits(i) - needed(i)
+      val below = if (slack >= 3) 3L << (bits(i) - 3) else 0L
+      val first = if (greatest(i) < least(i)) 0L else least(i)
+      bases(i) =
+        if (first - below > first || first - below < columns(i).least) columns(i).least
+        else first - below
+    }
+    new PrefixLayout(bases, bits, shifts, columns.map(_.decides))
+  }
+
+  /** Fewer bits tell nothing worth a field. */
+  private val MinBits = 4
+
+  /** Width of a field for values up to this far, unsigned, above the first; 65 where none is. */
+  private def bitsFor(span: Long): Int = {
+    val last = span + Reserved
+    // Unsigned: the addition went past the end.
+    if (last + Long.MinValue < span + Long.MinValue) 65
+    else 64 - java.lang.Long.numberOfLeadingZeros(last)
+  }
+}

@@ -1,0 +1,307 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sort
+
+import java.util.Arrays
+
+import scala.collection.mutable
+
+import org.apache.spark.internal.config
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BaseOrdering, UnsafeProjection, UnsafeRow}
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.util.collection.unsafe.sort._
+import org.apache.spark.{SparkEnv, TaskContext}
+
+/**
+ * Sorts rows by a [[PrefixLayout prefix]] of their sort columns, with Spark's external sorter: that
+ * takes a radix sort for it, and spills as it does for `SortExec`. The layout is guessed from the
+ * first rows.
+ *
+ * Where rows of equal prefix need not be equal, each run of them is put in order as the rows are
+ * read: a short one in place, a long one by a sorter of its own, whose layout is made for its rows.
+ * If that does not part them either, the last sorter compares rows, as `SortExec` does.
+ *
+ * @param numFields columns of a row
+ * @param longs the sort columns of a row as longs
+ * @param columns what is known of each sort column
+ * @param ordering the order of the rows
+ * @param level how many sorters this one sorts a run for
+ */
+final class PrefixSorter(
+    numFields: Int,
+    longs: UnsafeProjection,
+    columns: Array[PrefixLayout.Column],
+    ordering: BaseOrdering,
+    level: Int = 0) {
+  import PrefixSorter._
+
+  private val comparesRows = level == LastLevel
+  private val sorter = newSorter()
+
+  private var sample = mutable.ArrayBuffer.empty[UnsafeRow]
+  private var sampleBytes = 0L
+  private var layout: PrefixLayout = _
+
+  private var ofRun: Option[PrefixSorter] = None
+  private var sortNanos = 0L
+  private var peakOfRuns = 0L
+  private var spilledOfRuns = 0L
+  private var released = false
+
+  /** Nanoseconds of sorting in memory. */
+  def sortTimeNanos: Long = sortNanos + ofRun.fold(0L)(_.sortTimeNanos)
+
+  /** Bytes. */
+  def peakMemory: Long =
+    sorter.getPeakMemoryUsedBytes + math.max(peakOfRuns, ofRun.fold(0L)(_.peakMemory))
+
+  /** Bytes of memory that were given back by writing rows to disk. */
+  def spillSize: Long = sorter.getSpillSize + spilledOfRuns + ofRun.fold(0L)(_.spillSize)
+
+  def insert(row: UnsafeRow): Unit = {
+    if (layout != null) add(row)
+    else {
+      sample += row.copy()
+      sampleBytes += row.getSizeInBytes
+      if (sample.size >= SampleRows || sampleBytes >= SampleBytes) addSample()
+    }
+  }
+
+  private def add(row: UnsafeRow): Unit =
+    sorter.insertRecord(
+      row.getBaseObject,
+      row.getBaseOffset,
+      row.getSizeInBytes,
+      layout.prefixOf(longs(row)),
+      false)
+
+  private def addSample(): Unit = {
+    val least = Array.fill(columns.length)(Long.MaxValue)
+    val greatest = Array.fill(columns.length)(Long.MinValue)
+    for (row <- sample) {
+      val values = longs(row)
+      for (i <- columns.indices if !values.isNullAt(i)) {
+        val value = values.getLong(i)
+        // The ends stand for bounds that are unknown, far from all others.
+        if (value != Long.MinValue && value != Long.MaxValue) {
+          least(i) = math.min(least(i), value)
+          greatest(i) = math.max(greatest(i), value)
+        }
+      }
+    }
+    layout = PrefixLayout.guess(columns, least, greatest)
+    sample.foreach(add)
+    sample = null
+  }
+
+  /**
+   * The rows in order, after the last was inserted. A row is valid until the next is asked for; the
+   * last one stays.
+   */
+  def sorted(): Iterator[UnsafeRow] = {
+    if (layout == null) addSample()
+    val rows = sorter.getSortedIterator
+    sortNanos = sorter.getSortTimeNanos
+    if (!rows.hasNext) {
+      cleanupResources()
+      Iterator.empty
+    } else if (comparesRows || layout.isExact) {
+      new SortedRows(rows)
+    } else {
+      new RowsOfRuns(rows)
+    }
+  }
+
+  def cleanupResources(): Unit = {
+    released = true
+    ofRun.foreach(_.cleanupResources())
+    sorter.cleanupResources()
+  }
+
+  private def newSorter(): UnsafeExternalSorter = {
+    val env = SparkEnv.get
+    val context = TaskContext.get()
+    UnsafeExternalSorter.create(
+      context.taskMemoryManager(),
+      env.blockManager,
+      env.serializerManager,
+      context,
+      () => if (comparesRows) new RowComparator(ordering, numFields) else AnyOrder,
+      PrefixComparators.BINARY,
+      env.conf.get(config.SHUFFLE_SORT_INIT_BUFFER_SIZE).toInt,
+      env.memoryManager.pageSizeBytes,
+      env.conf.get(config.SHUFFLE_SPILL_NUM_ELEMENTS_FORCE_SPILL_THRESHOLD),
+      env.conf.get(config.SHUFFLE_SPILL_MAX_SIZE_FORCE_SPILL_THRESHOLD),
+      env.conf.get(config.UNSAFE_SORTER_SPILL_MERGE_FACTOR),
+      !comparesRows
+    )
+  }
+
+  /** Rows as the sorter has them. */
+  private final class SortedRows(rows: UnsafeSorterIterator) extends Iterator[UnsafeRow] {
+    private var row = new UnsafeRow(numFields)
+
+    override def hasNext: Boolean = !released && rows.hasNext
+
+    override def next(): UnsafeRow = {
+      if (!hasNext) throw new NoSuchElementException
+      rows.loadNext()
+      row.pointTo(rows.getBaseObject, rows.getBaseOffset, rows.getRecordLength)
+      if (!rows.hasNext) {
+        // It is looked at for longer than its page is there.
+        row = row.copy()
+        cleanupResources()
+      }
+      row
+    }
+  }
+
+  /** Rows of which each run of equal prefix is put in order first. */
+  private final class RowsOfRuns(rows: UnsafeSorterIterator) extends Iterator[UnsafeRow] {
+    private val copy = new RowCopy(numFields)
+    private var run: Iterator[UnsafeRow] = Iterator.empty
+    private var loaded = false
+    load()
+
+    private def load(): Unit = {
+      loaded = rows.hasNext
+      if (loaded) rows.loadNext()
+    }
+
+    private def continues(prefix: Long): Boolean = loaded && rows.getKeyPrefix == prefix
+
+    override def hasNext: Boolean = !released && (run.hasNext || loaded)
+
+    override def next(): UnsafeRow = {
+      if (!hasNext) throw new NoSuchElementException
+      val row = if (run.hasNext) run.next() else firstOfRun()
+      if (!loaded && !run.hasNext) cleanupResources()
+      row
+    }
+
+    private def firstOfRun(): UnsafeRow = {
+      val prefix = rows.getKeyPrefix
+      val first = copy.of(rows)
+      load()
+      if (!continues(prefix)) first
+      else {
+        run = restOfRun(prefix, first.copy())
+        run.next()
+      }
+    }
+
+    private def restOfRun(prefix: Long, first: UnsafeRow): Iterator[UnsafeRow] = {
+      val few = mutable.ArrayBuffer(first)
+      var bytes = first.getSizeInBytes.toLong
+      while (continues(prefix) && few.size < ShortRunRows && bytes < ShortRunBytes) {
+        few += new RowCopy(numFields).of(rows)
+        bytes += few.last.getSizeInBytes
+        load()
+      }
+      if (continues(prefix)) longRun(prefix, few)
+      else {
+        val array = few.toArray
+        Arrays.sort(array.asInstanceOf[Array[InternalRow]], ordering)
+        array.iterator
+      }
+    }
+
+    private def longRun(prefix: Long, first: Iterable[UnsafeRow]): Iterator[UnsafeRow] = {
+      ofRun.foreach(forget)
+      // A column that does not decide would come to the same prefix again.
+      val next = if (columns.forall(_.decides)) level + 1 else LastLevel
+      val sorter = new PrefixSorter(numFields, longs, columns, ordering, next)
+      ofRun = Some(sorter)
+      first.foreach(sorter.insert)
+      while (continues(prefix)) {
+        sorter.insert(copy.of(rows))
+        load()
+      }
+      sorter.sorted()
+    }
+
+    private def forget(sorter: PrefixSorter): Unit = {
+      sortNanos += sorter.sortTimeNanos
+      peakOfRuns = math.max(peakOfRuns, sorter.peakMemory)
+      spilledOfRuns += sorter.spillSize
+      sorter.cleanupResources()
+    }
+  }
+}
+
+object PrefixSorter {
+
+  /** The level that compares rows. */
+  private val LastLevel = 2
+
+  /** What the layout is guessed from. */
+  private val SampleRows = 1024
+  private val SampleBytes = 1L << 20
+
+  /** A run of up to this many rows is put in order in place. */
+  private[sort] val ShortRunRows = 1024
+  private val ShortRunBytes = 1L << 20
+
+  /** For rows of equal prefix, whose order does not matter to the sorter. */
+  private object AnyOrder extends RecordComparator {
+    override def compare(
+        leftObject: Object,
+        leftOffset: Long,
+        leftLength: Int,
+        rightObject: Object,
+        rightOffset: Long,
+        rightLength: Int
+    ): Int = 0
+  }
+
+  private final class RowComparator(ordering: BaseOrdering, numFields: Int)
+      extends RecordComparator {
+    private val left = new UnsafeRow(numFields)
+    private val right = new UnsafeRow(numFields)
+
+    override def compare(
+        leftObject: Object,
+        leftOffset: Long,
+        leftLength: Int,
+        rightObject: Object,
+        rightOffset: Long,
+        rightLength: Int
+    ): Int = {
+      left.pointTo(leftObject, leftOffset, leftLength)
+      right.pointTo(rightObject, rightOffset, rightLength)
+      ordering.compare(left, right)
+    }
+  }
+
+  /** A row of the sorter in memory of its own, which the next one takes over. */
+  private final class RowCopy(numFields: Int) {
+    private val row = new UnsafeRow(numFields)
+    private var bytes = Array.emptyByteArray
+
+    def of(rows: UnsafeSorterIterator): UnsafeRow = {
+      val length = rows.getRecordLength
+      if (bytes.length < length) bytes = new Array[Byte](length)
+      Platform.copyMemory(
+        rows.getBaseObject,
+        rows.getBaseOffset,
+        bytes,
+        Platform.BYTE_ARRAY_OFFSET,
+        length)
+      row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET, length)
+      row
+    }
+  }
+}

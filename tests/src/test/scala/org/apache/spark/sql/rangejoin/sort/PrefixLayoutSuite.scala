@@ -1,0 +1,149 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sort
+
+import scala.util.Random
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.rangejoin.sort.PrefixLayout.Column
+import org.apache.spark.sql.types.{DataType, LongType}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Prefixes are in the order of the rows, whatever sample the layout was made from. */
+class PrefixLayoutSuite extends AnyFunSuite {
+  private type Values = Seq[Option[Long]]
+
+  private val AnyLong = Column(Long.MinValue, Long.MaxValue, decides = true)
+  private val AnyInt = Column(Int.MinValue.toLong, Int.MaxValue.toLong, decides = true)
+  private val Text = Column(Long.MinValue, Long.MaxValue, decides = false)
+
+  private val projections =
+    (0 to 4).map(n => UnsafeProjection.create(Array.fill[DataType](n)(LongType)))
+
+  private def row(values: Values): UnsafeRow =
+    projections(values.size)(InternalRow.fromSeq(values.map(_.getOrElse(null))))
+
+  private def guess(columns: Seq[Column], sample: Seq[Values]): PrefixLayout = {
+    val known = columns.indices.map(i => sample.flatMap(_(i)))
+    PrefixLayout.guess(
+      columns.toArray,
+      known.map(_.minOption.getOrElse(Long.MaxValue)).toArray,
+      known.map(_.maxOption.getOrElse(Long.MinValue)).toArray)
+  }
+
+  private def compare(a: Values, b: Values): Int =
+    a.zip(b).map { case (x, y) => Ordering[Option[Long]].compare(x, y) }.find(_ != 0).getOrElse(0)
+
+  /** Prefixes of the rows; checks all pairs. */
+  private def check(columns: Seq[Column], sample: Seq[Values], rows: Seq[Values]): PrefixLayout = {
+    val layout = guess(columns, sample)
+    val prefixes = rows.map(values => layout.prefixOf(row(values)))
+    for {
+      (a, p) <- rows.zip(prefixes)
+      (b, q) <- rows.zip(prefixes)
+    } {
+      val order = java.lang.Long.compareUnsigned(p, q)
+      if (order != 0) assert(order.sign == compare(a, b).sign, s"$a $b in $layout")
+      else if (layout.isExact) assert(compare(a, b) == 0, s"$a $b in $layout")
+    }
+    layout
+  }
+
+  private def values(of: Long*): Values = of.map(Some(_))
+
+  test("keys and bounds within the sample, and far beyond it, have values of their own") {
+    val sample = Seq(values(0, 0), values(99, 1000000000L))
+    val layout = check(
+      Seq(AnyInt, AnyLong),
+      sample,
+      Seq(values(-500, -500), values(0, 5), values(0, 6), values(12345, 4000000000L)) ++ sample)
+    assert(layout.isExact)
+  }
+
+  test("a value far outside keeps its place, and says so") {
+    for (far <- Seq(Long.MinValue, Long.MinValue + 1, Long.MaxValue, Long.MaxValue - 1)) {
+      val layout = check(
+        Seq(AnyLong, AnyLong),
+        Seq(values(10, 10), values(20, 20)),
+        Seq(values(far, 1), values(far, 0), values(15, far), values(15, 15), values(16, 0)))
+      assert(!layout.isExact)
+    }
+  }
+
+  test("keys over the whole of their type leave no room for a bound") {
+    val layout = check(
+      Seq(AnyLong, AnyLong),
+      Seq(values(Long.MinValue, 0), values(Long.MaxValue, 1)),
+      Seq(
+        values(Long.MinValue, 3),
+        values(Long.MinValue + 1, 2),
+        values(-1, 5),
+        values(0, 4),
+        values(0, 6),
+        values(Long.MaxValue - 1, 2),
+        values(Long.MaxValue, 2))
+    )
+    assert(!layout.isExact)
+  }
+
+  test("a column that does not decide ends the prefix") {
+    val layout = check(
+      Seq(AnyInt, Text, AnyLong),
+      Seq(values(1, 500, 1), values(2, 600, 2)),
+      Seq(values(1, 500, 9), values(1, 500, 3), values(1, 501, 0), values(2, 0, 0)))
+    assert(!layout.isExact)
+  }
+
+  test("a sample without values, and one of a single row") {
+    check(
+      Seq(AnyLong, AnyInt),
+      Seq(Seq(None, None)),
+      Seq(Seq(None, None), values(5, 5), values(-5, 5), Seq(None, Some(1)), Seq(Some(5), None)))
+    val layout =
+      check(Seq(AnyInt, AnyInt), Seq(values(7, 7)), Seq(values(7, 7), values(8, -7), values(-9, 0)))
+    assert(layout.isExact)
+  }
+
+  test("random columns, samples and rows") {
+    val random = new Random(7)
+    var (exact, inexact) = (0, 0)
+    for (_ <- 1 to 3000) {
+      val columns =
+        Seq.fill(1 + random.nextInt(4))(Seq(AnyLong, AnyInt, AnyLong, Text)(random.nextInt(4)))
+      val widths = columns.map(_ => random.nextInt(65))
+      val bases = columns.map(_ => random.nextLong())
+      def value(i: Int, width: Int): Option[Long] = {
+        val drawn = if (width == 0) 0L else random.nextLong() >>> (64 - width)
+        val moved = bases(i) + drawn
+        if (random.nextInt(12) == 0) None
+        else if (columns(i) == AnyInt) Some(moved.toInt.toLong)
+        else Some(moved)
+      }
+      def draw(more: Int) =
+        Seq.fill(8)(columns.indices.map(i => value(i, math.min(64, widths(i) + more))))
+      val sample = draw(0)
+      val ties = sample.map(s => s.updated(random.nextInt(s.size), s.head))
+      val fitting = ties.map(_.zip(columns).map {
+        case (Some(v), AnyInt) => Some(v.toInt.toLong)
+        case (other, _)        => other
+      })
+      val layout = check(columns, sample, sample ++ fitting ++ draw(random.nextInt(20)))
+      if (layout.isExact) exact += 1 else inexact += 1
+    }
+    assert(exact > 300 && inexact > 300, s"$exact exact, $inexact not")
+  }
+}

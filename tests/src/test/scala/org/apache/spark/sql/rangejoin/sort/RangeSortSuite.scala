@@ -1,0 +1,164 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sort
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.internal.config
+import org.apache.spark.sql.Column
+import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, SortOrder}
+import org.apache.spark.sql.execution.{SortExec, SparkPlan}
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+
+/** The sort beside Spark's own, over the same partitions. */
+class RangeSortSuite extends RangeJoinTest {
+
+  /** The sort columns of each partition in the order they come out, and all rows in any order. */
+  private def sorted(plan: SparkPlan, columns: Int): (Seq[String], Seq[String]) = {
+    val types = plan.output.map(_.dataType)
+    val rows = plan.execute().mapPartitionsWithIndex { (partition, rows) =>
+      rows.map { row =>
+        val values = row.toSeq(types).map {
+          case bytes: Array[Byte] => bytes.mkString("[", " ", "]")
+          // Equal to each other in Spark's order.
+          case -0.0  => "0.0"
+          case other => String.valueOf(other)
+        }
+        (values.take(columns).mkString(s"$partition: ", "|", ""), values.mkString("|"))
+      }
+    }.collect()
+    (rows.map(_._1).toSeq, rows.map(_._2).sorted.toSeq)
+  }
+
+  /** Sorts rows by all but their last two columns, which are an id and a payload. */
+  private def check(rows: Int, columns: Column*): Map[String, Long] = {
+    val names = columns.indices.map(i => s"c$i")
+    val df = spark.range(0, rows, 1, 2)
+      .select(
+        columns.zip(names).map { case (c, name) => c.as(name) } :+ col("id") :+
+          expr("repeat('x', cast(id % 50 AS INT))").as("p"): _*)
+    val child = withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false")(executedPlan(df))
+    val order = child.output.take(columns.size).map((a: Attribute) => SortOrder(a, Ascending))
+    val ours = RangeSortExec.sort(order, child)
+    assert(ours.isInstanceOf[RangeSortExec])
+    val expected = sorted(SortExec(order, global = false, child), columns.size)
+    val actual = sorted(ours, columns.size)
+    assert(actual._1 == expected._1)
+    assert(actual._2 == expected._2)
+    spark.sparkContext.listenerBus.waitUntilEmpty()
+    ours.metrics.map { case (name, metric) => name -> metric.value }
+  }
+
+  /** Runs a block with a setting of the process, which Spark's sorter reads. */
+  private def spillingAfter(rows: Int)(block: => Unit): Unit = {
+    val conf = SparkEnv.get.conf
+    conf.set(config.SHUFFLE_SPILL_NUM_ELEMENTS_FORCE_SPILL_THRESHOLD, rows)
+    try block
+    finally conf.remove(config.SHUFFLE_SPILL_NUM_ELEMENTS_FORCE_SPILL_THRESHOLD)
+  }
+
+  private val Few = expr("cast(pmod(hash(id), 7) AS INT)")
+  private val Wide = expr("xxhash64(id % 9)")
+  private val Spread = expr("xxhash64(id)")
+  private val Narrow = expr("pmod(hash(id, 1), 1000)")
+
+  private def inAllWays(rows: Int, columns: Column*): Unit = {
+    check(rows, columns: _*)
+    withConf(SQLConf.CODEGEN_FACTORY_MODE.key -> "NO_CODEGEN")(check(rows, columns: _*))
+    spillingAfter(rows / 7 + 1) {
+      assert(check(rows, columns: _*)("spillSize") > 0)
+    }
+  }
+
+  test("few keys and a narrow bound") {
+    inAllWays(8000, Few, Narrow)
+  }
+
+  test("keys spread over their whole type, one row each") {
+    inAllWays(8000, Spread, Narrow)
+  }
+
+  test("few keys spread over their whole type: long runs") {
+    inAllWays(8000, Wide, Narrow)
+    inAllWays(8000, Wide, Spread)
+  }
+
+  test("rows beyond what the first rows show") {
+    inAllWays(8000, Few, col("id"))
+    inAllWays(8000, expr("id div 1000"), expr("if(id < 3000, id % 5, xxhash64(id))"))
+    inAllWays(8000, expr("if(id < 5000, 1L, xxhash64(id % 50))"), Narrow)
+    inAllWays(8000, expr("if(id < 5000, 1L, 1L << 62)"), expr("xxhash64(id)"))
+  }
+
+  test("NULL in keys and bounds") {
+    inAllWays(
+      8000,
+      expr("if(id % 5 = 0, NULL, id % 3)"),
+      expr("if(id % 7 = 0, NULL, pmod(hash(id), 100))"))
+    inAllWays(5000, expr("cast(if(id < 0, 1, NULL) AS INT)"), Narrow)
+    inAllWays(5000, Few, expr("cast(if(id < 0, 1, NULL) AS BIGINT)"))
+  }
+
+  test("extremes") {
+    val ends = expr(
+      s"""CASE id % 6 WHEN 0 THEN ${Long.MaxValue}L WHEN 1 THEN -${Long.MaxValue}L - 1L
+         |WHEN 2 THEN -1L WHEN 3 THEN 0L ELSE xxhash64(id) END""".stripMargin)
+    inAllWays(8000, Few, ends)
+    inAllWays(8000, ends, Narrow)
+    inAllWays(8000, ends, ends)
+  }
+
+  test("doubles, with NaN, infinities and both zeros") {
+    val number = expr(
+      """CASE id % 9 WHEN 0 THEN double('NaN') WHEN 1 THEN double('infinity')
+        |WHEN 2 THEN -double('infinity') WHEN 3 THEN -0.0D WHEN 4 THEN 0.0D
+        |ELSE hash(id) / 1000.0D END""".stripMargin)
+    inAllWays(8000, Few, number)
+    inAllWays(8000, number, Narrow)
+    inAllWays(8000, number, expr("cast(hash(id) AS FLOAT)"), Few)
+  }
+
+  test("other types, and many columns") {
+    inAllWays(
+      8000,
+      expr("id % 2 = 0"),
+      expr("cast(id % 100 AS TINYINT)"),
+      expr("cast(hash(id) AS DECIMAL(12, 2))"),
+      expr("date_add(DATE'2020-01-01', cast(id % 999 AS INT))"),
+      expr("timestamp_micros(hash(id))")
+    )
+    inAllWays(8000, Few, expr("cast(hash(id) AS DECIMAL(30, 10))"))
+    inAllWays(8000, Few, expr("cast(hash(id) AS STRING)"))
+    inAllWays(8000, Few, expr("concat('a long common prefix ', hash(id))"), Narrow)
+    inAllWays(8000, Few, expr("cast(cast(hash(id) AS STRING) AS BINARY)"))
+    inAllWays(8000, Few, expr("named_struct('a', id % 5, 'b', hash(id))"), Narrow)
+  }
+
+  test("no rows, and one") {
+    for (rows <- Seq(0, 1, 2)) check(rows, Few, Narrow)
+  }
+
+  test("what it cannot win is sorted by Spark") {
+    val child = executedPlan(spark.range(3).selectExpr("id", "cast(id AS STRING) AS s"))
+    def order(columns: Int*) = columns.map(i => SortOrder(child.output(i), Ascending))
+    assert(RangeSortExec.sort(order(0, 1), child).isInstanceOf[RangeSortExec])
+    assert(RangeSortExec.sort(order(1, 0), child).isInstanceOf[SortExec])
+    assert(RangeSortExec.sort(order(0), child).isInstanceOf[SortExec])
+    withConf(SQLConf.RADIX_SORT_ENABLED.key -> "false") {
+      assert(RangeSortExec.sort(order(0, 1), child).isInstanceOf[SortExec])
+    }
+  }
+}
