@@ -16,9 +16,6 @@ package org.apache.spark.sql.rangejoin.bench
 
 import java.util.concurrent.TimeUnit
 
-import org.apache.spark.SparkConf
-import org.apache.spark.memory.{TaskMemoryManager, UnifiedMemoryManager}
-import org.apache.spark.serializer.{JavaSerializer, SerializerManager}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.metric.SQLMetric
@@ -31,9 +28,14 @@ import org.openjdk.jmh.annotations._
 import org.openjdk.jmh.infra.Blackhole
 
 /**
- * The scan of a band join over rows that are in order already: no shuffle, no sort, no output.
- * 100,000 rows a side; `y` is spread over 1,000 units a row, and the band reaches `width` rows in
- * either direction.
+ * The scan of a join over rows that are in order already: no shuffle, no sort, no output. 100,000
+ * rows a side, `y` is spread over 1,000 units a row, and a row of the left side matches about
+ * 2 * `width` rows of the right one of its key.
+ *
+ *   - `band`: points within `width` rows in either direction.
+ *   - `interval`: points in intervals that end 2 * `width` rows after their start.
+ *   - `staircase`: intervals that all end together, at the last row of 2 * `width`: a window that
+ *     fills and then is empty at once.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Array(Mode.AverageTime))
@@ -45,6 +47,9 @@ class ScannerBenchmark {
 
   @Param(Array("2", "50"))
   var width: Int = _
+
+  @Param(Array("band", "interval", "staircase"))
+  var shape: String = _
 
   @Param(Array("generated", "interpreted"))
   var kernel: String = _
@@ -62,16 +67,18 @@ class ScannerBenchmark {
     val ansi = NumericEvalContext(EvalMode.ANSI)
     val key = BoundReference(0, IntegerType, nullable = false)
     val y = BoundReference(1, LongType, nullable = false)
+    val end = BoundReference(2, LongType, nullable = false)
     val reach = Literal(width * Step)
+    val points = shape == "band"
     def bound(e: Expression, unboundedBelow: Boolean) =
       Some(RangeBound(e, None, unboundedBelow, strict = false))
     spec = KernelSpec(
       Seq(key),
       Seq(key),
-      lower = bound(Subtract(y, reach, ansi), unboundedBelow = true),
-      upper = bound(Add(y, reach, ansi), unboundedBelow = false),
+      lower = bound(if (points) Subtract(y, reach, ansi) else y, unboundedBelow = true),
+      upper = bound(if (points) Add(y, reach, ansi) else y, unboundedBelow = false),
       sortBound = bound(y, unboundedBelow = true),
-      evictBound = bound(y, unboundedBelow = false)
+      evictBound = bound(if (points) y else end, unboundedBelow = false)
     )
   }
 
@@ -80,29 +87,21 @@ class ScannerBenchmark {
     val toUnsafe = UnsafeProjection.create(Array[DataType](IntegerType, LongType, LongType))
     Array.tabulate[InternalRow](Rows) { i =>
       val y = (i % rowsPerKey) * Step + random.nextInt(Step.toInt)
-      toUnsafe(InternalRow(i / rowsPerKey, y, i.toLong)).copy()
+      val reach = 2 * width * Step
+      val end = if (shape == "staircase") (y / reach + 1) * reach else y + reach
+      toUnsafe(InternalRow(i / rowsPerKey, y, end)).copy()
     }
   }
 
   @Benchmark
-  def band(blackhole: Blackhole): Unit = {
-    val conf = new SparkConf(false)
-    val tasks = new TaskMemoryManager(
-      new UnifiedMemoryManager(conf, 1L << 30, 0L, 1),
-      0L
-    )
-    val memory = new WindowMemory(tasks)
+  def scan(blackhole: Blackhole): Unit = {
+    val window = Windows.create(WindowLimits.None)
     val scanner = new StreamedRangeScanner(
       streamed.iterator,
       buffered.iterator,
       if (kernel == "generated") GenerateRangeJoinKernel.generate(spec)
       else new InterpretedRangeJoinKernel(spec),
-      new RangeWindow(
-        memory,
-        new PagedRowStore(memory, tasks, 1L << 20),
-        ScannerBenchmark.noSpillFiles,
-        WindowLimits.None
-      ),
+      window,
       3,
       PairTests(InterpretedPredicate(Literal.TrueLiteral)),
       ScannerBenchmark.metrics,
@@ -114,15 +113,11 @@ class ScannerBenchmark {
         blackhole.consume(scanner.currentCandidate: UnsafeRow)
       }
     }
+    scanner.close()
   }
 }
 
 object ScannerBenchmark {
   private def metric = new SQLMetric("sum")
   private def metrics = ScanMetrics(metric, metric, metric, metric, metric, metric)
-
-  private val noSpillFiles = new SpillFiles(
-    new SerializerManager(new JavaSerializer(new SparkConf(false)), new SparkConf(false)),
-    () => throw new IllegalStateException("there is memory for all rows")
-  )
 }

@@ -29,13 +29,13 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  *   value with a field value of its own
  * @param bits by column, width of its field; all together at most 64
  * @param shifts by column, the low bits of values that do not fit into the field
- * @param decides by column, whether equal longs are equal values
+ * @param columns the sort columns
  */
 final class PrefixLayout private[sort] (
     bases: Array[Long],
     bits: Array[Int],
     shifts: Array[Int],
-    decides: Array[Boolean]) {
+    columns: Array[PrefixLayout.Column]) {
   import PrefixLayout._
 
   private var exact = true
@@ -67,7 +67,7 @@ final class PrefixLayout private[sort] (
             code = last
             decided = false
           } else {
-            decided = shifts(column) == 0 && decides(column)
+            decided = shifts(column) == 0 && columns(column).decides(value)
           }
         }
       }
@@ -79,7 +79,7 @@ final class PrefixLayout private[sort] (
       column += 1
     }
     // Columns without a field.
-    if (column < decides.length) exact = false
+    if (column < columns.length) exact = false
     prefix
   }
 
@@ -96,8 +96,22 @@ object PrefixLayout {
   /** Field values that stand for no value: NULL, below, above. */
   private val Reserved = 3L
 
-  /** What is known of a column: the longs it can hold, and whether equal longs are equal values. */
-  final case class Column(least: Long, greatest: Long, decides: Boolean)
+  /**
+   * What is known of a column.
+   *
+   * @param least the smallest long it can hold
+   * @param greatest the greatest
+   * @param equality of which longs it is known that equal ones are equal values
+   */
+  final case class Column(least: Long, greatest: Long, equality: Equality) {
+    private[PrefixLayout] def decides(value: Long): Boolean =
+      (equality eq OfAll) || ((equality eq OfOdd) && (value & 1L) != 0L)
+  }
+
+  sealed trait Equality
+  case object OfAll extends Equality
+  case object OfOdd extends Equality
+  case object OfNone extends Equality
 
   /**
    * A layout for rows of which a sample is known.
@@ -117,8 +131,8 @@ object PrefixLayout {
     // Nothing after a field that does not decide is looked at, nor what finds no room.
     var used = 0
     var total = 0
-    while (used < columns.length && (used == 0 || columns(
-        used - 1).decides) && total + MinBits <= 64) {
+    while (used < columns.length && total + MinBits <= 64 &&
+      (used == 0 || columns(used - 1).equality != OfNone)) {
       total += needed(used)
       used += 1
     }
@@ -142,7 +156,7 @@ object PrefixLayout {
         if (first - below > first || first - below < columns(i).least) columns(i).least
         else first - below
     }
-    new PrefixLayout(bases, bits, shifts, columns.map(_.decides))
+    new PrefixLayout(bases, bits, shifts, columns)
   }
 
   /** Fewer bits tell nothing worth a field. */

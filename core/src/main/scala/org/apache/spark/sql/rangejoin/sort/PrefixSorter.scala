@@ -20,36 +20,37 @@ import scala.collection.mutable
 
 import org.apache.spark.internal.config
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BaseOrdering, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{BaseOrdering, UnsafeRow}
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.util.collection.unsafe.sort._
 import org.apache.spark.{SparkEnv, TaskContext}
 
 /**
  * Sorts rows by a [[PrefixLayout prefix]] of their sort columns, with Spark's external sorter: that
- * takes a radix sort for it, and spills as it does for `SortExec`. The layout is guessed from the
- * first rows.
+ * takes a radix sort for it, and spills as it does for `SortExec`. The layout, and dictionaries for
+ * strings, are made from the first rows.
  *
  * Where rows of equal prefix need not be equal, each run of them is put in order as the rows are
  * read: a short one in place, a long one by a sorter of its own, whose layout is made for its rows.
- * If that does not part them either, the last sorter compares rows, as `SortExec` does.
+ * If that does not part them either, the last sorter compares rows, as `SortExec` does. So does the
+ * first one where the prefix would be of one column only, and not decide it.
  *
- * @param numFields columns of a row
- * @param longs the sort columns of a row as longs
- * @param columns what is known of each sort column
- * @param ordering the order of the rows
+ * @param columns the sort columns
  * @param level how many sorters this one sorts a run for
  */
 final class PrefixSorter(
-    numFields: Int,
-    longs: UnsafeProjection,
-    columns: Array[PrefixLayout.Column],
-    ordering: BaseOrdering,
+    columns: SortColumns,
     level: Int = 0) {
   import PrefixSorter._
 
-  private val comparesRows = level == LastLevel
-  private val sorter = newSorter()
+  private val longs = columns.longs()
+  private val numFields = columns.numFields
+  private lazy val ordering = columns.ordering()
+
+  // Known when the sample is.
+  private var dictionaries: Array[KeyDictionary] = _
+  private var comparesRows = false
+  private var sorter: UnsafeExternalSorter = _
 
   private var sample = mutable.ArrayBuffer.empty[UnsafeRow]
   private var sampleBytes = 0L
@@ -66,10 +67,13 @@ final class PrefixSorter(
 
   /** Bytes. */
   def peakMemory: Long =
-    sorter.getPeakMemoryUsedBytes + math.max(peakOfRuns, ofRun.fold(0L)(_.peakMemory))
+    if (sorter == null) 0L
+    else sorter.getPeakMemoryUsedBytes + math.max(peakOfRuns, ofRun.fold(0L)(_.peakMemory))
 
   /** Bytes of memory that were given back by writing rows to disk. */
-  def spillSize: Long = sorter.getSpillSize + spilledOfRuns + ofRun.fold(0L)(_.spillSize)
+  def spillSize: Long =
+    if (sorter == null) 0L
+    else sorter.getSpillSize + spilledOfRuns + ofRun.fold(0L)(_.spillSize)
 
   def insert(row: UnsafeRow): Unit = {
     if (layout != null) add(row)
@@ -85,15 +89,30 @@ final class PrefixSorter(
       row.getBaseObject,
       row.getBaseOffset,
       row.getSizeInBytes,
-      layout.prefixOf(longs(row)),
+      layout.prefixOf(longsOf(row)),
       false)
 
+  private def longsOf(row: UnsafeRow): UnsafeRow = {
+    val values = longs(row)
+    var i = 0
+    while (i < dictionaries.length) {
+      val dictionary = dictionaries(i)
+      if (dictionary != null && !values.isNullAt(i)) values.setLong(i, dictionary.codeOf(row))
+      i += 1
+    }
+    values
+  }
+
   private def addSample(): Unit = {
-    val least = Array.fill(columns.length)(Long.MaxValue)
-    val greatest = Array.fill(columns.length)(Long.MinValue)
+    dictionaries = columns.dictionaries(sample)
+    val known = columns.columns.zip(dictionaries).map { case (column, dictionary) =>
+      if (dictionary == null) column else dictionary.column
+    }
+    val least = Array.fill(known.length)(Long.MaxValue)
+    val greatest = Array.fill(known.length)(Long.MinValue)
     for (row <- sample) {
-      val values = longs(row)
-      for (i <- columns.indices if !values.isNullAt(i)) {
+      val values = longsOf(row)
+      for (i <- known.indices if !values.isNullAt(i)) {
         val value = values.getLong(i)
         // The ends stand for bounds that are unknown, far from all others.
         if (value != Long.MinValue && value != Long.MaxValue) {
@@ -102,7 +121,13 @@ final class PrefixSorter(
         }
       }
     }
-    layout = PrefixLayout.guess(columns, least, greatest)
+    for ((dictionary, i) <- dictionaries.zipWithIndex if dictionary != null) {
+      least(i) = dictionary.column.least
+      greatest(i) = dictionary.column.greatest
+    }
+    layout = PrefixLayout.guess(known, least, greatest)
+    comparesRows = level == LastLevel || known.head.equality == PrefixLayout.OfNone
+    sorter = newSorter()
     sample.foreach(add)
     sample = null
   }
@@ -128,7 +153,7 @@ final class PrefixSorter(
   def cleanupResources(): Unit = {
     released = true
     ofRun.foreach(_.cleanupResources())
-    sorter.cleanupResources()
+    if (sorter != null) sorter.cleanupResources()
   }
 
   private def newSorter(): UnsafeExternalSorter = {
@@ -221,9 +246,9 @@ final class PrefixSorter(
 
     private def longRun(prefix: Long, first: Iterable[UnsafeRow]): Iterator[UnsafeRow] = {
       ofRun.foreach(forget)
-      // A column that does not decide would come to the same prefix again.
-      val next = if (columns.forall(_.decides)) level + 1 else LastLevel
-      val sorter = new PrefixSorter(numFields, longs, columns, ordering, next)
+      // Where strings were not among the first rows once, they may not be again.
+      val next = if (dictionaries.exists(_ != null)) LastLevel else level + 1
+      val sorter = new PrefixSorter(columns, next)
       ofRun = Some(sorter)
       first.foreach(sorter.insert)
       while (continues(prefix)) {

@@ -25,8 +25,6 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.{SortExec, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.codegen.{OrderedLong, OrderedValue}
-import org.apache.spark.sql.types._
 
 /**
  * Sorts each partition by several columns, all ascending, like `SortExec`. That takes a radix sort
@@ -68,13 +66,7 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
   }
 
   private def createSorter(): PrefixSorter = {
-    val bound = bindReferences(sortOrder, output)
-    sorter = new PrefixSorter(
-      output.size,
-      UnsafeProjection.create(bound.map(order => OrderedValue(order.child))),
-      bound.map(order => RangeSortExec.columnOf(order.dataType)).toArray,
-      RowOrdering.create(bound, output).asInstanceOf[BaseOrdering]
-    )
+    sorter = new PrefixSorter(new SortColumns(bindReferences(sortOrder, output), output.size))
     sorter
   }
 
@@ -94,22 +86,9 @@ object RangeSortExec {
     if (child.conf.getConf(SQLConf.RADIX_SORT_ENABLED) && gains(order)) RangeSortExec(order, child)
     else SortExec(order, global = false, child)
 
-  /** A single column is radix sorted by Spark; a first one that does not decide says too little. */
-  private def gains(order: Seq[SortOrder]): Boolean =
-    order.size > 1 && order.forall(isPlain) && OrderedLong.isExact(order.head.dataType)
+  /** Of a single column Spark makes as much. */
+  private def gains(order: Seq[SortOrder]): Boolean = order.size > 1 && order.forall(isPlain)
 
   private def isPlain(order: SortOrder): Boolean =
     order.direction == Ascending && order.nullOrdering == NullsFirst
-
-  private def columnOf(dataType: DataType): PrefixLayout.Column = {
-    val (least, greatest) = dataType match {
-      case BooleanType => (0L, 1L)
-      case ByteType    => (Byte.MinValue.toLong, Byte.MaxValue.toLong)
-      case ShortType   => (Short.MinValue.toLong, Short.MaxValue.toLong)
-      case IntegerType | DateType | _: YearMonthIntervalType =>
-        (Int.MinValue.toLong, Int.MaxValue.toLong)
-      case _ => (Long.MinValue, Long.MaxValue)
-    }
-    PrefixLayout.Column(least, greatest, OrderedLong.isExact(dataType))
-  }
 }

@@ -18,7 +18,7 @@ import scala.util.Random
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.rangejoin.sort.PrefixLayout.Column
+import org.apache.spark.sql.rangejoin.sort.PrefixLayout._
 import org.apache.spark.sql.types.{DataType, LongType}
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -27,9 +27,9 @@ import org.scalatest.funsuite.AnyFunSuite
 class PrefixLayoutSuite extends AnyFunSuite {
   private type Values = Seq[Option[Long]]
 
-  private val AnyLong = Column(Long.MinValue, Long.MaxValue, decides = true)
-  private val AnyInt = Column(Int.MinValue.toLong, Int.MaxValue.toLong, decides = true)
-  private val Text = Column(Long.MinValue, Long.MaxValue, decides = false)
+  private val AnyLong = Column(Long.MinValue, Long.MaxValue, OfAll)
+  private val AnyInt = Column(Int.MinValue.toLong, Int.MaxValue.toLong, OfAll)
+  private val Text = Column(Long.MinValue, Long.MaxValue, OfNone)
 
   private val projections =
     (0 to 4).map(n => UnsafeProjection.create(Array.fill[DataType](n)(LongType)))
@@ -106,6 +106,17 @@ class PrefixLayoutSuite extends AnyFunSuite {
       Seq(values(1, 500, 1), values(2, 600, 2)),
       Seq(values(1, 500, 9), values(1, 500, 3), values(1, 501, 0), values(2, 0, 0)))
     assert(!layout.isExact)
+  }
+
+  test("of a dictionary's longs the odd ones decide") {
+    val keys = Column(0, 6, OfOdd)
+    val rows = Seq(values(1, 9), values(1, 3), values(3, 2), values(5, 5))
+    assert(check(Seq(keys, AnyLong), rows, rows).isExact)
+    val between = values(2, 4)
+    val layout = check(Seq(keys, AnyLong), rows, rows :+ between)
+    assert(!layout.isExact)
+    // It has to say nothing of what comes after the key: another one may have the same long.
+    assert(layout.prefixOf(row(between)) == layout.prefixOf(row(values(2, 400))))
   }
 
   test("a sample without values, and one of a single row") {

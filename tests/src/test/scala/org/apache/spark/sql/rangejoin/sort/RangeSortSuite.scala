@@ -147,6 +147,21 @@ class RangeSortSuite extends RangeJoinTest {
     inAllWays(8000, Few, expr("named_struct('a', id % 5, 'b', hash(id))"), Narrow)
   }
 
+  test("strings as keys") {
+    val few = expr("concat('a common prefix ', id % 60)")
+    inAllWays(8000, few, Narrow)
+    inAllWays(8000, expr("if(id % 7 = 0, NULL, cast(id % 5 AS STRING))"), few, Narrow)
+    // Not in the first rows, and between those that are.
+    inAllWays(8000, expr("concat('a common prefix ', if(id < 5000, id % 20, id % 1000))"), Narrow)
+    inAllWays(8000, expr("if(id < 5000, '', cast(id % 3 AS STRING))"), Narrow)
+    // Too many for a dictionary.
+    inAllWays(8000, expr("concat('a common prefix ', hash(id) % 5000)"), Narrow)
+    inAllWays(8000, expr("cast(hash(id) % 5000 AS STRING)"), few)
+    inAllWays(8000, expr("cast(id % 50 AS STRING) COLLATE UTF8_LCASE"), Narrow)
+    inAllWays(8000, expr("cast(cast(id % 50 AS STRING) AS BINARY)"), Narrow)
+    inAllWays(8000, expr("cast(hash(id) % 100 AS DECIMAL(30, 10))"), Narrow)
+  }
+
   test("no rows, and one") {
     for (rows <- Seq(0, 1, 2)) check(rows, Few, Narrow)
   }
@@ -155,7 +170,7 @@ class RangeSortSuite extends RangeJoinTest {
     val child = executedPlan(spark.range(3).selectExpr("id", "cast(id AS STRING) AS s"))
     def order(columns: Int*) = columns.map(i => SortOrder(child.output(i), Ascending))
     assert(RangeSortExec.sort(order(0, 1), child).isInstanceOf[RangeSortExec])
-    assert(RangeSortExec.sort(order(1, 0), child).isInstanceOf[SortExec])
+    assert(RangeSortExec.sort(order(1, 0), child).isInstanceOf[RangeSortExec])
     assert(RangeSortExec.sort(order(0), child).isInstanceOf[SortExec])
     withConf(SQLConf.RADIX_SORT_ENABLED.key -> "false") {
       assert(RangeSortExec.sort(order(0, 1), child).isInstanceOf[SortExec])

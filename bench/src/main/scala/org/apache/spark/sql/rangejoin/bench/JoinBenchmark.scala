@@ -1,0 +1,86 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.bench
+
+import java.util.concurrent.TimeUnit
+
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
+
+import org.openjdk.jmh.annotations._
+
+/**
+ * A whole join in one local session: 100 keys with 64 rows each on either side, a band of 3 rows in
+ * either direction, and an expensive function in the residual. The four cells of the pull request
+ * for SPARK-24020: code generation on and off, the flag on and off.
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Array(Mode.AverageTime))
+@OutputTimeUnit(TimeUnit.MILLISECONDS)
+class JoinBenchmark {
+
+  @Param(Array("true", "false"))
+  var codegen: String = _
+
+  @Param(Array("true", "false"))
+  var range: String = _
+
+  private var spark: SparkSession = _
+
+  @Setup
+  def setup(): Unit = {
+    spark = SparkSession
+      .builder()
+      .master("local[1]")
+      .config("spark.ui.enabled", "false")
+      .config("spark.log.level", "ERROR")
+      .config("spark.sql.extensions", classOf[RangeJoinExtensions].getName)
+      .config("spark.sql.shuffle.partitions", "1")
+      .config(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key, "-1")
+      .config(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key, "false")
+      .config(SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key, codegen)
+      .config(RangeJoinConf.Enabled.key, range)
+      .getOrCreate()
+    // A hundred square roots.
+    spark.udf.register(
+      "expensive",
+      (a: Int, b: Int) => {
+        var value = a + b * 1e-3
+        var i = 0
+        while (i < 100) {
+          value = math.sqrt(value * value + i)
+          i += 1
+        }
+        value > 0
+      })
+    for (name <- Seq("l", "r")) {
+      spark.range(0, 6400, 1, 1)
+        .selectExpr("cast(id div 64 AS INT) AS k", "cast(id % 64 AS INT) AS y", "id")
+        .createOrReplaceTempView(name)
+    }
+  }
+
+  @TearDown
+  def tearDown(): Unit = spark.stop()
+
+  @Benchmark
+  def join(): Long = {
+    val df = spark.sql(
+      """SELECT l.id, r.id FROM l JOIN r
+        |ON l.k = r.k AND r.y BETWEEN l.y - 3 AND l.y + 3 AND expensive(l.y, r.y)""".stripMargin)
+    df.queryExecution.toRdd.count()
+  }
+}

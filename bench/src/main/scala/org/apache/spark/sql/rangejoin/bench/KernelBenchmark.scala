@@ -1,0 +1,86 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.bench
+
+import java.util.concurrent.TimeUnit
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.codegen._
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import org.openjdk.jmh.annotations._
+import org.openjdk.jmh.infra.Blackhole
+
+/** Keys and bounds of 1,000 rows of each side, and a comparison of the keys of each pair. */
+@State(Scope.Benchmark)
+@BenchmarkMode(Array(Mode.AverageTime))
+@OutputTimeUnit(TimeUnit.MICROSECONDS)
+class KernelBenchmark {
+
+  @Param(Array("int", "long", "double", "decimal(12,2)", "decimal(30,2)", "string"))
+  var key: String = _
+
+  @Param(Array("generated", "interpreted"))
+  var engine: String = _
+
+  private val Rows = 1000
+  private var rows: Array[InternalRow] = _
+  private var kernel: RangeJoinKernel = _
+
+  @Setup
+  def setup(): Unit = {
+    val keyType = DataType.fromDDL(key)
+    val project = UnsafeProjection.create(Array(keyType, LongType))
+    rows = Array.tabulate[InternalRow](Rows) { i =>
+      val value = keyType match {
+        case IntegerType          => i
+        case LongType             => i.toLong
+        case DoubleType           => i.toDouble
+        case decimal: DecimalType => Decimal(BigDecimal(i), decimal.precision, decimal.scale)
+        case _                    => UTF8String.fromString(s"key number $i")
+      }
+      project(InternalRow(value, i.toLong)).copy()
+    }
+    val ansi = NumericEvalContext(EvalMode.ANSI)
+    val column = BoundReference(0, keyType, nullable = false)
+    val y = BoundReference(1, LongType, nullable = false)
+    def bound(e: Expression, unboundedBelow: Boolean) =
+      Some(RangeBound(e, None, unboundedBelow, strict = false))
+    val spec = KernelSpec(
+      Seq(column),
+      Seq(column),
+      lower = bound(Subtract(y, Literal(5L), ansi), unboundedBelow = true),
+      upper = bound(Add(y, Literal(5L), ansi), unboundedBelow = false),
+      sortBound = bound(y, unboundedBelow = true),
+      evictBound = bound(y, unboundedBelow = false)
+    )
+    kernel =
+      if (engine == "generated") GenerateRangeJoinKernel.generate(spec)
+      else new InterpretedRangeJoinKernel(spec)
+  }
+
+  @Benchmark
+  def load(blackhole: Blackhole): Unit = {
+    var i = 0
+    while (i < Rows) {
+      blackhole.consume(kernel.loadStreamed(rows(i)))
+      blackhole.consume(kernel.loadBuffered(rows(i)))
+      blackhole.consume(kernel.compareStreamedWithBuffered())
+      i += 1
+    }
+  }
+}

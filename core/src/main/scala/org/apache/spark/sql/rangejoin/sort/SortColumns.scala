@@ -1,0 +1,67 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sort
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.codegen.{OrderedLong, OrderedValue}
+import org.apache.spark.sql.types._
+
+/**
+ * The columns that rows are sorted by, as their sorters need them.
+ *
+ * @param order the order, ascending, bound to the row
+ * @param numFields columns of a row
+ */
+private[sort] final class SortColumns(order: Seq[SortOrder], val numFields: Int) {
+  private val expressions = order.map(_.child)
+
+  /** What is known of each column's longs. */
+  val columns: Array[PrefixLayout.Column] = expressions.map { e =>
+    val (least, greatest) = SortColumns.ends(e.dataType)
+    val exact = OrderedLong.isExact(e.dataType)
+    PrefixLayout.Column(
+      least,
+      greatest,
+      if (exact) PrefixLayout.OfAll else PrefixLayout.OfNone)
+  }.toArray
+
+  /** The columns of a row as longs, in a row of the projection. */
+  def longs(): UnsafeProjection = UnsafeProjection.create(expressions.map(OrderedValue(_)))
+
+  def ordering(): BaseOrdering =
+    RowOrdering.create(order, Nil).asInstanceOf[BaseOrdering]
+
+  /** By column, a dictionary of the strings in these rows; null for other types and too many. */
+  def dictionaries(rows: Iterable[InternalRow]): Array[KeyDictionary] = expressions.map { e =>
+    e.dataType match {
+      case s: StringType if s.supportsBinaryOrdering => KeyDictionary.of(e, rows)
+      case _                                         => null
+    }
+  }.toArray
+}
+
+private[sort] object SortColumns {
+
+  /** The least and the greatest long of a type whose values are all of its longs in between. */
+  private def ends(dataType: DataType): (Long, Long) = dataType match {
+    case BooleanType => (0L, 1L)
+    case ByteType    => (Byte.MinValue.toLong, Byte.MaxValue.toLong)
+    case ShortType   => (Short.MinValue.toLong, Short.MaxValue.toLong)
+    case IntegerType | DateType | _: YearMonthIntervalType =>
+      (Int.MinValue.toLong, Int.MaxValue.toLong)
+    case _ => (Long.MinValue, Long.MaxValue)
+  }
+}
