@@ -15,6 +15,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEPENDENCIES := $(VENV)/.dependencies
 INSTALLED := $(VENV)/.installed
+NEIGHBOURS := $(VENV)/.neighbours
 
 JVM_SOURCES := $(shell find codegen/src core/src -type f) \
 	build.sbt $(wildcard project/*.sbt project/*.scala) project/build.properties
@@ -31,7 +32,12 @@ SBT_LAUNCHER := .tools/sbt-launch-$(SBT_VERSION).jar
 SBT := $(JAVA) -Xmx2g -Xss4m -Dsbt.supershell=false -jar $(SBT_LAUNCHER)
 endif
 
-LINT_PYTHON := python/src python/hatch_build.py tests/python bench
+# Other releases of Spark, each in a virtual environment of its own; tests/neighbours names them.
+OTHER_SPARKS := 3.5.9 4.0.5 4.1.4 4.2.1 4.3.0
+OTHER_VENVS := $(OTHER_SPARKS:%=.venv-spark-%/.installed)
+NEIGHBOUR_JARS := .tools/neighbours/.copied
+
+LINT_PYTHON := python/src python/hatch_build.py bench tests/cluster tests/neighbours tests/python
 RUFF := $(BIN)/ruff
 MYPY := $(BIN)/mypy --config-file python/pyproject.toml
 
@@ -43,7 +49,7 @@ PYTEST_ARGS ?=
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup jar wheel demo test test-scala test-python fuzz lint lint-scala lint-python \
+.PHONY: help setup jar wheel demo test test-scala test-python test-cluster test-neighbours fuzz lint lint-scala lint-python \
 	format bench clean check-java check-python
 
 help: ## list the targets
@@ -58,8 +64,9 @@ wheel: $(WHEEL) ## build the Python wheel that carries the jar
 demo: $(INSTALLED) ## join real flights with real weather, against stock Spark (DEMO_ARGS=...)
 	$(BIN)/rangejoin demo $(DEMO_ARGS)
 
-test: ## run all tests, the Python ones last
+test: ## run all tests but those of test-neighbours, the Python ones last
 	$(MAKE) test-scala
+	$(MAKE) test-cluster
 	$(MAKE) test-python
 
 test-scala: $(SBT_LAUNCHER) | check-java ## run the Scala tests
@@ -71,6 +78,12 @@ fuzz: $(SBT_LAUNCHER) | check-java ## compare random joins with stock Spark (CAS
 
 test-python: $(INSTALLED) ## run the Python tests against the installed wheel (PYTEST_ARGS=...)
 	$(BIN)/python -m pytest tests/python $(PYTEST_ARGS)
+
+test-cluster: $(INSTALLED) ## run the tests on a cluster of two workers on this machine
+	$(BIN)/python -m pytest tests/cluster $(PYTEST_ARGS)
+
+test-neighbours: $(INSTALLED) $(NEIGHBOURS) $(NEIGHBOUR_JARS) $(OTHER_VENVS) ## run the tests with other Sparks, Delta Lake, Iceberg, Spark Connect, TPC data (downloads 3 GB)
+	$(BIN)/python -m pytest tests/neighbours $(PYTEST_ARGS)
 
 lint: lint-scala lint-python ## check format, style and types
 
@@ -131,4 +144,22 @@ $(WHEEL): $(JAR) $(PYTHON_SOURCES) $(DEPENDENCIES)
 
 $(INSTALLED): $(WHEEL)
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --force-reinstall $(WHEEL)
+	@touch $@
+
+$(NEIGHBOURS): python/pyproject.toml $(DEPENDENCIES)
+	$(BIN)/python -m pip install -q --disable-pip-version-check \
+		--no-deps -e ./python
+	@touch $@
+
+.venv-spark-%/.installed: $(WHEEL) | check-python
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install -q --disable-pip-version-check 'pyspark==$*'
+	$(@D)/bin/python -m pip install -q --disable-pip-version-check --no-deps --force-reinstall $(WHEEL)
+	@touch $@
+
+$(NEIGHBOUR_JARS): tests/neighbours/pom.xml
+	rm -rf $(@D)
+	mvn -q -B -f $< org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
+		-DincludeGroupIds=io.delta,io.unitycatalog,org.apache.iceberg \
+		-DoutputDirectory=$(abspath $(@D))
 	@touch $@

@@ -1,0 +1,287 @@
+"""Range joins on several executors, which get the jar from the driver and lose tasks.
+
+The window spills in most of them: it keeps seven rows in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from attempts import Attempt, attempts
+from launching import EXTENSIONS, JOB, SUBMIT, assert_active, launch
+from pyspark.sql import DataFrame, Row, SparkSession
+from standalone import Cluster, wait_until
+
+import rangejoin
+
+BUFFER = "spark.sql.sortMergeJoinExec.buffer."
+SPILLING = {BUFFER + "in.memory.threshold": "7", BUFFER + "spill.threshold": "7"}
+
+# 125 rows of each key a side, some of them NULL in the key or the range.
+SIDE = """
+SELECT id, IF(id % 13 = 5, NULL, id % 16) AS k, IF(id % 17 = 3, NULL, id DIV 16) AS t
+FROM range(0, 2000, 1, 4)
+"""
+QUERY = f"""
+SELECT l.id AS a, r.id AS b, repeat('x', 1000) AS wide
+FROM ({SIDE}) AS l JOIN ({SIDE}) AS r ON l.k = r.k AND r.t BETWEEN l.t - 10 AND l.t + 10
+"""
+
+Rows = list[tuple[int, int]]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    running = Cluster(tmp_path_factory.mktemp("cluster"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def spark(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
+    """A session with an executor on each worker, of one core; a parameter has more settings."""
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": str(cluster.folder / "driver"),
+        "spark.cores.max": "2",
+        "spark.executor.cores": "1",
+        "spark.executor.memory": "1g",
+        "spark.locality.wait": "0s",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.sql.adaptive.coalescePartitions.enabled": "false",
+        "spark.sql.warehouse.dir": str(cluster.folder / "warehouse"),
+        # Code that does not compile on an executor must not be made up for.
+        "spark.sql.codegen.fallback": "false",
+        "spark.unsafe.exceptionOnMemoryLeak": "true",
+    }
+    builder = SparkSession.builder.master(cluster.url).appName("rangejoin on a cluster")
+    builder.config(map=settings | getattr(request, "param", {}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        session = rangejoin.configure(builder).getOrCreate()
+        yield session
+        session.stop()
+    wait_until(lambda: not cluster.spill_files(), "end of the application without spill files")
+
+
+@pytest.fixture(params=["true", "false"], ids=["codegen", "interpreted"])
+def engine(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
+    spark.conf.set("spark.sql.codegen.wholeStage", request.param)
+    yield request.param
+    spark.conf.unset("spark.sql.codegen.wholeStage")
+
+
+@pytest.fixture
+def spilling(spark: SparkSession) -> Iterator[None]:
+    for key, value in SPILLING.items():
+        spark.conf.set(key, value)
+    yield
+    for key in SPILLING:
+        spark.conf.unset(key)
+
+
+@pytest.fixture(scope="module")
+def stock_rows(spark: SparkSession) -> Rows:
+    """What the query has to return, sorted; with the buffer of the stock join in memory."""
+    spark.conf.set(rangejoin.ENABLED_CONF, "false")
+    try:
+        df = spark.sql(QUERY)
+        rows = sorted((row.a, row.b) for row in df.collect())
+    finally:
+        spark.conf.unset(rangejoin.ENABLED_CONF)
+    assert "SortMergeRangeJoin" not in plan(df)
+    assert len(rows) > 20_000
+    return rows
+
+
+def plan(df: DataFrame) -> str:
+    return str(df._jdf.queryExecution().executedPlan())
+
+
+class HeldQuery:
+    """The query, under way, with its first task held after the first row.
+
+    Python takes the rows from the join. The first attempt at partition 0 waits after one row until
+    `release`, while the join that feeds it is in the midst of its rows.
+    """
+
+    def __init__(self, spark: SparkSession, folder: Path, then_fail: bool = False) -> None:
+        """Starts the query; with `then_fail` the held attempt fails on its release."""
+        self.spark = spark
+        self.group = folder.name
+        self._folder = folder
+        df = spark.sql(QUERY)
+        assert "SortMergeRangeJoin" in plan(df)
+        consume = held(folder, then_fail)
+
+        def run() -> Rows:
+            spark.sparkContext.setJobGroup(self.group, "held")
+            return sorted(df.rdd.mapPartitions(consume).collect())
+
+        pool = ThreadPoolExecutor(1)
+        self._future: Future[Rows] = pool.submit(run)
+        pool.shutdown(wait=False)
+
+    def held_task(self, cluster: Cluster) -> Attempt:
+        """Returns the held attempt, once it waits and its window is on disk."""
+        path = self._folder / "held"
+        id = int(wait_until(lambda: path.exists() and path.read_text(), "held task"))
+        wait_until(cluster.spill_files, "spilled window")
+        return self.attempt(id)
+
+    def attempt(self, id: int) -> Attempt:
+        """Returns an attempt as it is now."""
+        (found,) = (a for a in attempts(self.spark, self.group) if a.id == id)
+        return found
+
+    def others(self, attempt: Attempt) -> list[Attempt]:
+        """Returns the other attempts at the same partition of the same stage."""
+        return [
+            a
+            for a in attempts(self.spark, self.group)
+            if (a.stage, a.partition) == (attempt.stage, attempt.partition) and a.id != attempt.id
+        ]
+
+    def release(self) -> None:
+        (self._folder / "go").touch()
+
+    def rows(self) -> Rows:
+        """Returns the sorted rows, once all tasks have ended."""
+        return self._future.result(120)
+
+
+def held(folder: Path, then_fail: bool) -> Callable[[Iterable[Row]], Iterator[tuple[int, int]]]:
+    """Returns what `HeldQuery` runs in a Python worker; a closure, which travels by value."""
+
+    def consume(rows: Iterable[Row]) -> Iterator[tuple[int, int]]:
+        import time
+
+        from pyspark import TaskContext
+
+        task = TaskContext.get()
+        assert task is not None
+        waits = task.partitionId() == task.attemptNumber() == 0 and not (folder / "held").exists()
+        for row in rows:
+            yield row.a, row.b
+            if waits:
+                waits = False
+                (folder / "held").write_text(str(task.taskAttemptId()))
+                deadline = time.monotonic() + 90
+                while not (folder / "go").exists() and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                if then_fail:
+                    raise RuntimeError("the first attempt fails")
+
+    return consume
+
+
+def test_executors_find_the_classes_of_a_jar_that_only_the_driver_names(
+    spark: SparkSession, cluster: Cluster, stock_rows: Rows, engine: str
+) -> None:
+    df = spark.sql(QUERY)
+    rows = sorted((row.a, row.b) for row in df.collect())
+    assert rows == stock_rows
+    generated = "*(" in plan(df).split("SortMergeRangeJoin")[0].splitlines()[-1]
+    assert generated == (engine == "true")
+    (measured,) = rangejoin.metrics(df)
+    assert measured["numOutputRows"] == len(rows)
+
+    jar = Path(rangejoin.jar_path()).name
+    executors = cluster.executors()
+    assert len(executors) == 2
+    for pid in executors.values():
+        assert jar not in Path(f"/proc/{pid}/cmdline").read_text()
+    assert len(list(cluster.work.glob(f"{spark.sparkContext.applicationId}/*/{jar}"))) == 2
+
+
+@pytest.mark.usefixtures("spilling", "engine")
+def test_a_window_on_disk_leaves_no_files_behind(
+    spark: SparkSession, cluster: Cluster, stock_rows: Rows
+) -> None:
+    df = spark.sql(QUERY)
+    assert sorted((row.a, row.b) for row in df.collect()) == stock_rows
+    (measured,) = rangejoin.metrics(df)
+    assert measured["spilledRows"] > 0
+    assert not cluster.spill_files()
+
+
+@pytest.mark.usefixtures("spilling", "engine")
+def test_a_task_killed_while_its_window_is_on_disk_is_retried(
+    spark: SparkSession, cluster: Cluster, stock_rows: Rows, tmp_path: Path
+) -> None:
+    query = HeldQuery(spark, tmp_path)
+    task = query.held_task(cluster)
+    assert spark._jsc.sc().killTaskAttempt(task.id, True, "killed by a test")
+    assert query.rows() == stock_rows
+    assert query.attempt(task.id).status == "KILLED"
+    assert [(a.number, a.status) for a in query.others(task)] == [(1, "SUCCESS")]
+    wait_until(lambda: not cluster.spill_files(), "deletion of the killed task's files")
+
+
+@pytest.mark.usefixtures("spilling", "engine")
+def test_a_task_that_fails_while_its_window_is_on_disk_is_retried(
+    spark: SparkSession, cluster: Cluster, stock_rows: Rows, tmp_path: Path
+) -> None:
+    query = HeldQuery(spark, tmp_path, then_fail=True)
+    task = query.held_task(cluster)
+    query.release()
+    assert query.rows() == stock_rows
+    assert query.attempt(task.id).status == "FAILED"
+    assert [(a.number, a.status) for a in query.others(task)] == [(1, "SUCCESS")]
+    wait_until(lambda: not cluster.spill_files(), "deletion of the failed task's files")
+
+
+@pytest.mark.usefixtures("spilling")
+def test_an_executor_killed_in_the_midst_of_a_join_is_replaced(
+    spark: SparkSession, cluster: Cluster, stock_rows: Rows, tmp_path: Path
+) -> None:
+    query = HeldQuery(spark, tmp_path)
+    task = query.held_task(cluster)
+    os.kill(cluster.executors()[task.executor], signal.SIGKILL)
+    assert query.rows() == stock_rows
+    assert query.attempt(task.id).status == "FAILED"
+    assert task.executor not in cluster.executors()
+
+
+@pytest.mark.parametrize(
+    "spark",
+    [
+        {
+            "spark.speculation": "true",
+            "spark.speculation.quantile": "0.5",
+            "spark.speculation.multiplier": "1.5",
+        }
+    ],
+    indirect=True,
+    ids=["speculation"],
+)
+@pytest.mark.usefixtures("spilling", "engine")
+def test_a_straggler_is_overtaken_by_its_copy_and_cleans_up(
+    spark: SparkSession, cluster: Cluster, stock_rows: Rows, tmp_path: Path
+) -> None:
+    query = HeldQuery(spark, tmp_path)
+    task = query.held_task(cluster)
+    assert query.rows() == stock_rows
+    (copy,) = query.others(task)
+    assert copy.speculative
+    assert copy.status == "SUCCESS"
+    assert copy.executor != task.executor
+    wait_until(lambda: query.attempt(task.id).status == "KILLED", "end of the straggler")
+    wait_until(lambda: not cluster.spill_files(), "deletion of the straggler's files")
+
+
+def test_spark_submit_ships_the_jar_to_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
+    conf = f"spark.cores.max=1 spark.executor.memory=512m spark.driver.host=127.0.0.1 {EXTENSIONS}"
+    words = [word for setting in conf.split() for word in ("--conf", setting)]
+    jars = ["--jars", rangejoin.jar_path()]
+    (report,), _ = launch(tmp_path, SUBMIT, "--master", cluster.url, *jars, *words, JOB)
+    assert_active(report)
