@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +23,40 @@ ROWS = 2 * (3 * 5 - 2)
 
 def launch(folder: Path, *command: str, **environment: str) -> tuple[Any, str]:
     """Runs a job in `folder`; returns its report and what it wrote on standard error."""
+    done = _run(folder, command, environment)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("REPORT ")]
+    assert done.returncode == 0, done.stderr
+    return json.loads(lines[-1].removeprefix("REPORT ")), done.stderr
+
+
+def fail(folder: Path, *command: str, **environment: str) -> str:
+    """Runs a job that has to fail in `folder`; returns all it wrote.
+
+    `spark-submit` puts what Python wrote on standard error into its standard output.
+    """
+    done = _run(folder, command, environment)
+    assert done.returncode != 0, done.stdout
+    return done.stdout + done.stderr
+
+
+def _run(
+    folder: Path, command: Sequence[str], environment: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
     inherited = {
         key: value
         for key, value in os.environ.items()
         if not key.startswith(("PYSPARK_", "SPARK_"))
     }
     python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    done = subprocess.run(
+    return subprocess.run(
         command,
         cwd=folder,
         env=inherited | python | {"SPARK_CONF_DIR": str(folder)} | environment,
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=300,
         check=False,
     )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("REPORT ")]
-    assert done.returncode == 0, done.stderr
-    return json.loads(lines[-1].removeprefix("REPORT ")), done.stderr
 
 
 def assert_active(report: dict[str, Any]) -> None:

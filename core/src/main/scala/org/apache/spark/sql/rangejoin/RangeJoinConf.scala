@@ -20,15 +20,25 @@ import org.apache.spark.sql.internal.SQLConf
 /** The configuration of range joins: every key, with its documentation and default. */
 object RangeJoinConf {
 
-  val Enabled: ConfigEntry[Boolean] = SQLConf
-    .buildConf("spark.sql.join.smj.useInnerRangeOptimization")
-    .doc("When true, a sort-merge join with a range on top of its equi keys runs as a sort-merge " +
-      "range join, which pairs only the rows within the range. When false, plans are those of " +
-      "stock Spark. Can be set at any time in a session.")
-    .version("0.1.0")
-    .booleanConf
-    .createWithDefault(true)
+  val Enabled: ConfigEntry[Boolean] =
+    entry("spark.sql.join.smj.useInnerRangeOptimization") { key =>
+      SQLConf
+        .buildConf(key)
+        .doc("When true, a sort-merge join with a range on top of its equi keys runs as a " +
+          "sort-merge range join, which pairs only the rows within the range. When false, plans " +
+          "are those of stock Spark. Can be set at any time in a session.")
+        .version("0.1.0")
+        .booleanConf
+        .createWithDefault(true)
+    }
 
   /** All entries, in the order they are documented. */
   val all: Seq[ConfigEntry[_]] = Seq(Enabled)
+
+  /**
+   * The entry of a key; a new one unless a second class loader has loaded this class before. Spark
+   * refuses to register a key twice.
+   */
+  private def entry[T](key: String)(create: String => ConfigEntry[T]): ConfigEntry[T] =
+    Option(ConfigEntry.findEntry(key)).fold(create(key))(_.asInstanceOf[ConfigEntry[T]])
 }
