@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +30,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .config("spark.unsafe.exceptionOnMemoryLeak", "true")
     )
+    # Python workers need pandas and PyArrow as well.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     session = rangejoin.configure(builder).getOrCreate()
     yield session
     session.stop()
