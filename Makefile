@@ -53,7 +53,7 @@ PYTEST_ARGS ?=
 	format bench clean check-java check-python
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(DEPENDENCIES) $(SBT_LAUNCHER) | check-java ## make .venv with all that Python needs, and fetch sbt
 
@@ -82,7 +82,7 @@ test-python: $(INSTALLED) ## run the Python tests against the installed wheel (P
 test-cluster: $(INSTALLED) ## run the tests on a cluster of two workers on this machine
 	$(BIN)/python -m pytest tests/cluster $(PYTEST_ARGS)
 
-test-neighbours: $(INSTALLED) $(NEIGHBOURS) $(NEIGHBOUR_JARS) $(OTHER_VENVS) ## run the tests with other Sparks, Delta Lake, Iceberg, Spark Connect, TPC data (downloads 3 GB)
+test-neighbours: $(INSTALLED) $(NEIGHBOURS) $(NEIGHBOUR_JARS) $(OTHER_VENVS) ## run the tests beside other software (downloads 2 GB)
 	$(BIN)/python -m pytest tests/neighbours $(PYTEST_ARGS)
 
 lint: lint-scala lint-python ## check format, style and types
@@ -146,9 +146,9 @@ $(INSTALLED): $(WHEEL)
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --force-reinstall $(WHEEL)
 	@touch $@
 
-$(NEIGHBOURS): python/pyproject.toml $(DEPENDENCIES)
-	$(BIN)/python -m pip install -q --disable-pip-version-check \
-		--no-deps -e ./python
+# Not through the project itself: it would replace the installed wheel by a link.
+$(NEIGHBOURS): tests/neighbours/requirements.txt $(DEPENDENCIES)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -r $<
 	@touch $@
 
 .venv-spark-%/.installed: $(WHEEL) | check-python

@@ -1,0 +1,159 @@
+"""A Spark Connect client of a server that has the extension."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from launching import EXTENSIONS, SUBMIT
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+import rangejoin
+
+LIFETIME_SECONDS = 900
+"""The server ends by itself after this time, whatever becomes of the tests."""
+
+QUERY = """
+SELECT l.id AS a, r.id AS b
+FROM (SELECT id, IF(id % 11 = 3, NULL, id % 4) AS k, id * 7 % 23 AS y FROM range(80)) AS l
+JOIN (SELECT id, id % 4 AS k, IF(id % 11 = 5, NULL, id * 5 % 23) AS y FROM range(80)) AS r
+  ON l.k = r.k AND r.y BETWEEN l.y - 2 AND l.y + 2
+"""
+
+Rows = Counter[tuple[object, ...]]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server with the jar and the extension in its own configuration; returns its address."""
+    folder = tmp_path_factory.mktemp("server")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = [
+        EXTENSIONS,
+        "spark.connect.grpc.binding.address=127.0.0.1",
+        f"spark.connect.grpc.binding.port={port}",
+        f"spark.sql.warehouse.dir={folder / 'warehouse'}",
+        "spark.sql.shuffle.partitions=2",
+        "spark.sql.autoBroadcastJoinThreshold=-1",
+        "spark.ui.enabled=false",
+    ]
+    conf = [word for setting in settings for word in ("--conf", setting)]
+    main = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    words = ["--jars", rangejoin.jar_path(), *conf, "--class", main]
+    own = {"SPARK_CONF_DIR": str(folder), "PYSPARK_PYTHON": sys.executable}
+    log = folder / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["timeout", "-k", "5", str(LIFETIME_SECONDS), SUBMIT, "--master", "local[2]", *words],
+            env=os.environ | own,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        deadline = time.monotonic() + 180
+        while "Spark Connect server started" not in log.read_text():
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.2)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@pytest.fixture
+def client(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkSession]:
+    # Set by PySpark and left behind, where classic sessions of other tests would meet it.
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+    session = SparkSession.builder.remote(server).create()
+    yield session
+    session.stop()
+
+
+def plan(df: DataFrame) -> str:
+    # Not in the type of the common class.
+    explained: Any = df
+    return str(explained._explain_string())
+
+
+def rows(df: DataFrame) -> Rows:
+    return Counter(tuple(row) for row in df.collect())
+
+
+def test_check_passes_through_the_client(client: SparkSession) -> None:
+    rangejoin.check(client)
+
+
+def test_a_setting_of_the_client_switches_its_own_session(
+    client: SparkSession, server: str
+) -> None:
+    other = SparkSession.builder.remote(server).create()
+    client.conf.set(rangejoin.ENABLED_CONF, "false")
+    stock, ranged = client.sql(QUERY), other.sql(QUERY)
+    assert "SortMergeRangeJoin" not in plan(stock)
+    assert "SortMergeRangeJoin" in plan(ranged)
+    assert rows(ranged) == rows(stock)
+    assert rows(stock).total() > 100
+    other.stop()
+
+
+def test_a_condition_made_by_the_client_with_a_python_function(client: SparkSession) -> None:
+    even = F.udf(lambda a, b: (a + b) % 2 == 0, "boolean")
+
+    def query() -> DataFrame:
+        left = client.range(80).selectExpr("id", "id % 4 AS k", "id * 7 % 23 AS y").alias("l")
+        right = client.range(80).selectExpr("id", "id % 4 AS k", "id * 5 % 23 AS y").alias("r")
+        band = F.expr("l.k = r.k AND r.y BETWEEN l.y - 2 AND l.y + 2")
+        on = band & even(F.col("l.id"), F.col("r.id"))
+        return left.join(right, on).select("l.id", "r.id")
+
+    ranged = query()
+    assert "SortMergeRangeJoin" in plan(ranged)
+    found = rows(ranged)
+    client.conf.set(rangejoin.ENABLED_CONF, "false")
+    stock = query()
+    assert "SortMergeRangeJoin" not in plan(stock)
+    assert found == rows(stock)
+    assert found.total() > 50
+
+
+def test_metrics_are_where_the_error_says(client: SparkSession) -> None:
+    df = client.sql(QUERY)
+    with pytest.raises(rangejoin.RangeJoinError, match=r"df\.executionInfo\.metrics"):
+        rangejoin.metrics(df)
+    found = rows(df)
+    info = df.executionInfo
+    assert info is not None
+    assert info.metrics is not None
+    (join,) = (line for line in info.metrics.toText().splitlines() if "SortMergeRangeJoin" in line)
+    assert f"numOutputRows={found.total()} " in join
+
+
+def test_the_jar_sent_as_an_artifact_as_well_changes_nothing(client: SparkSession) -> None:
+    expected = rows(client.sql(QUERY))
+    client.addArtifacts(rangejoin.jar_path())
+    rangejoin.check(client)
+    assert rows(client.sql(QUERY)) == expected
+
+
+def test_an_unreadable_flag_is_refused_by_name(client: SparkSession) -> None:
+    with pytest.raises(Exception, match=rangejoin.ENABLED_CONF.replace(".", r"\.")):
+        client.conf.set(rangejoin.ENABLED_CONF, "perhaps")
+
+
+def test_configuring_a_client_is_refused_with_the_remedy(server: str) -> None:
+    builder = SparkSession.builder.remote(server)
+    with pytest.raises(rangejoin.RangeJoinError, match=r"start the server with .*--jars"):
+        rangejoin.configure(builder)
