@@ -37,6 +37,8 @@ object TestSession {
     .config("spark.sql.warehouse.dir", System.getProperty("java.io.tmpdir") + "/warehouse")
     .config("spark.unsafe.exceptionOnMemoryLeak", "true")
     .config("spark.memory.debugFill", "true")
+    // Generated code that does not compile is an error, and not a reason to interpret.
+    .config(SQLConf.CODEGEN_FALLBACK.key, "false")
     // A sort takes a page at once, and every page is filled: small ones make small joins fast.
     .config("spark.buffer.pageSize", "1m")
     .config(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key, "-1")

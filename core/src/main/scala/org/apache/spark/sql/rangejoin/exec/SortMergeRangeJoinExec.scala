@@ -216,6 +216,8 @@ case class SortMergeRangeJoinExec(
   }
 
   override protected def doProduce(ctx: CodegenContext): String = {
+    // In the place of the node's name, which is no identifier for a skewed join.
+    ctx.freshNamePrefix = "smrj"
     val factory = ctx.addReferenceObj("scannerFactory", scannerFactory)
     val (scannerClass, create) =
       if (behavior.keepsBuffered) (classOf[FullOuterRangeScanner].getName, "createFullOuter")
