@@ -39,7 +39,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
     if (RangeJoinExtensions.supports(SPARK_VERSION)) {
       RangeJoinConf.all.foreach(entry => logDebug(s"Registered ${entry.key}"))
       extensions.injectPlannerStrategy {
-        case session: classic.SparkSession => MarkRangeJoins(session)
+        case session: classic.SparkSession => strategy(session)
         case other => throw new IllegalStateException(s"Not a classic session: ${other.getClass}")
       }
       extensions.injectQueryStagePrepRule(_ => PlaceRangeJoins)
@@ -47,6 +47,9 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
     } else {
       RangeJoinExtensions.warnOnce(SPARK_VERSION)
     }
+
+  /** Decides which joins become range joins. */
+  protected def strategy(session: classic.SparkSession): MarkRangeJoins = MarkRangeJoins(session)
 }
 
 object RangeJoinExtensions extends Logging {

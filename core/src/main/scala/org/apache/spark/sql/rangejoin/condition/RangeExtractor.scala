@@ -54,8 +54,28 @@ object RangeExtractor {
       tests <- readTests(predicates, left, right)
     } yield {
       val range = choose(tests)
-      normalForm(range, behavior.streamed.getOrElse(range.streamed), predicates)
+      withRange(range, behavior.streamed.getOrElse(range.streamed), predicates)
     }
+
+  /**
+   * The normal form of a join with or without a range: the range of its condition or, where there is
+   * none, neither of the two tests and the whole condition as the residual.
+   */
+  def normalForm(
+      joinType: JoinType,
+      condition: Option[Expression],
+      left: AttributeSet,
+      right: AttributeSet
+  ): Either[Reason, RangeCondition] =
+    extract(joinType, condition, left, right) match {
+      case Left(_: Reason.NoRange) => Right(withoutRange(joinType, condition))
+      case other                   => other
+    }
+
+  private def withoutRange(joinType: JoinType, condition: Option[Expression]): RangeCondition = {
+    val streamed = JoinTypeBehavior.of(joinType).flatMap(_.streamed).getOrElse(LeftSide)
+    RangeCondition(streamed, None, None, Nil, condition)
+  }
 
   /** Whether a condition compares anything at all, so that a reason to leave it is of interest. */
   def hasComparison(condition: Expression): Boolean =
@@ -103,7 +123,7 @@ object RangeExtractor {
     }
   }
 
-  private def normalForm(
+  private def withRange(
       range: Range,
       streamed: Side,
       predicates: Seq[Expression]

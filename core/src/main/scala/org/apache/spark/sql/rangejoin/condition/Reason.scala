@@ -27,20 +27,23 @@ sealed trait Reason {
 
 object Reason {
 
+  /** There is no range; the join could run as one of which neither test is there. */
+  sealed trait NoRange extends Reason
+
   /** The join has no condition beside its equi keys. */
-  case object NoCondition extends Reason {
+  case object NoCondition extends NoRange {
     override def message: String = "the join has no condition beside its equi keys"
   }
 
   /** No conjunct compares an expression of one side with an expression of the other. */
-  case object NoRangePredicate extends Reason {
+  case object NoRangePredicate extends NoRange {
     override def message: String =
       "no part of the condition compares (<, <=, >, >=) a value of one side with a value of the " +
         "other; write the range as such comparisons, joined by AND"
   }
 
   /** A difference of the two sides that cannot be rewritten without changing results. */
-  case class InexactDifference(predicate: Expression) extends Reason {
+  case class InexactDifference(predicate: Expression) extends NoRange {
     override def message: String =
       s"${predicate.sql} bounds a difference that is no range: one limit alone of a difference " +
         "that wraps around on overflow, or a difference of a type that is not rewritten; compare " +

@@ -37,7 +37,8 @@ import org.apache.spark.util.CompletionIterator
  *
  * Takes the place of a `SortMergeJoinExec` late in planning and promises what that node promised:
  * output, partitioning, and the order by key. The range is derived from `condition`, which stays
- * whole, so that the node can always be explained, rewritten and compared like the stock one.
+ * whole, so that the node can always be explained, rewritten and compared like the stock one. A
+ * condition without a range is taken as well: every row of a key is within it.
  *
  * @param leftRangeKey column of the left child, after its own columns, that holds the bound the
  *   left side is sorted by; None where a column of the left side itself is in that order
@@ -55,13 +56,9 @@ case class SortMergeRangeJoinExec(
     isSkewJoin: Boolean = false
 ) extends ShuffledJoin {
 
-  // A canonicalized plan, whose columns are only numbers, has none.
-  private lazy val extracted: Option[RangeCondition] = RangeExtractor
-    .extract(joinType, condition, left.outputSet, right.outputSet)
-    .toOption
-
-  private lazy val range: RangeCondition = extracted.getOrElse(
-    throw new IllegalStateException(s"no range in the condition of\n${simpleStringWithNodeId()}"))
+  private lazy val range: RangeCondition = RangeExtractor
+    .normalForm(joinType, condition, left.outputSet, right.outputSet)
+    .fold(reason => throw new IllegalStateException(reason.message), identity)
 
   private lazy val behavior: JoinTypeBehavior = JoinTypeBehavior.of(joinType).get
 
@@ -92,27 +89,24 @@ case class SortMergeRangeJoinExec(
   override lazy val metrics: Map[String, SQLMetric] = ScanMetrics.create(sparkContext)
 
   override def verboseStringWithOperatorId(): String = {
+    val (streamedSide, bufferedSide) = if (streamLeft) ("left", "right") else ("right", "left")
     val fields = Seq(
       ExplainUtils.generateFieldString("Left keys", leftKeys),
       ExplainUtils.generateFieldString("Right keys", rightKeys),
-      ExplainUtils.generateFieldString("Join type", joinType.toString)
-    ) ++ extracted.toSeq.flatMap { range =>
-      val (streamedSide, bufferedSide) = if (streamLeft) ("left", "right") else ("right", "left")
-      Seq(
-        ExplainUtils.generateFieldString("Range", range.predicates.mkString(" AND ")),
-        ExplainUtils.generateFieldString("Residual", range.residual.fold("None")(_.toString)),
-        ExplainUtils.generateFieldString("Streamed side", streamedSide),
-        ExplainUtils.generateFieldString("Buffered side", bufferedSide)
-      )
-    }
+      ExplainUtils.generateFieldString("Join type", joinType.toString),
+      ExplainUtils.generateFieldString("Range", range.predicates.mkString(" AND ")),
+      ExplainUtils.generateFieldString("Residual", range.residual.fold("None")(_.toString)),
+      ExplainUtils.generateFieldString("Streamed side", streamedSide),
+      ExplainUtils.generateFieldString("Buffered side", bufferedSide)
+    )
     (formattedNodeName +: fields).mkString("\n", "\n", "\n")
   }
 
   override def stringArgs: Iterator[Any] = {
-    val ofRange = extracted.fold(condition.toSeq.map(_.toString)) { range =>
-      s"range: ${range.predicates.mkString(" AND ")}" +: range.residual.map("residual: " + _).toSeq
-    }
-    Iterator[Any](leftKeys, rightKeys, joinType) ++ ofRange
+    val predicates = range.predicates.mkString(" AND ")
+    Iterator[Any](leftKeys, rightKeys, joinType) ++
+      Option.when(predicates.nonEmpty)(s"range: $predicates") ++
+      range.residual.map("residual: " + _)
   }
 
   private def scannerFactory: RangeScannerFactory = {
@@ -133,7 +127,7 @@ case class SortMergeRangeJoinExec(
         evictBound = range.evictBound.map(ofBuffered)
       ),
       bufferedPlan.output.size,
-      ofPair(condition.get),
+      ofPair(condition.getOrElse(Literal.TrueLiteral)),
       range.upperTie.map(ofPair),
       range.lowerTie.map(ofPair),
       behavior,

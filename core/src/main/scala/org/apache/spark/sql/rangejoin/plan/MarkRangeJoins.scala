@@ -34,13 +34,18 @@ import org.apache.spark.sql.rangejoin.condition.RangeExtractor
  * stock node are done with it.
  *
  * Steps aside for streaming plans, and where a finished broadcast stage decides the join.
+ *
+ * @param everyJoin whether to mark sort-merge joins without a range, too: nothing is gained by it but
+ *   that they put the range join to the test
  */
-case class MarkRangeJoins(session: SparkSession) extends SparkStrategy with Logging {
+case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
+    extends SparkStrategy
+    with Logging {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case join @ ExtractEquiJoinKeys(_, _, _, Some(condition), _, _, _, _)
+    case join @ ExtractEquiJoinKeys(_, _, _, condition, _, _, _, _)
         if session.sessionState.conf.getConf(RangeJoinConf.Enabled) &&
-          RangeExtractor.hasComparison(condition) && isOurs(join) =>
+          (everyJoin || condition.exists(RangeExtractor.hasComparison)) && isOurs(join) =>
       // Asked once: asking again would repeat its warnings about hints.
       val planned = session.sessionState.planner.JoinSelection(join)
       planned.foreach {
@@ -54,18 +59,15 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy with Logg
   private def isOurs(join: Join): Boolean =
     !join.isStreaming && LogicalQueryStageStrategy(join).isEmpty
 
-  private def mark(join: SortMergeJoinExec): Unit =
-    RangeExtractor.extract(
-      join.joinType,
-      join.condition,
-      join.left.outputSet,
-      join.right.outputSet
-    ) match {
+  private def mark(join: SortMergeJoinExec): Unit = {
+    val read = if (everyJoin) RangeExtractor.normalForm _ else RangeExtractor.extract _
+    read(join.joinType, join.condition, join.left.outputSet, join.right.outputSet) match {
       case Right(_)     => join.setTagValue(MarkRangeJoins.Mark, ())
       case Left(reason) =>
         logDebug(s"Join on ${join.condition.map(_.sql).mkString} is left to SortMergeJoin: " +
           reason.message)
     }
+  }
 }
 
 object MarkRangeJoins {

@@ -47,7 +47,7 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
 
   private def place(join: SortMergeJoinExec): SparkPlan =
     RangeExtractor
-      .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
+      .normalForm(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
       .fold(_ => join, rangeJoin(join, _))
 
   private def rangeJoin(join: SortMergeJoinExec, range: RangeCondition): SparkPlan = {

@@ -14,11 +14,11 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
-import scala.util.Left
+import scala.util.{Left, Right}
 
 import org.apache.spark.sql.catalyst.dsl.expressions._
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.{Inner, LeftSingle}
+import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.types._
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -73,6 +73,26 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
     assert(extract(noise) == Left(Reason.Nondeterministic(noise)))
     assert(extract(band && noise) == Left(Reason.Nondeterministic(noise)))
   }
+
+  test("a join without a range has a normal form with neither test") {
+    val types = Seq(Inner -> LeftSide, FullOuter -> LeftSide, RightOuter -> RightSide)
+    val conditions = Seq(None, Some(l.y =!= r.y), Some(wrappedMinus(l.y, r.y) <= ten))
+    for ((joinType, streamed) <- types; condition <- conditions) {
+      val form = RangeCondition(streamed, None, None, Nil, condition)
+      assert(normalForm(joinType, condition) == Right(form))
+      assert(form.orderOf(LeftSide).isEmpty && form.orderOf(RightSide).isEmpty)
+    }
+  }
+
+  test("a join that cannot run at all has no normal form, and a range has its own") {
+    val noise = Rand(Literal(1L)) > 0.5
+    assert(normalForm(Inner, Some(noise)) == Left(Reason.Nondeterministic(noise)))
+    assert(normalForm(LeftSingle, None) == Left(Reason.UnsupportedJoinType(LeftSingle)))
+    assert(normalForm(Inner, Some(band)) == extract(band))
+  }
+
+  private def normalForm(joinType: JoinType, condition: Option[Expression]) =
+    RangeExtractor.normalForm(joinType, condition, AttributeSet(l.y), AttributeSet(r.y))
 
   test("comparisons that do not cross the sides are no range") {
     assert(extract(l.start <= l.end && r.start <= r.end) == Left(Reason.NoRangePredicate))
