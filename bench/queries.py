@@ -100,6 +100,7 @@ def session() -> SparkSession:
     builder = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
     )
     spark = rangejoin.configure(builder).getOrCreate()

@@ -21,7 +21,7 @@ import rangejoin
 BUFFER = "spark.sql.sortMergeJoinExec.buffer."
 JOINS = ["INNER", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER", "LEFT SEMI", "LEFT ANTI"]
 RANGES = [
-    "r.t BETWEEN l.t - 40 AND l.t + 40",
+    "r.t BETWEEN l.t - 200 AND l.t + 200",
     "l.t BETWEEN r.t AND r.u",
     "l.t <= r.u AND r.t <= l.u",
     "r.t < l.t",
@@ -46,6 +46,7 @@ def soak(joins: int, local: Path) -> int:
         SparkSession.builder.master("local[2]")
         .config("spark.local.dir", str(local))
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.ui.retainedJobs", "5")
         .config("spark.ui.retainedStages", "5")
         .config("spark.ui.retainedTasks", "20")
@@ -58,7 +59,7 @@ def soak(joins: int, local: Path) -> int:
     spark.sparkContext.setLogLevel("ERROR")
     for name, rows in (("l", 300), ("r", 250)):
         spark.range(0, rows, 1, 2).selectExpr(
-            "id", "id % 3 AS k", "id * 5 AS t", "id * 5 + id % 7 * 9 AS u"
+            "id", "id % 3 AS k", "id * 5 AS t", "id * 5 + id % 7 * 90 AS u"
         ).cache().createOrReplaceTempView(name)
     jvm = spark._jvm
     assert jvm is not None
