@@ -138,7 +138,7 @@ def test_metrics_are_where_the_error_says(client: SparkSession) -> None:
     assert info is not None
     assert info.metrics is not None
     (join,) = (line for line in info.metrics.toText().splitlines() if "SortMergeRangeJoin" in line)
-    assert f"numOutputRows={found.total()} " in join
+    assert f"numOutputRows: {found.total()} " in join
 
 
 def test_the_jar_sent_as_an_artifact_as_well_changes_nothing(client: SparkSession) -> None:

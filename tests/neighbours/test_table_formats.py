@@ -53,6 +53,7 @@ def test_delta_lake(tmp_path: Path, ours_first: bool) -> None:
         in_order(DELTA, ours_first),
         "USING delta",
         "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.databricks.delta.snapshotPartitions=2",
     )
     # MERGE reads its two tables twice: for the files it touches, and for the rows it writes.
     assert found == JOINS | {"MERGE, ours": 2, "MERGE, stock": 0}

@@ -18,6 +18,7 @@ JOB = str(Path(__file__).with_name("launched_job.py"))
 TABLE_JOB = str(Path(__file__).with_name("table_job.py"))
 SUBMIT = str(Path(_find_spark_home(), "bin", "spark-submit"))
 EXTENSIONS = f"spark.sql.extensions={EXTENSION_CLASS}"
+TIMEOUT_SECONDS = 600
 ROWS = 2 * (3 * 5 - 2)
 
 
@@ -54,7 +55,7 @@ def _run(
         env=inherited | python | {"SPARK_CONF_DIR": str(folder)} | environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=TIMEOUT_SECONDS,
         check=False,
     )
 

@@ -50,6 +50,12 @@ def test_a_session_without_the_extension_is_told_to_configure(settings: dict[str
         check_fake(FakeSession(settings))
 
 
+def test_a_client_of_a_server_without_the_extension_is_told_to_configure_the_server() -> None:
+    client = type("Client", (FakeSession,), {"__module__": "pyspark.sql.connect.session"})
+    with pytest.raises(RangeJoinError, match=r"does not list .*start the server with .*--jars"):
+        check_fake(client({}))
+
+
 def test_a_stock_plan_is_refused_and_shown() -> None:
     with pytest.raises(RangeJoinError, match=r"(?s)planned without it.*\+- SortMergeJoin \[k\]"):
         check_fake(FakeSession(ACTIVE, plan="+- SortMergeJoin [k]"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from rangejoin import EXTENSION_CLASS, configure, jar_path
+from rangejoin import EXTENSION_CLASS, RangeJoinError, configure, jar_path
 from rangejoin.session import add_extension, add_jar
 
 
@@ -96,6 +96,16 @@ class TestWithoutJvm:
         monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.jars=c.jar pyspark-shell")
         builder = SparkSession.builder.config("spark.sql.extensions", "x.B")
         assert configured(builder) == (f"c.jar,{jar_path()}", f"x.B,{EXTENSION_CLASS}")
+
+    def test_a_client_of_a_server_is_told_to_configure_the_server(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        remedy = r"sc://host:1 .*start the server with .*--jars .*--conf spark\.sql\.extensions"
+        with pytest.raises(RangeJoinError, match=remedy):
+            configure(SparkSession.builder.config("spark.remote", "sc://host:1"))
+        monkeypatch.setenv("SPARK_REMOTE", "sc://host:1")
+        with pytest.raises(RangeJoinError, match=remedy):
+            configure(SparkSession.builder)
 
 
 def test_a_jar_of_the_same_name_elsewhere_counts_as_the_same() -> None:

@@ -63,7 +63,8 @@ def test_a_running_session_stays_stock_until_it_is_restarted(tmp_path: Path) -> 
 
 
 def test_a_listed_extension_without_its_jar_is_told_apart(tmp_path: Path) -> None:
-    (report,), _ = launch(tmp_path, SUBMIT, "--conf", EXTENSIONS, JOB)
+    (report,), errors = launch(tmp_path, SUBMIT, "--conf", EXTENSIONS, JOB)
+    assert f"Cannot use {EXTENSION_CLASS} to configure session extensions" in errors
     assert "the driver has no such class" in report["check"]
     assert "--jars" in report["check"]
     assert not report["ranged"]

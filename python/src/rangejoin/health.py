@@ -10,6 +10,7 @@ from rangejoin.names import (
     EXTENSION_CLASS,
     EXTENSIONS_CONF,
     PLAN_NODE,
+    SERVER_REMEDY,
     SPARK_VERSION,
 )
 from rangejoin.session import can_load
@@ -63,7 +64,8 @@ def _require_listed(spark: SparkSession) -> None:
     listed = spark.conf.get(EXTENSIONS_CONF, "") or ""
     if EXTENSION_CLASS not in (entry.strip() for entry in listed.split(",")):
         raise RangeJoinError(
-            f"{EXTENSIONS_CONF} does not list {EXTENSION_CLASS} (it is {listed!r}): {_REMEDY}"
+            f"{EXTENSIONS_CONF} does not list {EXTENSION_CLASS} (it is {listed!r}): "
+            f"{_remedy(spark)}"
         )
 
 
@@ -86,8 +88,13 @@ def _require_planned(spark: SparkSession) -> None:
     if PLAN_NODE not in plan:
         raise RangeJoinError(
             "the extension is listed, but a band join was planned without it; most likely Spark "
-            f"was running before the extension was added: {_REMEDY}. The plan:\n{plan}"
+            f"was running before the extension was added: {_remedy(spark)}. The plan:\n{plan}"
         )
+
+
+def _remedy(spark: SparkSession) -> str:
+    is_client = type(spark).__module__.startswith("pyspark.sql.connect.")
+    return SERVER_REMEDY if is_client else _REMEDY
 
 
 def _is_true(spark: SparkSession, key: str, default: str) -> bool:

@@ -26,13 +26,14 @@ def metrics(df: DataFrame) -> list[dict[str, int]]:
 
     Raises:
         RangeJoinError: `df` is of a Spark Connect session, whose plans stay on the server (its
-            metrics are in `df.executionInfo`); or the driver has no jar of the range join.
+            metrics are in `df.executionInfo.metrics.toText()`); or the driver has no jar of the
+            range join.
     """
     jdf: Any = vars(df).get("_jdf")
     if jdf is None:
         raise RangeJoinError(
             "the plan of a Spark Connect DataFrame stays on the server: after an action, look for "
-            "SortMergeRangeJoin in df.executionInfo.metrics"
+            "SortMergeRangeJoin in df.executionInfo.metrics.toText()"
         )
     jvm: Any = vars(df.sparkSession)["_jvm"]
     if not can_load(jvm, METRICS_CLASS):

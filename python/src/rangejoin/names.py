@@ -17,3 +17,9 @@ SPARK_VERSION = "4.2"
 
 EXTENSIONS_CONF = "spark.sql.extensions"
 JARS_CONF = "spark.jars"
+
+SERVER_REMEDY = (
+    'start the server with `--jars "$(rangejoin jar)" '
+    f"--conf {EXTENSIONS_CONF}={EXTENSION_CLASS}`; clients need no configuration"
+)
+"""What to do where a Spark Connect server lacks the extension."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from contextlib import suppress
 from pathlib import PurePath
@@ -10,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
+from rangejoin.errors import RangeJoinError
 from rangejoin.inherited import (
     inherited_setting,
     replace_submit_setting,
     running_jvm,
     submit_setting,
 )
-from rangejoin.names import EXTENSION_CLASS, EXTENSIONS_CONF, JARS_CONF
+from rangejoin.names import EXTENSION_CLASS, EXTENSIONS_CONF, JARS_CONF, SERVER_REMEDY
 from rangejoin.packaged import jar_path
 
 if TYPE_CHECKING:
@@ -49,10 +51,14 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
         The same builder.
 
     Raises:
-        RangeJoinError: the packaged jar is missing.
+        RangeJoinError: the packaged jar is missing; or the builder is that of a client of a Spark
+            Connect server, where the extension belongs.
     """
-    jar = jar_path()
     options: dict[str, Any] = builder._options
+    remote = str(options.get("spark.remote") or os.environ.get("SPARK_REMOTE", ""))
+    if remote.startswith("sc://"):
+        raise RangeJoinError(f"a client cannot give {remote} an extension: {SERVER_REMEDY}")
+    jar = jar_path()
     jars = options.get(JARS_CONF) or inherited_setting(JARS_CONF)
     extensions = options.get(EXTENSIONS_CONF) or inherited_setting(EXTENSIONS_CONF)
     builder.config(JARS_CONF, add_jar(jars, jar))
