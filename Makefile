@@ -43,14 +43,15 @@ MYPY := $(BIN)/mypy --config-file python/pyproject.toml
 
 DEMO_ARGS ?=
 BENCH_ARGS ?= -wi 1 -i 2 -f 1 -w 1s -r 1s
+SUITES ?= *
 CASES ?= 1000
 SEED ?= 1
 PYTEST_ARGS ?=
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup jar wheel demo test test-scala test-python test-cluster test-neighbours fuzz lint lint-scala lint-python \
-	format bench clean check-java check-python
+.PHONY: help setup jar wheel demo test test-scala test-python test-cluster test-neighbours \
+	spark-suites fuzz lint lint-scala lint-python format bench clean check-java check-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +73,9 @@ test: ## run all tests but those of test-neighbours, the Python ones last
 test-scala: $(SBT_LAUNCHER) | check-java ## run the Scala tests
 	$(SBT) test
 
+spark-suites: $(DEPENDENCIES) $(SBT_LAUNCHER) | check-java ## run Spark's own suites with range joins (SUITES=...)
+	PYSPARK_PYTHON=$(abspath $(BIN)/python) $(SBT) "sparkSuites/testOnly $(SUITES)"
+
 fuzz: $(SBT_LAUNCHER) | check-java ## compare random joins with stock Spark (CASES=... SEED=...)
 	$(SBT) "tests/Test/runMain org.apache.spark.sql.rangejoin.differential.Fuzz \
 		--cases $(CASES) --seed $(SEED)"
@@ -88,7 +92,7 @@ test-neighbours: $(INSTALLED) $(NEIGHBOURS) $(NEIGHBOUR_JARS) $(OTHER_VENVS) ## 
 lint: lint-scala lint-python ## check format, style and types
 
 lint-scala: $(SBT_LAUNCHER) | check-java
-	$(SBT) scalafmtCheckAll scalafmtSbtCheck
+	$(SBT) scalafmtCheckAll sparkSuites/scalafmtCheckAll scalafmtSbtCheck
 
 lint-python: $(DEPENDENCIES)
 	$(RUFF) check --config python/pyproject.toml $(LINT_PYTHON)
@@ -96,7 +100,7 @@ lint-python: $(DEPENDENCIES)
 	$(MYPY) $(LINT_PYTHON)
 
 format: $(SBT_LAUNCHER) $(DEPENDENCIES) ## put all sources into the format that lint asks for
-	$(SBT) scalafmtAll scalafmtSbt
+	$(SBT) scalafmtAll sparkSuites/scalafmtAll scalafmtSbt
 	$(RUFF) check --fix --config python/pyproject.toml $(LINT_PYTHON)
 	$(RUFF) format --config python/pyproject.toml $(LINT_PYTHON)
 
@@ -105,7 +109,8 @@ bench: $(SBT_LAUNCHER) | check-java ## run the micro-benchmarks, short (BENCH_AR
 
 clean: ## remove what was built; keeps .venv, .tools and demo-output
 	rm -rf target project/target project/project */target python/dist $(WHEEL_JARS)
-	rm -rf spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache .ruff_cache
+	rm -rf spark-warehouse */spark-warehouse metastore_db derby.log
+	rm -rf .pytest_cache .mypy_cache .ruff_cache
 	rm -f $(INSTALLED)
 
 check-java:

@@ -1,5 +1,6 @@
 // One jar is shipped: `core`, which carries the classes of `codegen` inside it.
-// Dependencies between modules go one way: bench, tests -> core -> codegen -> Spark's catalyst.
+// Dependencies between modules go one way: bench, tests, sparkSuites -> core -> codegen -> Spark's
+// catalyst.
 
 val sparkVersion = "4.2.0"
 
@@ -82,6 +83,65 @@ lazy val tests = project
     Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD"),
     Test / testOptions += Tests.Setup { () => IO.createDirectory(target.value / "tmp") }
   )
+
+// Spark's own suites, with range joins in their plans. No part of `test`: they take long.
+lazy val sparkTestHome = taskKey[File]("test data of Spark, laid out as in its source tree")
+
+lazy val sparkSuites = project
+  .in(file("spark-suites"))
+  .dependsOn(core)
+  .settings(
+    publish / skip := true,
+    libraryDependencies ++= spark("sql", "test") +:
+      Seq("core", "catalyst", "sql", "sql-api", "common-utils", "tags")
+        .map(spark(_, "test").classifier("tests")),
+    libraryDependencies ++= Seq(
+      "org.scalatest" %% "scalatest" % "3.2.19" % "test",
+      "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % "test",
+      "org.scalatestplus" %% "mockito-5-18" % "3.2.19.0" % "test",
+      "org.mockito" % "mockito-core" % "5.23.0" % "test",
+      "com.h2database" % "h2" % "2.3.232" % "test"
+    ),
+    sparkTestHome := {
+      val home = target.value / "spark-home"
+      val data = testData(home)
+      val jar = (Test / update).value
+        .select(artifactFilter(name = "spark-sql_*", classifier = "tests"))
+        .head
+      if (!data.exists) {
+        val unpacked = target.value / "spark-home.tmp"
+        IO.delete(unpacked)
+        val isData: NameFilter = (name: String) =>
+          !name.endsWith(".class") && !name.startsWith("META-INF") && name != "log4j2.properties"
+        IO.unzip(jar, unpacked, isData)
+        IO.move(unpacked, data)
+      }
+      home
+    },
+    // Suites ask the class path for directories of data, which a jar cannot give.
+    Test / fullClasspath := Attributed.blank(testData(sparkTestHome.value)) +:
+      (Test / fullClasspath).value,
+    Test / fork := true,
+    Test / parallelExecution := false,
+    Test / envVars := Map("SPARK_TESTING" -> "1"),
+    Test / javaOptions ++= sparkJvmOptions ++ Seq(
+      "-Xmx4g",
+      "-Xss4m",
+      "-ea",
+      "-XX:+EnableDynamicAgentLoading",
+      "-Duser.timezone=America/Los_Angeles",
+      "-Dspark.testing=1",
+      "-Dspark.ui.enabled=false",
+      "-Dspark.unsafe.exceptionOnMemoryLeak=true",
+      "-Dspark.memory.debugFill=true",
+      s"-Dspark.test.home=${target.value}/spark-home",
+      s"-Djava.io.tmpdir=${target.value}/tmp"
+    ),
+    Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD"),
+    Test / testOptions += Tests.Setup { () => IO.createDirectory(target.value / "tmp") }
+  )
+
+def testData(home: File): File = home / "sql" / "core" / "src" / "test" / "resources"
 
 lazy val bench = project
   .dependsOn(core)

@@ -1,0 +1,129 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.suites
+
+import org.apache.spark.sql._
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.AdaptiveQueryExecSuite
+import org.apache.spark.sql.execution.metric.SQLMetricsSuite
+import org.apache.spark.sql.rangejoin.suites.Exclusion._
+import org.apache.spark.sql.sources.BucketedReadWithoutHiveSupportSuite
+
+// What is expected of a plan is excluded here, what is expected of rows is not.
+
+class JoinSuiteEveryJoin extends JoinSuite with EveryJoin {
+  override protected def exclusions: Seq[Exclusion] = Exclusion.of(AssertsStockSpills)(
+    "test SortMergeJoin (with spill)",
+    "SPARK-49386: test SortMergeJoin (with spill by size threshold)"
+  ) ++ Exclusion.of(AssertsStockNode)(
+    "test SortMergeJoin output ordering",
+    "SPARK-32383: Preserve hash join (BHJ and SHJ) stream side ordering",
+    "SPARK-32399: Full outer shuffled hash join",
+    "SPARK-36612: Support left outer join build left or right outer join build right " +
+      "in shuffled hash join",
+    "SPARK-34593: Preserve broadcast nested loop join partitioning and ordering",
+    "SPARK-43113: Full outer join with duplicate stream-side references in condition (SMJ)"
+  )
+}
+
+class DataFrameJoinSuiteEveryJoin extends DataFrameJoinSuite with EveryJoin
+
+class DataFrameSelfJoinSuiteEveryJoin extends DataFrameSelfJoinSuite with EveryJoin
+
+class JoinHintSuiteEveryJoin extends JoinHintSuite with EveryJoin {
+  override protected def exclusions: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
+    "join strategy hint - broadcast",
+    "join strategy hint - shuffle-merge",
+    "SPARK-35221: Add join hint build side check"
+  )
+}
+
+class SubquerySuiteEveryJoin extends SubquerySuite with EveryJoin
+
+class AdaptiveQueryExecSuiteEveryJoin extends AdaptiveQueryExecSuite with EveryJoin {
+  override protected def exclusions: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
+    "Change broadcast join to merge join",
+    "Empty stage coalesced to 1-partition RDD",
+    "Avoid plan change if cost is greater",
+    "SPARK-30524: Do not optimize skew join if introduce additional shuffle",
+    "SPARK-29544: adaptive skew join with different join types",
+    "SPARK-33551: Do not use AQE shuffle read for repartition",
+    "SPARK-35264: Support AQE side broadcastJoin threshold",
+    "SPARK-35264: Support AQE side shuffled hash join formula",
+    "SPARK-33832: Support optimize skew join even if introduce extra shuffle",
+    "SPARK-37328: skew join with 3 tables",
+    "SPARK-37652: optimize skewed join through union"
+  )
+}
+
+class WholeStageCodegenSuiteEveryJoin extends WholeStageCodegenSuite with EveryJoin {
+  override protected def exclusions: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
+    "Full Outer ShuffledHashJoin and SortMergeJoin should be included in WholeStageCodegen",
+    "SPARK-44060 Code-gen for build side outer shuffled hash join",
+    "Left/Right Outer SortMergeJoin should be included in WholeStageCodegen",
+    "Left Semi SortMergeJoin should be included in WholeStageCodegen",
+    "Left Anti SortMergeJoin should be included in WholeStageCodegen"
+  )
+}
+
+class SQLMetricsSuiteEveryJoin extends SQLMetricsSuite with EveryJoin {
+  override protected def exclusions: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
+    "SortMergeJoin metrics",
+    "SortMergeJoin(outer) metrics",
+    "SortMergeJoin(left-anti) metrics"
+  )
+}
+
+class PlannerSuiteEveryJoin extends PlannerSuite with EveryJoin {
+  override protected def exclusions: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
+    "SPARK-40086: multiple aliases to the same attribute with complex required " +
+      "distribution should not introduce extra shuffle"
+  )
+}
+
+class RemoveRedundantSortsSuiteEveryJoin extends RemoveRedundantSortsSuite with EveryJoin
+
+class DynamicPartitionPruningV1SuiteAEOffEveryJoin
+    extends DynamicPartitionPruningV1SuiteAEOff
+    with EveryJoin
+
+class DynamicPartitionPruningV1SuiteAEOnEveryJoin
+    extends DynamicPartitionPruningV1SuiteAEOn
+    with EveryJoin
+
+class BucketedReadSuiteEveryJoin extends BucketedReadWithoutHiveSupportSuite with EveryJoin {
+  override protected def exclusions: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
+    "avoid shuffle when join 2 bucketed tables",
+    "only shuffle one side when join bucketed table and non-bucketed table",
+    "only shuffle one side when 2 bucketed tables have different bucket number",
+    "only shuffle one side when 2 bucketed tables have different bucket keys",
+    "shuffle when join keys are not equal to bucket keys",
+    "shuffle when join 2 bucketed tables with bucketing disabled",
+    "check sort and shuffle when bucket and sort columns are join keys",
+    "avoid shuffle and sort when sort columns are a super set of join keys",
+    "only sort one side when sort columns are different",
+    "only sort one side when sort columns are same but their ordering is different",
+    "SPARK-17698 Join predicates should not contain filter clauses",
+    "SPARK-19122 Re-order join predicates if they match with the child's output partitioning",
+    "SPARK-19122 No re-ordering should happen if set of join columns != set of " +
+      "child's partitioning columns",
+    "SPARK-29655 Read bucketed tables obeys spark.sql.shuffle.partitions",
+    "SPARK-32767 Bucket join should work if SHUFFLE_PARTITIONS larger than bucket number",
+    "bucket coalescing eliminates shuffle",
+    "bucket coalescing is not satisfied"
+  )
+}
+
+class JoinQueriesEveryJoin extends JoinQueries with EveryJoin

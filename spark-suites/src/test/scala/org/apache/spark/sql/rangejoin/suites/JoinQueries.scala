@@ -1,0 +1,75 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.suites
+
+import org.apache.spark.SparkConf
+import org.apache.spark.sql.SQLQueryTestSuite
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * Of the queries with golden files those that join, outright or by way of a subquery. They run with
+ * sort-merge joins only: under none of the settings their files ask for that lead to other joins.
+ */
+abstract class JoinQueries extends SQLQueryTestSuite {
+  import JoinQueries._
+
+  override protected def sparkConf: SparkConf =
+    super.sparkConf.set(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD, -1L)
+
+  override protected def createScalaTestCase(testCase: TestCase): Unit = testCase match {
+    case _: AnalyzerTest            =>
+    case other if joins(other.name) => super.createScalaTestCase(other)
+    case _                          =>
+  }
+
+  override protected def runQueriesWithSparkConfigDimensions(
+      queries: Seq[String],
+      testCase: TestCase,
+      sparkConfigSet: Array[(String, String)],
+      sparkConfigDims: Seq[Seq[(String, String)]]
+  ): Unit = super.runQueriesWithSparkConfigDimensions(
+    queries,
+    testCase,
+    sparkConfigSet,
+    sparkConfigDims.filterNot(_.exists(ofOtherJoins))
+  )
+}
+
+object JoinQueries {
+  private val files = Set(
+    "cross-join.sql",
+    "except-all.sql",
+    "except.sql",
+    "inner-join.sql",
+    "intersect-all.sql",
+    "join-empty-relation.sql",
+    "join-lateral.sql",
+    "natural-join.sql",
+    "outer-join.sql",
+    "pred-pushdown.sql",
+    "udf/udf-inner-join.sql - Scala UDF",
+    "udf/udf-natural-join.sql - Scala UDF",
+    "udf/udf-outer-join.sql - Scala UDF",
+    "using-join.sql"
+  )
+
+  private def joins(name: String): Boolean = files(name) || name.startsWith("subquery/")
+
+  private val ofOtherJoins = Set(
+    "spark.sql.autoBroadcastJoinThreshold" -> "10485760",
+    "spark.sql.join.forceApplyShuffledHashJoin" -> "true",
+    "spark.sql.optimizeNullAwareAntiJoin" -> "false"
+  )
+}

@@ -1,0 +1,55 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.suites
+
+import org.apache.spark.sql._
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.AdaptiveQueryExecSuite
+import org.apache.spark.sql.execution.metric.SQLMetricsSuite
+import org.apache.spark.sql.sources.BucketedReadWithoutHiveSupportSuite
+
+// With the extension as it is shipped nothing may change for these suites.
+
+class JoinSuiteLoaded extends JoinSuite with ExtensionLoaded
+
+class DataFrameJoinSuiteLoaded extends DataFrameJoinSuite with ExtensionLoaded
+
+class DataFrameSelfJoinSuiteLoaded extends DataFrameSelfJoinSuite with ExtensionLoaded
+
+class JoinHintSuiteLoaded extends JoinHintSuite with ExtensionLoaded
+
+class SubquerySuiteLoaded extends SubquerySuite with ExtensionLoaded
+
+class AdaptiveQueryExecSuiteLoaded extends AdaptiveQueryExecSuite with ExtensionLoaded
+
+class WholeStageCodegenSuiteLoaded extends WholeStageCodegenSuite with ExtensionLoaded
+
+class SQLMetricsSuiteLoaded extends SQLMetricsSuite with ExtensionLoaded
+
+class PlannerSuiteLoaded extends PlannerSuite with ExtensionLoaded
+
+class RemoveRedundantSortsSuiteLoaded extends RemoveRedundantSortsSuite with ExtensionLoaded
+
+class DynamicPartitionPruningV1SuiteAEOffLoaded
+    extends DynamicPartitionPruningV1SuiteAEOff
+    with ExtensionLoaded
+
+class DynamicPartitionPruningV1SuiteAEOnLoaded
+    extends DynamicPartitionPruningV1SuiteAEOn
+    with ExtensionLoaded
+
+class BucketedReadSuiteLoaded extends BucketedReadWithoutHiveSupportSuite with ExtensionLoaded
+
+class JoinQueriesLoaded extends JoinQueries with ExtensionLoaded

@@ -1,0 +1,57 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.suites
+
+import java.util.concurrent.ConcurrentHashMap
+
+import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import org.apache.spark.sql.rangejoin.exec.SortMergeRangeJoinExec
+
+/**
+ * Counts the range joins in the plans of a suite; to be loaded after the extension itself. A join
+ * that is planned again, as adaptive execution does after each stage, counts once: it is known by
+ * its columns.
+ */
+class PlannedJoins extends (SparkSessionExtensions => Unit) {
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectQueryStagePrepRule(_ => PlannedJoins.Count)
+    extensions.injectColumnar(_ => PlannedJoins.CountBeforeTransitions)
+  }
+}
+
+object PlannedJoins {
+  private val seen = ConcurrentHashMap.newKeySet[Any]()
+
+  def count: Int = seen.size
+
+  def reset(): Unit = seen.clear()
+
+  private object Count extends Rule[SparkPlan] {
+    override def apply(plan: SparkPlan): SparkPlan = {
+      plan.foreach {
+        case join: SortMergeRangeJoinExec =>
+          seen.add((join.leftKeys, join.rightKeys, join.joinType, join.condition))
+        case _ =>
+      }
+      plan
+    }
+  }
+
+  private object CountBeforeTransitions extends ColumnarRule {
+    override def preColumnarTransitions: Rule[SparkPlan] = Count
+  }
+}

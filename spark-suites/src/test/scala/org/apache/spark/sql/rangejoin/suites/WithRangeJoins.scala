@@ -1,0 +1,92 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.suites
+
+import org.apache.spark.sql.internal.StaticSQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinExtensions
+import org.apache.spark.sql.test.SharedSparkSessionBase
+import org.apache.spark.{SparkConf, SparkFunSuite}
+
+import org.scalactic.source.Position
+import org.scalatest.Tag
+
+/**
+ * A suite of Spark with range joins in its plans. It fails if there was none, if an excluded test is
+ * not one of its tests, or does not fail as its exclusion says.
+ */
+trait WithRangeJoins extends SparkFunSuite with SharedSparkSessionBase {
+
+  /** The extension to load. */
+  protected def extension: Class[_ <: RangeJoinExtensions]
+
+  /** What cannot pass. A method: tests are registered before a subclass has its values. */
+  protected def exclusions: Seq[Exclusion] = Nil
+
+  /** Whether range joins are expected in the plans. */
+  protected def plansRangeJoins: Boolean = true
+
+  override protected def sparkConf: SparkConf = super.sparkConf.set(
+    StaticSQLConf.SPARK_SESSION_EXTENSIONS,
+    Seq(extension.getName, classOf[PlannedJoins].getName)
+  )
+
+  override protected def test(testName: String, testTags: Tag*)(testFun: => Any)(implicit
+      pos: Position
+  ): Unit = super.test(testName, testTags: _*) {
+    exclusions.find(_.test == testName) match {
+      case Some(exclusion) => assertFails(exclusion)(testFun)
+      case None            => testFun
+    }
+  }
+
+  private def assertFails(exclusion: Exclusion)(testFun: => Any): Unit = {
+    val failure =
+      try {
+        testFun
+        None
+      } catch {
+        case e: Throwable => Some(e)
+      }
+    failure match {
+      case None => fail(s"passes: it need not be excluded as $exclusion")
+      case Some(e) if !exclusion.reason.accountsFor(e) => throw e
+      case Some(e) => cancel(s"excluded, ${exclusion.reason}: ${e.getMessage}", e)
+    }
+  }
+
+  override def beforeAll(): Unit = {
+    val unknown = exclusions.map(_.test).filterNot(testNames.contains)
+    assert(unknown.isEmpty, "excluded, but no tests of the suite")
+    PlannedJoins.reset()
+    super.beforeAll()
+  }
+
+  override def afterAll(): Unit = {
+    super.afterAll()
+    val planned = PlannedJoins.count
+    println(s"$suiteName: $planned range joins planned")
+    assert((planned > 0) == plansRangeJoins, s"$planned range joins planned")
+  }
+}
+
+/** The extension as it is shipped: range joins where there is a range. */
+trait ExtensionLoaded extends WithRangeJoins {
+  override protected def extension: Class[_ <: RangeJoinExtensions] = classOf[RangeJoinExtensions]
+}
+
+/** Every sort-merge join is a range join. */
+trait EveryJoin extends WithRangeJoins {
+  override protected def extension: Class[_ <: RangeJoinExtensions] = classOf[EveryJoinExtensions]
+}
