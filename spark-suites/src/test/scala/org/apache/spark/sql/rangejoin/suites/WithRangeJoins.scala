@@ -23,8 +23,9 @@ import org.scalactic.source.Position
 import org.scalatest.Tag
 
 /**
- * A suite of Spark with range joins in its plans. It fails if there was none, if an excluded test is
- * not one of its tests, or does not fail as its exclusion says.
+ * A suite of Spark with range joins in its plans. It fails if there was none where some are
+ * expected, or the other way round, and if an excluded test is not one of its tests, or does not
+ * fail as its exclusion says.
  */
 trait WithRangeJoins extends SparkFunSuite with SharedSparkSessionBase {
 
