@@ -46,6 +46,27 @@ val sparkJvmOptions = Seq(
   "-Dio.netty.tryReflectionSetAccessible=true"
 )
 
+// Two JVMs of tests beside each other: most of a test is planning, in one thread.
+val testJvms = 2
+
+Global / concurrentRestrictions := Seq(
+  Tags.limitAll(java.lang.Runtime.getRuntime.availableProcessors.max(testJvms)),
+  Tags.limit(Tags.ForkedTestGroup, testJvms),
+  Tags.exclusiveGroup(Tags.Clean)
+)
+
+/** Suites dealt out to JVMs, each with a directory of its own for temporary files. */
+def inJvms(suites: Seq[TestDefinition], options: ForkOptions, target: File): Seq[Tests.Group] =
+  suites.sortBy(_.name).zipWithIndex.groupMap(_._2 % testJvms)(_._1).toSeq.map {
+    case (jvm, suites) =>
+      val temporary = target / s"tmp-$jvm"
+      IO.createDirectory(temporary)
+      val ofJvm = options.withRunJVMOptions(
+        options.runJVMOptions :+ s"-Djava.io.tmpdir=$temporary"
+      )
+      Tests.Group(s"jvm-$jvm", suites, Tests.SubProcess(ofJvm))
+  }
+
 lazy val codegen = project
   .settings(
     name := "spark-range-join-codegen",
@@ -76,12 +97,12 @@ lazy val tests = project
       "-Xss4m",
       "-ea",
       "-Duser.timezone=America/Los_Angeles",
-      s"-Djava.io.tmpdir=${target.value}/tmp",
       s"-Drangejoin.jar=${(core / Compile / packageBin).value}",
       s"-Drangejoin.readme=${(ThisBuild / baseDirectory).value / "README.md"}"
     ),
-    Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD"),
-    Test / testOptions += Tests.Setup { () => IO.createDirectory(target.value / "tmp") }
+    Test / testGrouping :=
+      inJvms((Test / definedTests).value, (Test / forkOptions).value, target.value),
+    Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD")
   )
 
 // Spark's own suites, with range joins in their plans. No part of `test`: they take long.
@@ -134,11 +155,11 @@ lazy val sparkSuites = project
       "-Dspark.ui.enabled=false",
       "-Dspark.unsafe.exceptionOnMemoryLeak=true",
       "-Dspark.memory.debugFill=true",
-      s"-Dspark.test.home=${target.value}/spark-home",
-      s"-Djava.io.tmpdir=${target.value}/tmp"
+      s"-Dspark.test.home=${target.value}/spark-home"
     ),
-    Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD"),
-    Test / testOptions += Tests.Setup { () => IO.createDirectory(target.value / "tmp") }
+    Test / testGrouping :=
+      inJvms((Test / definedTests).value, (Test / forkOptions).value, target.value),
+    Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD")
   )
 
 def testData(home: File): File = home / "sql" / "core" / "src" / "test" / "resources"

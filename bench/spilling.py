@@ -83,7 +83,7 @@ def measure(case: str, contestant: str) -> None:
     side(spark, left, 1, 10 * right // left).createOrReplaceTempView("l")
     side(spark, right, payload, 10).createOrReplaceTempView("r")
     df = spark.sql(
-        "SELECT count(*), sum(length(r.p)), sum(l.v) FROM "
+        "SELECT count(*), sum(octet_length(r.p)), sum(l.v) FROM "
         f"l JOIN r ON l.k = r.k AND {condition} WHERE l.id + r.id >= 0"
     )
     begin = time.monotonic()
