@@ -57,14 +57,16 @@ Global / concurrentRestrictions := Seq(
 
 /** Suites dealt out to JVMs, each with a directory of its own for temporary files. */
 def inJvms(suites: Seq[TestDefinition], options: ForkOptions, target: File): Seq[Tests.Group] =
-  suites.sortBy(_.name).zipWithIndex.groupMap(_._2 % testJvms)(_._1).toSeq.map {
-    case (jvm, suites) =>
-      val temporary = target / s"tmp-$jvm"
-      IO.createDirectory(temporary)
-      val ofJvm = options.withRunJVMOptions(
-        options.runJVMOptions :+ s"-Djava.io.tmpdir=$temporary"
-      )
-      Tests.Group(s"jvm-$jvm", suites, Tests.SubProcess(ofJvm))
+  (0 until testJvms).map { jvm =>
+    val temporary = target / s"tmp-$jvm"
+    IO.createDirectory(temporary)
+    val ofJvm = options.withRunJVMOptions(
+      options.runJVMOptions :+ s"-Djava.io.tmpdir=$temporary"
+    )
+    val dealt = suites.sortBy(_.name).zipWithIndex.collect {
+      case (suite, i) if i % testJvms == jvm => suite
+    }
+    Tests.Group(s"jvm-$jvm", dealt, Tests.SubProcess(ofJvm))
   }
 
 lazy val codegen = project

@@ -48,7 +48,7 @@ private[sort] final class KeyDictionary(expression: Expression, known: Array[UTF
     var high = known.length
     while (low < high) {
       val middle = (low + high) >>> 1
-      if (known(middle).compareTo(string) < 0) low = middle + 1 else high = middle
+      if (known(middle).binaryCompare(string) < 0) low = middle + 1 else high = middle
     }
     low
   }
@@ -61,7 +61,7 @@ private[sort] object KeyDictionary {
 
   /** A dictionary of the strings in a sample; null where they are too many. */
   def of(expression: Expression, sample: Iterable[InternalRow]): KeyDictionary = {
-    val strings = new java.util.TreeSet[UTF8String]()
+    val strings = new java.util.TreeSet[UTF8String]((a, b) => a.binaryCompare(b))
     val rows = sample.iterator
     while (rows.hasNext && strings.size <= MostStrings) {
       val string = expression.eval(rows.next()).asInstanceOf[UTF8String]

@@ -33,21 +33,19 @@ class DataFrameJoinSuiteLoaded extends DataFrameJoinSuite with ExtensionLoaded
 
 class DataFrameSelfJoinSuiteLoaded extends DataFrameSelfJoinSuite with ExtensionLoaded
 
-class JoinHintSuiteLoaded extends JoinHintSuite with ExtensionLoaded {
-  override protected def plansRangeJoins: Boolean = false
-}
+class JoinHintSuiteLoaded extends JoinHintSuite with NoRange
 
-class SubquerySuiteLoaded extends SubquerySuite with ExtensionLoaded
+class SubquerySuiteLoaded extends SubquerySuite with NoRange
 
 class AdaptiveQueryExecSuiteLoaded extends AdaptiveQueryExecSuite with ExtensionLoaded
 
-class WholeStageCodegenSuiteLoaded extends WholeStageCodegenSuite with ExtensionLoaded
+class WholeStageCodegenSuiteLoaded extends WholeStageCodegenSuite with NoRange
 
-class SQLMetricsSuiteLoaded extends SQLMetricsSuite with ExtensionLoaded
+class SQLMetricsSuiteLoaded extends SQLMetricsSuite with NoRange
 
-class PlannerSuiteLoaded extends PlannerSuite with ExtensionLoaded
+class PlannerSuiteLoaded extends PlannerSuite with NoRange
 
-class RemoveRedundantSortsSuiteLoaded extends RemoveRedundantSortsSuite with ExtensionLoaded
+class RemoveRedundantSortsSuiteLoaded extends RemoveRedundantSortsSuite with NoRange
 
 class DynamicPartitionPruningV1SuiteAEOffLoaded
     extends DynamicPartitionPruningV1SuiteAEOff

@@ -87,6 +87,11 @@ trait ExtensionLoaded extends WithRangeJoins {
   override protected def extension: Class[_ <: RangeJoinExtensions] = classOf[RangeJoinExtensions]
 }
 
+/** A suite that has no join with a range, so that none is planned. */
+trait NoRange extends ExtensionLoaded {
+  override protected def plansRangeJoins: Boolean = false
+}
+
 /** Every sort-merge join is a range join. */
 trait EveryJoin extends WithRangeJoins {
   override protected def extension: Class[_ <: RangeJoinExtensions] = classOf[EveryJoinExtensions]
