@@ -116,6 +116,8 @@ def run(
         return json.loads(out.strip().splitlines()[-1]), None
     if "OutOfMemoryError" in err or "Java heap space" in err or "GC overhead" in err:
         return None, "out of memory"
+    if "ConnectionRefusedError" in err or "Answer from Java side is empty" in err:
+        return None, "lost its JVM"
     return None, "failed: " + err.strip().splitlines()[-1][:200]
 
 
