@@ -41,20 +41,27 @@ import org.apache.spark.sql.catalyst.plans.JoinType
  */
 object RangeExtractor {
 
+  /**
+   * The range of a join, or why there is none.
+   *
+   * @param streamed the side that has to be streamed, where it is not up to the range
+   */
   def extract(
       joinType: JoinType,
       condition: Option[Expression],
       left: AttributeSet,
-      right: AttributeSet
+      right: AttributeSet,
+      streamed: Option[Side] = None
   ): Either[Reason, RangeCondition] =
     for {
       behavior <- JoinTypeBehavior.of(joinType).toRight(Reason.UnsupportedJoinType(joinType))
+      side <- streamedSide(joinType, behavior, streamed)
       predicates <- condition.map(Predicates.split).toRight(Reason.NoCondition)
       _ <- predicates.find(!_.deterministic).map(Reason.Nondeterministic).toLeft(())
       tests <- readTests(predicates, left, right)
     } yield {
       val range = choose(tests)
-      withRange(range, behavior.streamed.getOrElse(range.streamed), predicates)
+      withRange(range, side.getOrElse(range.streamed), predicates)
     }
 
   /**
@@ -75,6 +82,17 @@ object RangeExtractor {
   private def withoutRange(joinType: JoinType, condition: Option[Expression]): RangeCondition = {
     val streamed = JoinTypeBehavior.of(joinType).flatMap(_.streamed).getOrElse(LeftSide)
     RangeCondition(streamed, None, None, Nil, condition)
+  }
+
+  /** The side that the join type or the caller wants to be streamed, if either does. */
+  private def streamedSide(
+      joinType: JoinType,
+      behavior: JoinTypeBehavior,
+      wanted: Option[Side]
+  ): Either[Reason, Option[Side]] = wanted match {
+    case Some(side) if behavior.keepsBuffered || behavior.streamed.exists(_ != side) =>
+      Left(Reason.PreservedSideBroadcast(joinType, side.other))
+    case _ => Right(wanted.orElse(behavior.streamed))
   }
 
   /** Whether a condition compares anything at all, so that a reason to leave it is of interest. */

@@ -62,4 +62,23 @@ object Reason {
       s"a ${joinType.sql} join is not taken; supported are INNER, LEFT OUTER, RIGHT OUTER, FULL " +
         "OUTER, LEFT SEMI and LEFT ANTI joins, and EXISTS and IN"
   }
+
+  /** The broadcast side is one whose rows come out without a match, or are all that comes out. */
+  case class PreservedSideBroadcast(joinType: JoinType, broadcast: Side) extends Reason {
+    override def message: String =
+      s"the rows of the broadcast side are kept by the ${joinType.sql} join, so that no task knows " +
+        "by itself which of them have a match; broadcast the other side where the join type allows"
+  }
+
+  /** The broadcast is built before the subquery has a result. */
+  case class SubqueryInBuildBound(bound: Expression) extends Reason {
+    override def message: String =
+      s"$bound, a bound of the broadcast side, has a subquery; compute it as a column first"
+  }
+
+  /** The join's hashed broadcast serves another purpose. */
+  case object DynamicPruning extends Reason {
+    override def message: String =
+      "a dynamic partition pruning filter reuses the hashed broadcast of this join"
+  }
 }

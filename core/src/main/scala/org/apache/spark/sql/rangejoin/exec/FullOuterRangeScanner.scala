@@ -46,6 +46,8 @@ final class FullOuterRangeScanner(
   import RangeScanner.{End, Unmatched}
 
   private[this] var step = Start
+  // Whether the current streamed row has a match.
+  private[this] var matched = false
   // Whether the buffered row read last has a key and bounds.
   private[this] var loaded = false
 

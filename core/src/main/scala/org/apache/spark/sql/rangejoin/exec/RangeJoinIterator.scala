@@ -97,7 +97,7 @@ object RangeJoinIterator {
 
   /** The rows of a join that is not full outer. */
   def apply(
-      scanner: StreamedRangeScanner,
+      scanner: CandidateScanner,
       behavior: JoinTypeBehavior,
       output: JoinOutput
   ): RangeJoinIterator = behavior.emission match {
@@ -109,7 +109,7 @@ object RangeJoinIterator {
 
 /** Inner, left and right outer joins. */
 private final class PairIterator(
-    scanner: StreamedRangeScanner,
+    scanner: CandidateScanner,
     keepsStreamed: Boolean,
     output: JoinOutput
 ) extends RangeJoinIterator(output) {
@@ -154,7 +154,7 @@ final class FullOuterIterator(scanner: FullOuterRangeScanner, output: JoinOutput
 }
 
 /** Joins that look for one match of every streamed row. */
-private sealed abstract class FirstMatchIterator(scanner: StreamedRangeScanner, output: JoinOutput)
+private sealed abstract class FirstMatchIterator(scanner: CandidateScanner, output: JoinOutput)
     extends RangeJoinIterator(output) {
 
   protected def hasMatch: Boolean = {
@@ -175,7 +175,7 @@ private sealed abstract class FirstMatchIterator(scanner: StreamedRangeScanner, 
 
 /** Semi and anti joins. */
 private final class StreamedRowIterator(
-    scanner: StreamedRangeScanner,
+    scanner: CandidateScanner,
     ifMatched: Boolean,
     output: JoinOutput
 ) extends FirstMatchIterator(scanner, output) {
@@ -190,7 +190,7 @@ private final class StreamedRowIterator(
 }
 
 /** Existence joins. */
-private final class MatchFlagIterator(scanner: StreamedRangeScanner, output: JoinOutput)
+private final class MatchFlagIterator(scanner: CandidateScanner, output: JoinOutput)
     extends FirstMatchIterator(scanner, output) {
 
   private[this] val flag = new GenericInternalRow(1)

@@ -63,9 +63,8 @@ abstract class RangeScanner(
   protected[this] var groupOpen = false
   protected[this] var closed = false
 
-  // The scan of the current streamed row: the next index to visit, and whether there is a match.
+  // The scan of the current streamed row: the next index to visit.
   protected[this] var cursor = 0
-  protected[this] var matched = false
   private[this] var lower = 0L
   private[this] var upper = 0L
 

@@ -16,22 +16,11 @@ package org.apache.spark.sql.rangejoin.exec
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, UnsafeRow}
-import org.apache.spark.sql.rangejoin.codegen.{RangeBound, RangeJoinKernel}
+import org.apache.spark.sql.rangejoin.codegen.RangeJoinKernel
 import org.apache.spark.sql.rangejoin.window.RangeWindow
 
 /**
- * Scans for one streamed row after the other: for every join type but full outer. Driven as
- *
- * {{{
- *   while (nextStreamed())
- *     while (nextCandidate()) ...       // or nextCandidateOrNone(), where unmatched rows are kept
- * }}}
- *
- * where both loops may be left at any time; `isScanning` says whether to go on with the inner one.
- *
- * A join that stops at the first match must not raise for a pair that stock Spark, whose rows of a
- * key come in another order, has no need to look at. An error of a pair is therefore kept until it is
- * known that the streamed row has no match, in which case stock looks at every pair as well.
+ * Scans for one streamed row after the other: for every join type but full outer.
  *
  * @param keepsStreamed whether `nextStreamed` stops at rows that have no candidates, too
  * @param stopsAtMatch whether the first match of a streamed row is all that is looked for
@@ -46,30 +35,21 @@ final class StreamedRangeScanner(
     metrics: ScanMetrics,
     keepsStreamed: Boolean,
     stopsAtMatch: Boolean
-) extends RangeScanner(kernel, window, bufferedFields, tests, metrics) {
+) extends RangeScanner(kernel, window, bufferedFields, tests, metrics) with CandidateScanner {
   import RangeScanner.End
 
   private[this] var started = false
   private[this] var scanning = false
   private[this] var candidate: UnsafeRow = _
-  // Of a pair of the current streamed row.
-  private[this] var keptError: Throwable = _
 
   override def currentStreamed: InternalRow = streamedRow
 
   override def currentCandidate: UnsafeRow = candidate
 
-  override def markMatched(): Unit = matched = true
+  override def isScanning: Boolean = scanning
 
-  /** Whether the scan of the current streamed row may have candidates left. */
-  def isScanning: Boolean = scanning
-
-  /**
-   * Goes on to the next streamed row, or to the next that may have candidates, and begins its scan.
-   *
-   * @return false when there is none; everything is released then
-   */
-  def nextStreamed(): Boolean = {
+  /** As declared; everything is released when there is none. */
+  override def nextStreamed(): Boolean = {
     if (!started) {
       started = true
       readBuffered()
@@ -80,8 +60,7 @@ final class StreamedRangeScanner(
         close()
       } else {
         streamedRow = streamed.next()
-        matched = false
-        keptError = null
+        begin()
         if (kernel.loadStreamed(streamedRow) && findGroup()) {
           readBounds()
           admit()
@@ -96,21 +75,13 @@ final class StreamedRangeScanner(
     scanning
   }
 
-  /** Goes on to the next candidate for the current streamed row; false when there is none. */
-  def nextCandidate(): Boolean = {
+  override def nextCandidate(): Boolean = {
     scanning = scanning && visit(keepsUnmatched = false) != End
     candidate = windowRow
     scanning
   }
 
-  /** Like `nextCandidate`, with one null candidate for a streamed row without a match. */
-  def nextCandidateOrNone(): Boolean =
-    nextCandidate() || {
-      val none = !matched
-      matched = true
-      candidate = null
-      none
-    }
+  override protected def noCandidate(): Unit = candidate = null
 
   override protected def holds(condition: BasePredicate, row: InternalRow): Boolean =
     if (stopsAtMatch) {
@@ -123,15 +94,6 @@ final class StreamedRangeScanner(
     } else {
       super.holds(condition, row)
     }
-
-  /** Keeps the error of a candidate, unless it is no error of the data. */
-  def keepError(error: Throwable): Unit = {
-    RangeBound.rethrowUnlessOfData(error)
-    if (keptError == null) keptError = error
-  }
-
-  /** Raises what was kept: the current streamed row has no match. */
-  def raiseKeptError(): Unit = if (keptError != null) throw keptError
 
   /** Moves the buffered side to the key of the streamed row; false when it has no such key. */
   private def findGroup(): Boolean = {

@@ -38,7 +38,9 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       extract(wrappedMinus(l.y, r.y) <= ten) ->
         Reason.InexactDifference(wrappedMinus(l.y, r.y) <= ten),
       extract(r.y >= l.y && rand) -> Reason.Nondeterministic(rand),
-      extract(band, LeftSingle) -> Reason.UnsupportedJoinType(LeftSingle)
+      extract(band, LeftSingle) -> Reason.UnsupportedJoinType(LeftSingle),
+      extract(band, LeftOuter, Some(RightSide)) ->
+        Reason.PreservedSideBroadcast(LeftOuter, LeftSide)
     )
   }
 
@@ -49,13 +51,17 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
   test("every reason is named here") {
     // A new reason is a warning here, and so an error, until it has an example.
     def name(reason: Reason): String = reason match {
-      case Reason.NoCondition            => "no condition"
-      case Reason.NoRangePredicate       => "no range predicate"
-      case _: Reason.InexactDifference   => "inexact difference"
-      case _: Reason.Nondeterministic    => "nondeterministic"
-      case _: Reason.UnsupportedJoinType => "unsupported join type"
+      case Reason.NoCondition               => "no condition"
+      case Reason.NoRangePredicate          => "no range predicate"
+      case _: Reason.InexactDifference      => "inexact difference"
+      case _: Reason.Nondeterministic       => "nondeterministic"
+      case _: Reason.UnsupportedJoinType    => "unsupported join type"
+      case _: Reason.PreservedSideBroadcast => "preserved side"
+      // Of plans, not of conditions: broadcast/BroadcastPlanningSuite has examples.
+      case _: Reason.SubqueryInBuildBound => "subquery"
+      case Reason.DynamicPruning          => "dynamic pruning"
     }
-    assert(examples.map { case (_, reason) => name(reason) }.distinct.size == 5)
+    assert(examples.map { case (_, reason) => name(reason) }.distinct.size == 6)
   }
 
   test("every message names what is at fault") {
@@ -63,7 +69,11 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.InexactDifference(predicate)  => assert(reason.message.contains(predicate.sql))
       case Reason.Nondeterministic(predicate)   => assert(reason.message.contains(predicate.sql))
       case Reason.UnsupportedJoinType(joinType) => assert(reason.message.contains(joinType.sql))
-      case Reason.NoCondition | Reason.NoRangePredicate => assert(reason.message.nonEmpty)
+      case Reason.PreservedSideBroadcast(joinType, _) =>
+        assert(reason.message.contains(joinType.sql))
+      case Reason.SubqueryInBuildBound(bound) => assert(reason.message.contains(bound.toString))
+      case Reason.NoCondition | Reason.NoRangePredicate | Reason.DynamicPruning =>
+        assert(reason.message.nonEmpty)
     }
   }
 
@@ -93,6 +103,29 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
 
   private def normalForm(joinType: JoinType, condition: Option[Expression]) =
     RangeExtractor.normalForm(joinType, condition, AttributeSet(l.y), AttributeSet(r.y))
+
+  test("a broadcast side has to be the one that the join type lets go") {
+    for ((joinType, streamed) <- Seq(
+        LeftOuter -> RightSide,
+        RightOuter -> LeftSide,
+        LeftSemi -> RightSide,
+        LeftAnti -> RightSide,
+        FullOuter -> LeftSide,
+        FullOuter -> RightSide
+      )) {
+      assert(extract(band, joinType, Some(streamed)) ==
+        Left(Reason.PreservedSideBroadcast(joinType, streamed.other)))
+    }
+    for ((joinType, streamed) <- Seq(
+        Inner -> LeftSide,
+        Inner -> RightSide,
+        LeftOuter -> LeftSide,
+        RightOuter -> RightSide,
+        LeftAnti -> LeftSide
+      )) {
+      assert(extract(band, joinType, Some(streamed)).map(_.streamed) == Right(streamed))
+    }
+  }
 
   test("comparisons that do not cross the sides are no range") {
     assert(extract(l.start <= l.end && r.start <= r.end) == Left(Reason.NoRangePredicate))

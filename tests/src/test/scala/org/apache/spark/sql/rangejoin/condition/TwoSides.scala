@@ -46,13 +46,15 @@ trait TwoSides extends Assertions {
 
   protected def extract(
       condition: Expression,
-      joinType: JoinType = Inner
+      joinType: JoinType = Inner,
+      streamed: Option[Side] = None
   ): Either[Reason, RangeCondition] =
     RangeExtractor.extract(
       joinType,
       Some(condition),
       columnsOf("l", condition),
-      columnsOf("r", condition)
+      columnsOf("r", condition),
+      streamed
     )
 
   private def columnsOf(side: String, condition: Expression): AttributeSet =
