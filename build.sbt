@@ -80,6 +80,8 @@ lazy val core = project
   .settings(
     name := "spark-range-join",
     moduleName := "spark-range-join_4.2", // `name` would turn the dot into a dash
+    // What is Java here implements a type that Spark hides from Scala alone.
+    compileOrder := CompileOrder.JavaThenScala,
     libraryDependencies += spark("sql", "provided"),
     Compile / packageBin / mappings ++= (codegen / Compile / packageBin / mappings).value.distinct
   )

@@ -1,0 +1,274 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.array.ByteArrayMethods
+
+/** From a key to the number of its group. Immutable; keys are numbered as they come. */
+private[index] sealed abstract class KeyDirectory extends Serializable {
+
+  /** The group of a key that is one long; -1 where there is none. */
+  def find(key: Long): Int
+
+  /**
+   * The group of a key of any kind; -1 where there is none.
+   *
+   * @param scratch a row of the caller's that the search may use
+   */
+  def find(key: UnsafeRow, scratch: UnsafeRow): Int
+
+  def estimatedSize: Long
+}
+
+/** Without keys all rows are one group. */
+private[index] case object NoKeys extends KeyDirectory {
+  override def find(key: Long): Int = 0
+  override def find(key: UnsafeRow, scratch: UnsafeRow): Int = 0
+  override def estimatedSize: Long = 0L
+}
+
+private[index] object KeyDirectory {
+
+  /** Takes keys in the order of the rows. */
+  sealed abstract class Builder {
+
+    /** The group of a key; a new one for a key that has none. */
+    def add(key: UnsafeRow): Int
+
+    /** The number of groups. */
+    def groups: Int
+
+    def result(): KeyDirectory
+  }
+
+  object NoKeysBuilder extends Builder {
+    override def add(key: UnsafeRow): Int = 0
+    override def groups: Int = 1
+    override def result(): KeyDirectory = NoKeys
+  }
+
+  /** A power of two with room for this many keys, filled to two thirds at most. */
+  def capacityFor(keys: Int): Int = {
+    val least = math.max(16L, keys * 3L / 2 + 1)
+    if (least > (1 << 30)) throw new OutOfMemoryError(s"a range index of $keys keys")
+    java.lang.Integer.highestOneBit((least - 1).toInt) << 1
+  }
+
+  def isFull(keys: Int, capacity: Int): Boolean = keys * 3L > capacity * 2L
+}
+
+/**
+ * Keys of one long, in open addressing with linear probing.
+ *
+ * @param keys by slot
+ * @param slots the group of the key, plus one; 0 where the slot is free
+ */
+private[index] final class LongKeys(keys: Array[Long], slots: Array[Int]) extends KeyDirectory {
+  private[this] val mask = slots.length - 1
+
+  override def find(key: Long): Int = {
+    var slot = LongKeys.hash(key) & mask
+    while (slots(slot) != 0 && keys(slot) != key) slot = (slot + 1) & mask
+    slots(slot) - 1
+  }
+
+  override def find(key: UnsafeRow, scratch: UnsafeRow): Int = find(key.getLong(0))
+
+  override def estimatedSize: Long = keys.length * 8L + slots.length * 4L
+}
+
+/**
+ * Keys of one long that are close to each other.
+ *
+ * @param slots by the distance from the least key, as in `LongKeys`
+ */
+private[index] final class DenseKeys(least: Long, slots: Array[Int]) extends KeyDirectory {
+
+  override def find(key: Long): Int = {
+    val distance = key - least
+    // Below the least key, and where the difference overflows, it is negative or too great.
+    if (key >= least && distance >= 0 && distance < slots.length) slots(distance.toInt) - 1 else -1
+  }
+
+  override def find(key: UnsafeRow, scratch: UnsafeRow): Int = find(key.getLong(0))
+
+  override def estimatedSize: Long = slots.length * 4L
+}
+
+private[index] object LongKeys {
+
+  def hash(key: Long): Int = {
+    val h = key * 0x9e3779b97f4a7c15L
+    (h ^ (h >>> 32)).toInt
+  }
+
+  final class Builder extends KeyDirectory.Builder {
+    private[this] var keys = new Array[Long](16)
+    private[this] var slots = new Array[Int](16)
+    private[this] var count = 0
+    private[this] var least = Long.MaxValue
+    private[this] var greatest = Long.MinValue
+
+    override def groups: Int = count
+
+    override def add(row: UnsafeRow): Int = {
+      val key = row.getLong(0)
+      var slot = slotOf(key)
+      if (slots(slot) == 0) {
+        if (KeyDirectory.isFull(count + 1, slots.length)) {
+          grow()
+          slot = slotOf(key)
+        }
+        count += 1
+        keys(slot) = key
+        slots(slot) = count
+        least = math.min(least, key)
+        greatest = math.max(greatest, key)
+      }
+      slots(slot) - 1
+    }
+
+    private def slotOf(key: Long): Int = {
+      val mask = slots.length - 1
+      var slot = hash(key) & mask
+      while (slots(slot) != 0 && keys(slot) != key) slot = (slot + 1) & mask
+      slot
+    }
+
+    private def grow(): Unit = {
+      val (oldKeys, oldSlots) = (keys, slots)
+      val capacity = KeyDirectory.capacityFor(count * 2)
+      keys = new Array[Long](capacity)
+      slots = new Array[Int](capacity)
+      foreach(oldKeys, oldSlots) { (key, group) =>
+        val slot = slotOf(key)
+        keys(slot) = key
+        slots(slot) = group
+      }
+    }
+
+    private def foreach(keys: Array[Long], slots: Array[Int])(visit: (Long, Int) => Unit): Unit = {
+      var i = 0
+      while (i < slots.length) {
+        if (slots(i) != 0) visit(keys(i), slots(i))
+        i += 1
+      }
+    }
+
+    override def result(): KeyDirectory = {
+      val span = greatest - least + 1
+      // An array of all keys in between is no larger than the table up to this span.
+      if (count > 0 && span > 0 && span <= slots.length * 3L && span < Int.MaxValue - 15) {
+        val dense = new Array[Int](span.toInt)
+        foreach(keys, slots)((key, group) => dense((key - least).toInt) = group)
+        new DenseKeys(least, dense)
+      } else {
+        new LongKeys(keys, slots)
+      }
+    }
+  }
+}
+
+/**
+ * Keys of any kind as the bytes of a row, in open addressing with linear probing.
+ *
+ * @param keys by group
+ * @param hashes by group
+ * @param slots the group plus one; 0 where the slot is free
+ */
+private[index] final class RowKeys(keys: PackedRows, hashes: Array[Int], slots: Array[Int])
+    extends KeyDirectory {
+
+  override def find(key: Long): Int = throw new UnsupportedOperationException("keys are rows")
+
+  override def find(key: UnsafeRow, scratch: UnsafeRow): Int = {
+    val mask = slots.length - 1
+    val hash = key.hashCode
+    var slot = hash & mask
+    while (slots(slot) != 0 && !isKey(slots(slot) - 1, key, hash, scratch)) slot = (slot + 1) & mask
+    slots(slot) - 1
+  }
+
+  private def isKey(group: Int, key: UnsafeRow, hash: Int, scratch: UnsafeRow): Boolean =
+    hashes(group) == hash && {
+      keys.point(scratch, group)
+      RowKeys.sameBytes(key, scratch)
+    }
+
+  override def estimatedSize: Long = keys.estimatedSize + hashes.length * 4L + slots.length * 4L
+}
+
+private[index] object RowKeys {
+
+  private def sameBytes(a: UnsafeRow, b: UnsafeRow): Boolean =
+    a.getSizeInBytes == b.getSizeInBytes && ByteArrayMethods.arrayEquals(
+      a.getBaseObject,
+      a.getBaseOffset,
+      b.getBaseObject,
+      b.getBaseOffset,
+      a.getSizeInBytes.toLong)
+
+  final class Builder extends KeyDirectory.Builder {
+    private[this] val keys = new PackedRows.Builder(0)
+    private[this] val hashes = new IntBuffer(0)
+    private[this] var slots = new Array[Int](16)
+    private[this] val scratch = new UnsafeRow(0)
+
+    override def groups: Int = keys.size
+
+    override def add(key: UnsafeRow): Int = {
+      val hash = key.hashCode
+      var slot = slotOf(key, hash)
+      if (slots(slot) == 0) {
+        if (KeyDirectory.isFull(groups + 1, slots.length)) {
+          grow()
+          slot = slotOf(key, hash)
+        }
+        keys.append(key)
+        hashes += hash
+        slots(slot) = groups
+      }
+      slots(slot) - 1
+    }
+
+    private def slotOf(key: UnsafeRow, hash: Int): Int = {
+      val mask = slots.length - 1
+      var slot = hash & mask
+      while (slots(slot) != 0 && !isKey(slots(slot) - 1, key, hash)) slot = (slot + 1) & mask
+      slot
+    }
+
+    private def isKey(group: Int, key: UnsafeRow, hash: Int): Boolean =
+      hashes(group) == hash && {
+        keys.point(scratch, group)
+        sameBytes(key, scratch)
+      }
+
+    private def grow(): Unit = {
+      slots = new Array[Int](KeyDirectory.capacityFor(groups * 2))
+      val mask = slots.length - 1
+      var group = 0
+      while (group < groups) {
+        var slot = hashes(group) & mask
+        while (slots(slot) != 0) slot = (slot + 1) & mask
+        group += 1
+        slots(slot) = group
+      }
+    }
+
+    override def result(): KeyDirectory = new RowKeys(keys.result(), hashes.toArray, slots)
+  }
+}

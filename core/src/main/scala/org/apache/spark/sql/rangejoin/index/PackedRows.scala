@@ -1,0 +1,153 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+
+/**
+ * Rows, one after the other in byte arrays, without an object for each. Immutable.
+ *
+ * Where all rows have one size a row is found by its number, otherwise by its address: a number of
+ * 8-byte words in the lower bits, the number of a chunk in the upper ones. A chunk takes rows up to
+ * `8 << wordBits` bytes, or a single one that is longer. A row ends where the next one begins.
+ *
+ * @param addresses of the rows, and of the end of the last one; null where all have `rowSize`
+ * @param wordBits how many of the bits of an address are the number of words
+ */
+private[index] final class PackedRows private (
+    chunks: Array[Array[Byte]],
+    addresses: Array[Int],
+    rowSize: Int,
+    wordBits: Int,
+    val size: Int
+) extends Serializable {
+  import PackedRows._
+
+  private[this] val rowsPerChunk = rowsOfChunk(rowSize, wordBits)
+
+  def point(row: UnsafeRow, i: Int): Unit =
+    if (addresses == null) {
+      if (i < rowsPerChunk) {
+        row.pointTo(chunks(0), Platform.BYTE_ARRAY_OFFSET + i.toLong * rowSize, rowSize)
+      } else {
+        val offset = (i % rowsPerChunk).toLong * rowSize
+        row.pointTo(chunks(i / rowsPerChunk), Platform.BYTE_ARRAY_OFFSET + offset, rowSize)
+      }
+    } else {
+      pointInto(row, chunks(addresses(i) >>> wordBits), addresses(i), addresses(i + 1), wordBits)
+    }
+
+  def estimatedSize: Long =
+    chunks.map(_.length.toLong).sum + (if (addresses == null) 0L else addresses.length * 4L)
+}
+
+private[index] object PackedRows {
+
+  /** 256 chunks of 128 MiB. */
+  private val WordBits = 24
+  private val FirstChunkBytes = 64 << 10
+
+  private def offsetOf(address: Int, wordBits: Int): Int = (address & ((1 << wordBits) - 1)) << 3
+
+  /** The row from one address to the next, or to the end of the chunk. */
+  private def pointInto(
+      row: UnsafeRow,
+      chunk: Array[Byte],
+      address: Int,
+      next: Int,
+      wordBits: Int
+  ): Unit = {
+    val offset = offsetOf(address, wordBits)
+    val inChunk = next >>> wordBits == address >>> wordBits
+    val end = if (inChunk) offsetOf(next, wordBits) else chunk.length
+    row.pointTo(chunk, Platform.BYTE_ARRAY_OFFSET + offset.toLong, end - offset)
+  }
+
+  private def rowsOfChunk(rowSize: Int, wordBits: Int): Int =
+    if (rowSize <= 0) Int.MaxValue else math.max(1, (8 << wordBits) / rowSize)
+
+  /** Takes rows in the order they get their numbers. */
+  final class Builder(expected: Int, wordBits: Int = WordBits) {
+    private[this] val chunkBytes = 8 << wordBits
+    private[this] val mostChunks = 1 << (32 - wordBits)
+    private[this] val closed = mutable.ArrayBuffer.empty[Array[Byte]]
+    private[this] var chunk = new Array[Byte](FirstChunkBytes)
+    private[this] var used = 0
+    // Of the rows, and of the end of the last one.
+    private[this] var addresses = new Array[Int](math.max(expected, 16) + 1)
+    private[this] var count = 0
+    private[this] var rowSize = 0
+
+    def size: Int = count
+
+    def append(row: UnsafeRow): Unit = {
+      val bytes = row.getSizeInBytes
+      rowSize = if (count == 0 || rowSize == bytes) bytes else Varying
+      if (used > 0 && used.toLong + bytes > chunkBytes) closeChunk()
+      reserve(used + bytes)
+      setAddress()
+      Platform.copyMemory(
+        row.getBaseObject,
+        row.getBaseOffset,
+        chunk,
+        Platform.BYTE_ARRAY_OFFSET + used.toLong,
+        bytes.toLong)
+      used += bytes
+      count += 1
+      if (used >= chunkBytes) closeChunk()
+      setAddress()
+    }
+
+    /** Reads a row that was appended. */
+    def point(row: UnsafeRow, i: Int): Unit = {
+      val number = addresses(i) >>> wordBits
+      val inChunk = if (number == closed.size) chunk else closed(number)
+      pointInto(row, inChunk, addresses(i), addresses(i + 1), wordBits)
+    }
+
+    def result(): PackedRows = {
+      closeChunk()
+      val varying = if (rowSize == Varying) java.util.Arrays.copyOf(addresses, count + 1) else null
+      new PackedRows(closed.toArray, varying, math.max(rowSize, 0), wordBits, count)
+    }
+
+    private def setAddress(): Unit = {
+      if (count == addresses.length) {
+        addresses = java.util.Arrays.copyOf(addresses, Growth.larger(count, count + 1))
+      }
+      addresses(count) = (closed.size << wordBits) | (used >>> 3)
+    }
+
+    private def reserve(needed: Int): Unit =
+      if (needed > chunk.length) {
+        val doubled = math.min(chunk.length * 2L, chunkBytes.toLong).toInt
+        chunk = java.util.Arrays.copyOf(chunk, math.max(doubled, needed))
+      }
+
+    private def closeChunk(): Unit = {
+      if (closed.size == mostChunks - 1) {
+        throw new OutOfMemoryError(s"the rows of a range index are more than $mostChunks chunks")
+      }
+      closed += (if (chunk.length == used) chunk else java.util.Arrays.copyOf(chunk, used))
+      used = 0
+      chunk = new Array[Byte](FirstChunkBytes)
+    }
+  }
+
+  private val Varying = -2
+}

@@ -1,0 +1,82 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode
+import org.apache.spark.sql.types.LongType
+
+/**
+ * Rows are broadcast as a [[RangeIndex]].
+ *
+ * All expressions are bound to the rows of the broadcast side.
+ *
+ * @param keys as Spark's hash joins have them: one long where they fit; none where there are none
+ * @param sortBound the bound of the upper test; None where there is no such test
+ * @param evictBound likewise of the lower test
+ * @param smallGroup up to this number of rows of a key are not searched
+ */
+case class RangeIndexMode(
+    keys: Seq[Expression],
+    sortBound: Option[Expression],
+    evictBound: Option[Expression],
+    smallGroup: Int
+) extends BroadcastMode {
+  require(sortBound.isDefined || evictBound.isDefined, "a range has a bound")
+
+  override def transform(rows: Array[InternalRow]): RangeIndex =
+    transform(rows.iterator, Some(rows.length.toLong))
+
+  override def transform(rows: Iterator[InternalRow], sizeHint: Option[Long]): RangeIndex = {
+    val begin = System.nanoTime()
+    val expected = sizeHint.fold(0)(math.min(_, Int.MaxValue / 2).toInt)
+    val builder = new RangeIndexBuilder(
+      keysBuilder,
+      sortBound.isDefined,
+      evictBound.isDefined,
+      smallGroup,
+      expected)
+    val keyOf = if (keys.isEmpty) null else UnsafeProjection.create(keys)
+    val boundsOf = UnsafeProjection.create(sortBound.toSeq ++ evictBound)
+    val evictAt = sortBound.size
+    rows.foreach { row =>
+      val key = if (keyOf == null) null else keyOf(row)
+      if (key == null || !key.anyNull) {
+        val bounds = boundsOf(row)
+        if (!bounds.anyNull) {
+          builder.add(
+            key,
+            if (sortBound.isDefined) bounds.getLong(0) else 0L,
+            if (evictBound.isDefined) bounds.getLong(evictAt) else 0L,
+            row.asInstanceOf[UnsafeRow])
+        }
+      }
+    }
+    builder.result(begin)
+  }
+
+  private def keysBuilder: KeyDirectory.Builder = keys match {
+    case Nil                                  => KeyDirectory.NoKeysBuilder
+    case Seq(key) if key.dataType == LongType => new LongKeys.Builder
+    case _                                    => new RowKeys.Builder
+  }
+
+  override lazy val canonicalized: RangeIndexMode = RangeIndexMode(
+    keys.map(_.canonicalized),
+    sortBound.map(_.canonicalized),
+    evictBound.map(_.canonicalized),
+    smallGroup)
+}

@@ -1,0 +1,285 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+import scala.collection.mutable
+import scala.util.Random
+
+import org.apache.spark.SparkConf
+import org.apache.spark.serializer.{JavaSerializer, KryoSerializer, Serializer}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** What an index finds, against asking every row. */
+class RangeIndexSuite extends AnyFunSuite {
+  import RangeIndexSuite._
+
+  private def bound(ordinal: Int) = BoundReference(ordinal, LongType, nullable = true)
+
+  private def index(
+      rows: Seq[Entry],
+      keys: Keys,
+      tests: Tests,
+      smallGroup: Int = 0
+  ): RangeIndex = {
+    val types = Array[DataType](keys.dataType, LongType, LongType, IntegerType)
+    val project = UnsafeProjection.create(types)
+    val unsafe = rows.zipWithIndex.map { case (row, i) =>
+      project(InternalRow(
+        row.key.map(keys.value).orNull,
+        row.sort.map(Long.box).orNull,
+        row.evict.map(Long.box).orNull,
+        i)).copy()
+    }
+    RangeIndexMode(
+      if (keys == Keyless) Nil else Seq(BoundReference(0, keys.dataType, nullable = true)),
+      if (tests.upper) Some(bound(1)) else None,
+      if (tests.lower) Some(bound(if (tests.points) 1 else 2)) else None,
+      smallGroup
+    ).transform(unsafe.iterator, Some(rows.size.toLong))
+  }
+
+  /** The positions of the rows in reach, and of those the bounds do not decide. */
+  private def find(cursor: RangeCursor, keys: Keys, query: Query): (Seq[Int], Set[Int]) = {
+    val project = UnsafeProjection.create(Array(keys.dataType))
+    val found = keys match {
+      case Keyless => cursor.seek()
+      case Rows    => cursor.seek(project(InternalRow(keys.value(query.key))))
+      case _       => cursor.seek(keys.value(query.key).asInstanceOf[Long])
+    }
+    if (found && cursor.isSearched) cursor.search(query.lower, query.upper)
+    val positions = mutable.ArrayBuffer.empty[Int]
+    val undecided = mutable.Set.empty[Int]
+    while (cursor.next()) {
+      positions += cursor.row.getInt(3)
+      if (cursor.isUndecided) undecided += cursor.row.getInt(3)
+    }
+    (positions.toSeq, undecided.toSet)
+  }
+
+  private def expected(rows: Seq[Entry], keys: Keys, tests: Tests, query: Query): Seq[Int] =
+    rows.zipWithIndex.collect {
+      case (Entry(key, sort, evict), i)
+          if (keys == Keyless || key.contains(query.key)) &&
+            (!tests.upper || sort.exists(_ <= query.upper)) &&
+            (!tests.lower || (if (tests.points) sort else evict).exists(_ >= query.lower)) =>
+        i
+    }
+
+  /** Unless the test is not made, in which case its bound in the query is 0. */
+  private def asked(tests: Tests, query: Query): Query = query.copy(
+    lower = if (tests.lower) query.lower else 0L,
+    upper = if (tests.upper) query.upper else 0L)
+
+  private def mayBeUnknown(entry: Entry, tests: Tests, query: Query): Boolean =
+    tests.lower && query.lower == Long.MinValue || tests.upper && query.upper == Long.MaxValue ||
+      tests.upper && entry.sort.contains(Long.MinValue) ||
+      tests.lower && (if (tests.points) entry.sort else entry.evict).contains(Long.MaxValue)
+
+  private def check(rows: Seq[Entry], keys: Keys, tests: Tests, queries: Seq[Query]): Unit = {
+    val built = index(rows, keys, tests)
+    val cursor = built.cursor()
+    for (query <- queries.map(asked(tests, _))) {
+      val (positions, undecided) = find(cursor, keys, query)
+      assert(
+        positions.sorted == expected(rows, keys, tests, query),
+        s"$query of $keys, $tests, ${if (rows.size < 50) rows else rows.size}")
+      for (i <- positions) {
+        assert(undecided(i) == mayBeUnknown(rows(i), tests, query), s"$i, ${rows(i)}, $query")
+      }
+    }
+  }
+
+  private val AllKeys = Seq(Keyless, DenseLongs, SparseLongs, Rows)
+  private val AllTests =
+    for {
+      (lower, upper, points) <- Seq(
+        (true, true, false),
+        (true, true, true),
+        (true, false, false),
+        (false, true, false))
+    } yield Tests(lower, upper, points)
+
+  for (keys <- AllKeys; tests <- AllTests) {
+    test(s"random rows with $keys and $tests") {
+      val random = new Random(keys.hashCode * 31 + tests.hashCode)
+      for (round <- 0 until 60) {
+        val shape = RandomEntries(random, round)
+        check(shape.rows, keys, tests, shape.queries)
+      }
+    }
+  }
+
+  test("intervals of any lengths, long ones before and among short ones") {
+    val random = new Random(5)
+    val short = Seq.tabulate(5000)(i => Entry(Some(1), Some(i * 10L), Some(i * 10L + 5)))
+    val long = Seq.tabulate(20)(i => Entry(Some(1), Some(random.nextInt(50000)), Some(60000L + i)))
+    val nested =
+      Seq.tabulate(300)(i => Entry(Some(1), Some(20000L + i), Some(30000L - i)))
+    val queries = Seq.fill(300) {
+      val at = random.nextInt(52000) - 1000L
+      Query(1, at, at + (if (random.nextBoolean()) 0 else random.nextInt(100)))
+    }
+    check(random.shuffle(short ++ long ++ nested), Keyless, Tests(true, true, false), queries)
+  }
+
+  test("what a search looks at follows what it finds") {
+    // Short intervals, each within a longer one, all within one.
+    val n = 1 << 17
+    val rows = Seq.tabulate(n) { i =>
+      val end = if (i == 0) 4L * n else if (i % 1024 == 0) (i + 1023) * 2L + 1 else i * 2L + 1
+      Entry(Some(1), Some(i * 2L), Some(end))
+    }
+    val cursor = index(rows, Keyless, Tests(true, true, false)).cursor()
+    for (at <- Seq(1L, 5000L, 100001L, 2L * n - 1)) {
+      val (positions, _) = find(cursor, Keyless, Query(1, at, at))
+      assert(positions.size <= 3 && positions.contains(0))
+    }
+    assert(cursor.candidates <= 12)
+  }
+
+  test("groups of a few rows are not searched, and without larger ones there are no bounds") {
+    val rows = Seq.tabulate(40)(i => Entry(Some(i / 4), Some(i.toLong), Some(i.toLong)))
+    val small = index(rows, DenseLongs, Tests(true, true, false), smallGroup = 4)
+    assert(small.bounds == null)
+    assert(find(small.cursor(), DenseLongs, Query(3, 100, 0))._1 == Seq(12, 13, 14, 15))
+    val mixed = index(
+      rows ++ Seq.tabulate(10)(i => Entry(Some(100), Some(i.toLong), Some(i.toLong))),
+      DenseLongs,
+      Tests(true, true, false),
+      smallGroup = 4)
+    val cursor = mixed.cursor()
+    assert(find(cursor, DenseLongs, Query(3, 100, 0)) == ((12 to 15, (12 to 15).toSet)))
+    assert(find(cursor, DenseLongs, Query(100, 3, 5)) == ((43 to 45, Set.empty)))
+    assert(find(cursor, DenseLongs, Query(7, 3, 5))._2 == (28 to 31).toSet)
+  }
+
+  test("rows with NULL in a key or a bound are left out") {
+    val rows = Seq(
+      Entry(None, Some(1), Some(2)),
+      Entry(Some(1), None, Some(2)),
+      Entry(Some(1), Some(1), None),
+      Entry(Some(1), Some(1), Some(2)))
+    for (keys <- Seq(DenseLongs, SparseLongs, Rows)) {
+      assert(index(rows, keys, Tests(true, true, false)).size == 1)
+      assert(index(rows, keys, Tests(false, true, false)).size == 2)
+    }
+    assert(index(rows, Keyless, Tests(true, true, false)).size == 2)
+  }
+
+  test("an index says whether its keys are unique") {
+    val unique = Seq.tabulate(100)(i => Entry(Some(i), Some(0), Some(1)))
+    for (keys <- Seq(DenseLongs, SparseLongs, Rows)) {
+      assert(index(unique, keys, Tests(true, true, false)).keyIsUnique)
+      assert(!index(unique :+ unique.head, keys, Tests(true, true, false)).keyIsUnique)
+    }
+    assert(index(Nil, Rows, Tests(true, true, false)).keyIsUnique)
+  }
+
+  for (serializer <- Seq[Serializer](
+      new JavaSerializer(new SparkConf(false)),
+      new KryoSerializer(new SparkConf(false)))) {
+    test(s"an index travels: ${serializer.getClass.getSimpleName}") {
+      val random = new Random(9)
+      val shape = RandomEntries(random, 7)
+      for (keys <- AllKeys; tests <- AllTests) {
+        val built = index(shape.rows, keys, tests)
+        val instance = serializer.newInstance()
+        val bytes = new java.io.ByteArrayOutputStream
+        instance.serializeStream(bytes).writeObject(built: Any).close()
+        val read = instance
+          .deserializeStream(new java.io.ByteArrayInputStream(bytes.toByteArray))
+          .readObject[Any]()
+          .asInstanceOf[RangeIndex]
+        assert(read.estimatedSize == built.estimatedSize && read.size == built.size)
+        for (query <- shape.queries.map(asked(tests, _))) {
+          assert(find(read.cursor(), keys, query) == find(built.cursor(), keys, query))
+        }
+        // The estimate is of the heap, which what is written is close to.
+        if (shape.rows.size > 100) assert(bytes.size < built.estimatedSize * 1.2 + 4096)
+      }
+    }
+  }
+
+  test("modes are equal where their expressions are") {
+    val mode = RangeIndexMode(Seq(bound(0)), Some(bound(1)), None, 4)
+    assert(mode == mode.copy() && mode.canonicalized == mode.canonicalized)
+    assert(mode != mode.copy(sortBound = Some(bound(2))))
+    assert(mode != mode.copy(keys = Nil))
+  }
+}
+
+object RangeIndexSuite {
+  final case class Entry(key: Option[Int], sort: Option[Long], evict: Option[Long])
+  final case class Query(key: Int, lower: Long, upper: Long)
+  final case class Tests(lower: Boolean, upper: Boolean, points: Boolean) {
+    override def toString: String =
+      if (points) "points" else if (lower && upper) "intervals" else if (lower) "ends" else "begins"
+  }
+
+  sealed abstract class Keys(val dataType: DataType) {
+    def value(key: Int): Any
+  }
+  case object Keyless extends Keys(LongType) {
+    override def value(key: Int): Any = key.toLong
+  }
+  case object DenseLongs extends Keys(LongType) {
+    override def value(key: Int): Any = key.toLong - 3
+  }
+  case object SparseLongs extends Keys(LongType) {
+    override def value(key: Int): Any =
+      if (key == 0) Long.MinValue else if (key == 1) Long.MaxValue else key * 0x123456789abcdL
+  }
+  case object Rows extends Keys(StringType) {
+    override def value(key: Int): Any = UTF8String.fromString(s"key $key ${"x" * (key % 11)}")
+  }
+
+  /** Rows and queries with a domain of bounds that is narrow, wide, or at the ends of a long. */
+  final case class RandomEntries(random: Random, round: Int) {
+    private val keys = 1 + random.nextInt(if (round % 4 == 0) 200 else 4)
+    private val domain = Seq(3, 50, 100000)(round % 3)
+    private val length = Seq(0, 5, 40, 100000)(random.nextInt(4))
+    private val extremes = round % 5 == 0
+    private val size = Seq(0, 1, 17, 100, 700)(random.nextInt(5))
+
+    private def bound(): Long =
+      if (extremes && random.nextInt(10) == 0) {
+        Seq(Long.MinValue, Long.MinValue + 1, Long.MaxValue - 1, Long.MaxValue)(random.nextInt(4))
+      } else random.nextInt(domain) - domain / 2L
+
+    private def orNull[T](value: T): Option[T] =
+      if (random.nextInt(30) == 0) None else Some(value)
+
+    private def end(begin: Long): Long = begin + random.nextInt(length + 1)
+
+    val rows: Seq[Entry] = {
+      val drawn = Seq.fill(size) {
+        val begin = bound()
+        val to = if (random.nextInt(20) == 0) bound() else if (extremes) bound() else end(begin)
+        Entry(orNull(random.nextInt(keys)), orNull(begin), orNull(to))
+      }
+      if (round % 7 == 0) drawn.sortBy(_.sort) else drawn
+    }
+
+    val queries: Seq[Query] = Seq.fill(40) {
+      val begin = bound()
+      Query(random.nextInt(keys + 1), begin, if (extremes) bound() else end(begin) - 1)
+    }
+  }
+}
