@@ -22,7 +22,9 @@ def metrics(df: DataFrame) -> list[dict[str, int]]:
 
     Returns:
         For each range join: `numOutputRows`, `numCandidates`, `numEvictedRows`, `peakWindowRows`,
-        `peakMemory`, `spilledRows` and `spillSize`. An empty list where the plan has no range join.
+        `peakMemory`, `spilledRows` and `spillSize`; of a broadcast range join `numOutputRows`,
+        `numCandidates`, `indexRows`, `indexSize` and `indexTime` (nanoseconds). An empty list where
+        the plan has no range join.
 
     Raises:
         RangeJoinError: `df` is of a Spark Connect session, whose plans stay on the server (its
@@ -33,7 +35,7 @@ def metrics(df: DataFrame) -> list[dict[str, int]]:
     if jdf is None:
         raise RangeJoinError(
             "the plan of a Spark Connect DataFrame stays on the server: after an action, look for "
-            "SortMergeRangeJoin in df.executionInfo.metrics.toText()"
+            "SortMergeRangeJoin and BroadcastRangeJoin in df.executionInfo.metrics.toText()"
         )
     jvm: Any = vars(df.sparkSession)["_jvm"]
     if not can_load(jvm, METRICS_CLASS):

@@ -24,16 +24,41 @@ object RangeJoinConf {
     entry("spark.sql.join.smj.useInnerRangeOptimization") { key =>
       SQLConf
         .buildConf(key)
-        .doc("When true, a sort-merge join with a range on top of its equi keys runs as a " +
-          "sort-merge range join, which pairs only the rows within the range. When false, plans " +
-          "are those of stock Spark. Can be set at any time in a session.")
+        .doc("When true, a join with a range runs as a range join, which pairs only the rows " +
+          "within the range: a sort-merge join with a range on top of its equi keys, and what " +
+          "spark.sql.join.broadcastRange.enabled says. When false, plans are those of " +
+          "stock Spark. Can be set at any time in a session.")
         .version("0.1.0")
         .booleanConf
         .createWithDefault(true)
     }
 
+  val Broadcast: ConfigEntry[Boolean] =
+    entry("spark.sql.join.broadcastRange.enabled") { key =>
+      SQLConf
+        .buildConf(key)
+        .doc("When true, and range joins are on, a broadcast hash join with a range on top of its " +
+          "equi keys, and a broadcast nested loop join with a range, run as a broadcast range " +
+          "join, whose broadcast side is indexed by the range.")
+        .version("0.1.0")
+        .booleanConf
+        .createWithDefault(true)
+    }
+
+  val SmallGroup: ConfigEntry[Int] =
+    entry("spark.sql.join.broadcastRange.smallGroup") { key =>
+      SQLConf
+        .buildConf(key)
+        .doc("Up to this number of rows of a key, a broadcast range join tests each of them, as " +
+          "the stock join does, and does not search their bounds.")
+        .version("0.1.0")
+        .intConf
+        .checkValue(_ >= 0, "The number of rows must not be negative.")
+        .createWithDefault(4)
+    }
+
   /** All entries, in the order they are documented. */
-  val all: Seq[ConfigEntry[_]] = Seq(Enabled)
+  val all: Seq[ConfigEntry[_]] = Seq(Enabled, Broadcast, SmallGroup)
 
   /**
    * The entry of a key; a new one unless a second class loader has loaded this class before. Spark

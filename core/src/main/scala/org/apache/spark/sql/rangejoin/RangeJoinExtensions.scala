@@ -20,16 +20,23 @@ import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
-import org.apache.spark.sql.rangejoin.plan.{MarkRangeJoins, PlaceRangeJoins}
+import org.apache.spark.sql.rangejoin.plan.{
+  MarkRangeJoins,
+  PlaceBroadcastRangeJoins,
+  PlaceRangeJoins,
+  PlanIndexedStages
+}
 
 /**
  * The way in: name this class in `spark.sql.extensions`. Where each rule fires:
  *
- * | rule              | when                                                                   |
- * |:------------------|:-----------------------------------------------------------------------|
- * | [[MarkRangeJoins]]  | planner strategy: marks the sort-merge joins Spark has chosen        |
- * | [[PlaceRangeJoins]] | adaptive execution: last of the query stage preparation rules        |
- * | [[PlaceRangeJoins]] | otherwise: before columnar transitions and code generation           |
+ * | rule                         | when                                                        |
+ * |:-----------------------------|:------------------------------------------------------------|
+ * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
+ * | [[PlanIndexedStages]]        | planner strategy: joins over a broadcast that has begun     |
+ * | [[PlaceBroadcastRangeJoins]] | adaptive execution: the query stage preparation rules' last |
+ * | [[PlaceRangeJoins]]          | but one and last                                            |
+ * | both                         | otherwise: before columnar transitions and code generation  |
  *
  * On a Spark it was not made for it does nothing but warn, once.
  */
@@ -42,6 +49,8 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
         case session: classic.SparkSession => strategy(session)
         case other => throw new IllegalStateException(s"Not a classic session: ${other.getClass}")
       }
+      extensions.injectPlannerStrategy(_ => PlanIndexedStages)
+      extensions.injectQueryStagePrepRule(_ => PlaceBroadcastRangeJoins)
       extensions.injectQueryStagePrepRule(_ => PlaceRangeJoins)
       extensions.injectColumnar(_ => RangeJoinExtensions.BeforeTransitions)
     } else {
@@ -71,6 +80,7 @@ object RangeJoinExtensions extends Logging {
   }
 
   private object BeforeTransitions extends ColumnarRule {
-    override def preColumnarTransitions: Rule[SparkPlan] = PlaceRangeJoins
+    override def preColumnarTransitions: Rule[SparkPlan] =
+      plan => PlaceRangeJoins(PlaceBroadcastRangeJoins(plan))
   }
 }

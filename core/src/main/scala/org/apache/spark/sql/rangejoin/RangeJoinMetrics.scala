@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin
 
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
-import org.apache.spark.sql.rangejoin.exec.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.exec.{BroadcastRangeJoinExec, SortMergeRangeJoinExec}
 
 import org.json4s.JsonDSL._
 import org.json4s.jackson.JsonMethods.compact
@@ -29,7 +29,10 @@ object RangeJoinMetrics extends AdaptiveSparkPlanHelper {
    * JSON array of objects, by the names of the metrics.
    */
   def json(query: QueryExecution): String = compact(
-    collect(query.executedPlan) { case join: SortMergeRangeJoinExec => join }.map { join =>
+    collect(query.executedPlan) {
+      case join: SortMergeRangeJoinExec => join
+      case join: BroadcastRangeJoinExec => join
+    }.map { join =>
       join.metrics.toSeq.sortBy(_._1).map { case (name, metric) => name -> metric.value }.toMap
     }
   )

@@ -75,6 +75,9 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
   protected def rangeJoins(df: DataFrame): Seq[SortMergeRangeJoinExec] =
     collect(executedPlan(df)) { case join: SortMergeRangeJoinExec => join }
 
+  /** The number of range joins, of any kind. */
+  protected def plannedJoins(df: DataFrame): Int = rangeJoins(df).size
+
   protected def stockJoins(df: DataFrame): Seq[SortMergeJoinExec] =
     collect(executedPlan(df)) { case join: SortMergeJoinExec => join }
 
@@ -132,7 +135,7 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
   }
 
   protected def assertPlanned(df: DataFrame, joins: Int, settings: Settings): Unit =
-    if (rangeJoins(df).size != joins) fail(s"under $settings:\n${executedPlan(df)}")
+    if (plannedJoins(df) != joins) fail(s"under $settings:\n${executedPlan(df)}")
 
   protected def assertSameRows(actual: Seq[String], expected: Seq[String], clue: => String): Unit =
     if (actual != expected) {

@@ -36,6 +36,7 @@ package org.apache.spark.sql.rangejoin.index
  * @param sort sort bounds
  * @param evict evict bounds; null where there is no second test, or where they are the sort bounds
  * @param points whether both bounds of every row are the same, and both tests are made
+ * @param byEvict the rows of each group in the order of their evict bounds, where these are ranks
  * @param maxima the maxima of `evict`, by level
  * @param mayBeUnknown whether any bound is at the extreme that also stands for an unknown one
  */
@@ -43,6 +44,7 @@ final class IndexBounds private (
     sort: Array[Long],
     evict: Array[Long],
     val points: Boolean,
+    byEvict: Array[Int],
     maxima: Array[Array[Long]],
     val mayBeUnknown: Boolean
 ) extends Serializable {
@@ -53,8 +55,19 @@ final class IndexBounds private (
 
   def sortBound(i: Int): Long = sort(i)
 
-  /** The bound of the second test; the sort bound where there is no second test. */
-  def evictBound(i: Int): Long = if (evict == null) sort(i) else evict(i)
+  /** The row at a place in the order of evict bounds. */
+  def rowByEvict(place: Int): Int = byEvict(place)
+
+  /** The rank of the row at a place in the order of evict bounds; the greatest beyond the end. */
+  def rankByEvict(place: Int, end: Int): Long =
+    if (place < end) evict(byEvict(place)) else Long.MaxValue
+
+  /** The first place of a group, in the order of evict bounds, of a bound that may be unknown. */
+  def firstUnknownByEvict(from: Int, end: Int): Int = {
+    var first = end
+    while (first > from && evict(byEvict(first - 1)) == Long.MaxValue) first -= 1
+    first
+  }
 
   /** Whether a bound of the row may be unknown. */
   def isExtreme(i: Int): Boolean =
@@ -111,7 +124,8 @@ final class IndexBounds private (
   }
 
   def estimatedSize: Long = 8L *
-    (sort.length + (if (evict == null) 0L else evict.length.toLong) + maxima.map(_.length).sum)
+    (sort.length + (if (evict == null) 0L else evict.length.toLong) + maxima.map(_.length).sum) +
+    (if (byEvict == null) 0L else byEvict.length * 4L)
 }
 
 object IndexBounds {
@@ -122,14 +136,20 @@ object IndexBounds {
   /**
    * Of bounds in the order of the index.
    *
-   * @param evict null where there is only one test
+   * @param evict null where there is only one test, and for points
+   * @param points whether the bounds are those of both tests
+   * @param byEvict null where evict bounds are no ranks
    */
-  def apply(sort: Array[Long], evict: Array[Long]): IndexBounds = {
-    val points = evict != null && java.util.Arrays.equals(sort, evict)
-    val kept = if (points) null else evict
-    val maxima = if (kept == null) Array.empty[Array[Long]] else maximaOf(kept)
-    val extreme = contains(sort, Long.MinValue) || (evict != null && contains(evict, Long.MaxValue))
-    new IndexBounds(sort, kept, points, maxima, extreme)
+  def apply(
+      sort: Array[Long],
+      evict: Array[Long],
+      points: Boolean,
+      byEvict: Array[Int]
+  ): IndexBounds = {
+    val maxima = if (evict == null) Array.empty[Array[Long]] else maximaOf(evict)
+    val ends = if (points) sort else evict
+    val extreme = contains(sort, Long.MinValue) || (ends != null && contains(ends, Long.MaxValue))
+    new IndexBounds(sort, evict, points, byEvict, maxima, extreme)
   }
 
   private def contains(bounds: Array[Long], bound: Long): Boolean = {

@@ -20,20 +20,30 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  * A task's way through an index: finds the rows in reach of one streamed row after the other. Used as
  *
  * {{{
- *   if (seek(key) && isSearched) search(lower, upper)     // or skip() where a bound is NULL
+ *   if (seek(key) && isSearched) {
+ *     search(lower, upper)                // or skip() where a bound is NULL
+ *     while (asks()) answer(asksUpper ? upperTest(row) : lowerTest(row))
+ *   }
  *   while (next()) ... row ...
  * }}}
  *
- * A row that `next` comes to is a candidate if nothing is left to ask about it: where `isUndecided`
- * the original condition of the join decides, and otherwise where a bound of a type that is only
- * a prefix is tied, the test itself.
+ * A row that `next` comes to is a candidate, unless it `isUndecided`: then it is one if the original
+ * condition of the join says so.
+ *
+ * Where bounds are prefixes of values, equal ones say nothing, and the search asks the test itself: a
+ * binary search among the rows with the prefix of the streamed bound, and, for the second test, among
+ * the rows of the group in the order of their evict bounds, which gives the rank of the streamed one.
  */
 final class RangeCursor(index: RangeIndex) {
+  import RangeCursor._
+
   private[this] val bounds = index.bounds
   private[this] val starts = index.starts
   private[this] val directory = index.directory
   private[this] val smallGroup = index.smallGroup
   private[this] val descending = index.descending
+  private[this] val asksSort = index.asks.sort
+  private[this] val asksEvict = index.asks.evict
   private[this] val scattered = bounds != null && bounds.scattered
   private[this] val points = bounds != null && bounds.points
   private[this] val mayBeUnknown = bounds != null && bounds.mayBeUnknown
@@ -47,7 +57,15 @@ final class RangeCursor(index: RangeIndex) {
   private[this] var searching = false
   private[this] var streamedUnknown = false
   private[this] var lower = 0L
-  private[this] var upper = 0L
+
+  // A binary search that asks: what for, and among which rows or places.
+  private[this] var asking = Nothing
+  private[this] var low = 0
+  private[this] var high = 0
+  private[this] var probe = 0
+  private[this] var groupStart = 0
+  private[this] var groupEnd = 0
+  private[this] var knownEnd = 0
 
   private[this] var visited = 0L
 
@@ -72,6 +90,7 @@ final class RangeCursor(index: RangeIndex) {
       position = starts(group)
       end = starts(group + 1)
       searching = false
+      asking = Nothing
       searched = bounds != null && end - position > smallGroup
       position < end
     }
@@ -84,6 +103,7 @@ final class RangeCursor(index: RangeIndex) {
     position = 0
     end = 0
     searching = false
+    asking = Nothing
     false
   }
 
@@ -91,19 +111,73 @@ final class RangeCursor(index: RangeIndex) {
   def search(lower: Long, upper: Long): Unit = {
     searching = true
     streamedUnknown = lower == Long.MinValue || upper == Long.MaxValue
-    if (descending) {
-      this.upper = ~lower
-      end = bounds.firstBeyond(position, end, ~lower)
+    this.lower = lower
+    // The test that rows are sorted by, as if it were the upper one.
+    val greatest = if (descending) ~lower else upper
+    if (asksSort || asksEvict) {
+      groupStart = position
+      groupEnd = end
+      beginEnd(greatest)
     } else if (points) {
-      this.lower = lower
-      this.upper = upper
       position = bounds.firstFrom(position, end, lower)
-      end = bounds.firstBeyondNear(position, end, upper)
+      end = bounds.firstBeyondNear(position, end, greatest)
     } else {
-      this.lower = lower
-      this.upper = upper
-      end = bounds.firstBeyond(position, end, upper)
+      end = bounds.firstBeyond(position, end, greatest)
     }
+  }
+
+  /** Whether the search has to know what a test says of the current row. */
+  def asks(): Boolean = {
+    while (asking != Nothing && low >= high) concludes()
+    val goesOn = asking != Nothing
+    if (goesOn) {
+      probe = (low + high) >>> 1
+      index.rows.point(row, if (asking == Rank) bounds.rowByEvict(probe) else probe)
+    }
+    goesOn
+  }
+
+  /** Whether it is the upper test that is asked. */
+  def asksUpper: Boolean = asking == End && !descending
+
+  /** What the test says of the current row. */
+  def answer(holds: Boolean): Unit =
+    // The test by which rows are sorted holds up to a row, the other one from a row on.
+    if (holds == (asking == End)) low = probe + 1 else high = probe
+
+  private def beginEnd(greatest: Long): Unit = {
+    end = bounds.firstBeyond(position, end, greatest)
+    high = end
+    low =
+      if (asksSort && greatest != Long.MaxValue) bounds.firstFrom(position, end, greatest) else end
+    asking = End
+  }
+
+  private def concludes(): Unit = {
+    val found = low
+    if (asking == End) {
+      end = found
+      if (points) beginStart()
+      else if (asksEvict && lower != Long.MinValue) beginRank()
+      else asking = Nothing
+    } else {
+      if (asking == Start) position = found else lower = bounds.rankByEvict(found, knownEnd)
+      asking = Nothing
+    }
+  }
+
+  private def beginStart(): Unit = {
+    position = bounds.firstFrom(position, end, lower)
+    low = position
+    high = if (lower == Long.MinValue) position else bounds.firstBeyond(position, end, lower)
+    asking = Start
+  }
+
+  private def beginRank(): Unit = {
+    knownEnd = bounds.firstUnknownByEvict(groupStart, groupEnd)
+    low = groupStart
+    high = knownEnd
+    asking = Rank
   }
 
   /** Goes on to the next row; false when there is none. */
@@ -122,11 +196,13 @@ final class RangeCursor(index: RangeIndex) {
   /** Whether the bounds say nothing about the current row. */
   def isUndecided: Boolean =
     !searching || streamedUnknown || (mayBeUnknown && bounds.isExtreme(current))
+}
 
-  /** Whether the bounds of the upper test are equal; asked where the row is not undecided. */
-  def upperTied: Boolean = !descending && bounds.sortBound(current) == upper
-
-  /** Whether the bounds of the lower test are equal; asked where the row is not undecided. */
-  def lowerTied: Boolean =
-    if (descending) bounds.sortBound(current) == upper else bounds.evictBound(current) == lower
+private object RangeCursor {
+  // What is asked for: nothing; the end of the rows in reach; the first of them; the rank of the
+  // lower bound. Constants, so that comparing them is cheap.
+  final val Nothing = 0
+  final val End = 1
+  final val Start = 2
+  final val Rank = 3
 }

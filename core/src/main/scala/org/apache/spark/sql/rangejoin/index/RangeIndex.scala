@@ -31,6 +31,7 @@ package org.apache.spark.sql.rangejoin.index
  * @param descending whether bounds are those of the lower test alone, each with its bits turned, so
  *   that they rise where the test asks for it
  * @param bounds null where no group is searched
+ * @param asks which tests a search asks of rows
  * @param smallGroup groups of up to this number of rows are not searched
  */
 final class RangeIndex private[index] (
@@ -40,6 +41,7 @@ final class RangeIndex private[index] (
     private[index] val rows: PackedRows,
     private[index] val fields: Int,
     private[index] val descending: Boolean,
+    private[index] val asks: Asks,
     private[index] val smallGroup: Int,
     val buildNanos: Long
 ) extends BroadcastRelation
@@ -57,6 +59,14 @@ final class RangeIndex private[index] (
 
   def cursor(): RangeCursor = new RangeCursor(this)
 }
+
+/**
+ * Which bounds are prefixes, so that a search has to ask the test itself of some rows.
+ *
+ * @param sort those that rows are sorted by
+ * @param evict those of the second test
+ */
+private[index] final case class Asks(sort: Boolean, evict: Boolean)
 
 private[index] object RangeIndex {
 

@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.index
 
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.array.LongArray
 import org.apache.spark.unsafe.memory.MemoryBlock
@@ -22,23 +23,28 @@ import org.apache.spark.util.collection.unsafe.sort.RadixSort
 /**
  * Builds an index of rows that come in any order: rows are numbered as they come, the numbers sorted
  * by sort bound (radix sort) and then by group (counting sort, which is stable), and the rows
- * copied in that order. All of it takes time in proportion to the rows.
+ * copied in that order. All of it takes time in proportion to the rows. Where bounds are prefixes,
+ * rows of equal ones are sorted by the values, and evict bounds become ranks within the group.
  *
+ * @param upper the test of the sort bound
+ * @param lower the test of the evict bound
+ * @param sameValues whether bounds that are equal for every row are bounds of one value
  * @param smallGroup up to this number of rows of a key are not searched
  * @param expected the number of rows, where it is known
  */
 private[index] final class RangeIndexBuilder(
     keys: KeyDirectory.Builder,
-    hasSortBound: Boolean,
-    hasEvictBound: Boolean,
+    upper: IndexedTest,
+    lower: IndexedTest,
+    sameValues: Boolean,
     smallGroup: Int,
     expected: Int
 ) {
-  private[this] val descending = !hasSortBound
+  private[this] val descending = !upper.isMade
   private[this] val rows = new PackedRows.Builder(expected)
   private[this] val groups = new IntBuffer(expected)
   private[this] val sort = new LongBuffer(expected)
-  private[this] val evict = if (hasSortBound && hasEvictBound) new LongBuffer(expected) else null
+  private[this] val evict = if (upper.isMade && lower.isMade) new LongBuffer(expected) else null
   private[this] var fields = 0
 
   /** Adds a row without NULL in its key and bounds; a bound there is not is of no importance. */
@@ -54,9 +60,7 @@ private[index] final class RangeIndexBuilder(
     val starts = groupStarts
     val isSearched = largestGroup(starts) > smallGroup
     val order = rowsInOrder(starts, isSearched)
-    val bounds =
-      if (!isSearched) null
-      else IndexBounds(permuted(sort, order), if (evict == null) null else permuted(evict, order))
+    val bounds = if (isSearched) boundsInOrder(starts, order) else null
     new RangeIndex(
       keys.result(),
       starts,
@@ -64,8 +68,12 @@ private[index] final class RangeIndexBuilder(
       permutedRows(order),
       fields,
       descending,
+      Asks(
+        sort = (if (descending) lower.order else upper.order) != null,
+        evict = !descending && lower.order != null),
       smallGroup,
-      System.nanoTime() - beginNanos)
+      System.nanoTime() - beginNanos
+    )
   }
 
   private def groupStarts: Array[Int] = {
@@ -93,24 +101,132 @@ private[index] final class RangeIndexBuilder(
     largest
   }
 
+  private def boundsInOrder(starts: Array[Int], order: Array[Int]): IndexBounds = {
+    val sorted = permuted(sort, order)
+    val ends = if (evict == null) null else permuted(evict, order)
+    val points = ends != null && sameValues && java.util.Arrays.equals(sorted, ends)
+    if (points || ends == null) IndexBounds(sorted, null, points, null)
+    else if (lower.order == null) IndexBounds(sorted, ends, points, null)
+    else IndexBounds(sorted, ends, points, ranked(ends, starts, order))
+  }
+
+  /**
+   * Makes ranks of the evict bounds of each group; one that may be unknown stays what it is.
+   *
+   * @return the rows of each group in the order of their evict bounds
+   */
+  private def ranked(evict: Array[Long], starts: Array[Int], order: Array[Int]): Array[Int] = {
+    val byEvict = Array.range(0, evict.length)
+    val values = new Values(lower.order, order)
+    var group = 0
+    while (group < starts.length - 1) {
+      values.sort(byEvict, starts(group), starts(group + 1)) { (a, b) =>
+        java.lang.Long.compare(evict(a), evict(b))
+      }
+      rank(evict, byEvict, starts(group), starts(group + 1), values)
+      group += 1
+    }
+    byEvict
+  }
+
+  private def rank(
+      evict: Array[Long],
+      byEvict: Array[Int],
+      from: Int,
+      end: Int,
+      values: Values
+  ): Unit = {
+    val ranks = new Array[Long](end - from)
+    var i = from
+    while (i < end) {
+      val bound = evict(byEvict(i))
+      ranks(i - from) =
+        if (bound == Long.MaxValue) bound
+        else if (i == from) 0L
+        else {
+          val before = byEvict(i - 1)
+          val same = evict(before) == bound && values.compare(before, byEvict(i)) == 0
+          ranks(i - from - 1) + (if (same) 0L else 1L)
+        }
+      i += 1
+    }
+    i = from
+    while (i < end) {
+      evict(byEvict(i)) = ranks(i - from)
+      i += 1
+    }
+  }
+
+  /** Compares rows by a value, which bounds are only prefixes of. */
+  private class Values(ordering: Ordering[InternalRow], order: Array[Int]) {
+    private[this] val a = new UnsafeRow(fields)
+    private[this] val b = new UnsafeRow(fields)
+
+    /** Of rows by their places in `order`. */
+    def compare(first: Int, second: Int): Int = {
+      rows.point(a, if (order == null) first else order(first))
+      rows.point(b, if (order == null) second else order(second))
+      ordering.compare(a, b)
+    }
+
+    /** Sorts a part of an array of places, by a bound and then by value. */
+    def sort(places: Array[Int], from: Int, end: Int)(compareBounds: (Int, Int) => Int): Unit = {
+      val part = Array.tabulate[Integer](end - from)(i => places(from + i))
+      java.util.Arrays.sort(
+        part,
+        (x: Integer, y: Integer) => {
+          val byBound = compareBounds(x, y)
+          if (byBound != 0) byBound else compare(x, y)
+        })
+      var i = from
+      while (i < end) {
+        places(i) = part(i - from)
+        i += 1
+      }
+    }
+  }
+
   /** The numbers of the rows, by group and, where wanted, by sort bound; null if they are in order. */
   private def rowsInOrder(starts: Array[Int], bySortBound: Boolean): Array[Int] = {
     val sorted = if (bySortBound && !isSorted) numbersBySortBound else null
-    if (sorted == null && isGrouped) null
-    else if (keys.groups == 1) sorted
-    else {
-      val next = java.util.Arrays.copyOf(starts, keys.groups)
-      val order = new Array[Int](groups.size)
-      var i = 0
-      while (i < order.length) {
-        val number = if (sorted == null) i else sorted(i)
-        val group = groups(number)
-        order(next(group)) = number
-        next(group) += 1
-        i += 1
+    val grouped =
+      if (sorted == null && isGrouped) null
+      else if (keys.groups == 1) sorted
+      else byGroup(sorted, starts)
+    val ordering = if (descending) lower.order else upper.order
+    if (bySortBound && ordering != null) byValue(grouped, ordering) else grouped
+  }
+
+  /** Sorts rows of one group with equal sort bounds by the value. */
+  private def byValue(order: Array[Int], ordering: Ordering[InternalRow]): Array[Int] = {
+    val sorted = if (order == null) Array.range(0, sort.size) else order
+    val values = new Values(if (descending) ordering.reverse else ordering, null)
+    var from = 0
+    while (from < sorted.length) {
+      var end = from + 1
+      while (end < sorted.length && sort(sorted(end)) == sort(sorted(from)) &&
+        groups(sorted(end)) == groups(sorted(from))) end += 1
+      // What may be unknown has no value.
+      if (end - from > 1 && sort(sorted(from)) != Long.MinValue) {
+        values.sort(sorted, from, end)((_, _) => 0)
       }
-      order
+      from = end
     }
+    sorted
+  }
+
+  private def byGroup(sorted: Array[Int], starts: Array[Int]): Array[Int] = {
+    val next = java.util.Arrays.copyOf(starts, keys.groups)
+    val order = new Array[Int](groups.size)
+    var i = 0
+    while (i < order.length) {
+      val number = if (sorted == null) i else sorted(i)
+      val group = groups(number)
+      order(next(group)) = number
+      next(group) += 1
+      i += 1
+    }
+    order
   }
 
   private def isSorted: Boolean = {
@@ -171,3 +287,10 @@ private[index] final class RangeIndexBuilder(
       ordered.result()
     }
 }
+
+/**
+ * One of the two tests of a range, seen from the rows that are indexed.
+ *
+ * @param order the order of the values that bounds are prefixes of; null where they are the values
+ */
+private[index] final case class IndexedTest(isMade: Boolean, order: Ordering[InternalRow])

@@ -15,7 +15,14 @@
 package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{
+  Ascending,
+  Expression,
+  RowOrdering,
+  SortOrder,
+  UnsafeProjection,
+  UnsafeRow
+}
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode
 import org.apache.spark.sql.types.LongType
 
@@ -27,12 +34,16 @@ import org.apache.spark.sql.types.LongType
  * @param keys as Spark's hash joins have them: one long where they fit; none where there are none
  * @param sortBound the bound of the upper test; None where there is no such test
  * @param evictBound likewise of the lower test
+ * @param sortValue what `sortBound` is a prefix of; None where it is the value itself
+ * @param evictValue likewise of `evictBound`
  * @param smallGroup up to this number of rows of a key are not searched
  */
 case class RangeIndexMode(
     keys: Seq[Expression],
     sortBound: Option[Expression],
     evictBound: Option[Expression],
+    sortValue: Option[Expression],
+    evictValue: Option[Expression],
     smallGroup: Int
 ) extends BroadcastMode {
   require(sortBound.isDefined || evictBound.isDefined, "a range has a bound")
@@ -45,10 +56,12 @@ case class RangeIndexMode(
     val expected = sizeHint.fold(0)(math.min(_, Int.MaxValue / 2).toInt)
     val builder = new RangeIndexBuilder(
       keysBuilder,
-      sortBound.isDefined,
-      evictBound.isDefined,
+      IndexedTest(sortBound.isDefined, sortValue.map(orderBy).orNull),
+      IndexedTest(evictBound.isDefined, evictValue.map(orderBy).orNull),
+      sameValues = sortValue == evictValue,
       smallGroup,
-      expected)
+      expected
+    )
     val keyOf = if (keys.isEmpty) null else UnsafeProjection.create(keys)
     val boundsOf = UnsafeProjection.create(sortBound.toSeq ++ evictBound)
     val evictAt = sortBound.size
@@ -68,6 +81,9 @@ case class RangeIndexMode(
     builder.result(begin)
   }
 
+  private def orderBy(value: Expression): Ordering[InternalRow] =
+    RowOrdering.create(Seq(SortOrder(value, Ascending)), Nil)
+
   private def keysBuilder: KeyDirectory.Builder = keys match {
     case Nil                                  => KeyDirectory.NoKeysBuilder
     case Seq(key) if key.dataType == LongType => new LongKeys.Builder
@@ -78,5 +94,8 @@ case class RangeIndexMode(
     keys.map(_.canonicalized),
     sortBound.map(_.canonicalized),
     evictBound.map(_.canonicalized),
-    smallGroup)
+    sortValue.map(_.canonicalized),
+    evictValue.map(_.canonicalized),
+    smallGroup
+  )
 }

@@ -17,6 +17,7 @@ package org.apache.spark.sql.rangejoin.plan
 import scala.util.{Left, Right}
 
 import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
@@ -28,10 +29,10 @@ import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition.RangeExtractor
 
 /**
- * Marks the sort-merge joins that can run as range joins. The plan is Spark's own in every case:
- * this strategy asks `JoinSelection` and hands on its answer, with a mark where it is a sort-merge
- * join with a range. [[PlaceRangeJoins]] acts on the mark once all rules of Spark that know the
- * stock node are done with it.
+ * Marks the sort-merge and broadcast joins that can run as range joins. The plan is Spark's own in
+ * every case: this strategy asks `JoinSelection` and hands on its answer, with a mark where it is a
+ * join with a range. [[PlaceRangeJoins]] and [[PlaceBroadcastRangeJoins]] act on the mark once all
+ * rules of Spark that know the stock node are done with it.
  *
  * Steps aside for streaming plans, and where a finished broadcast stage decides the join.
  *
@@ -43,17 +44,28 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
     with Logging {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case join @ ExtractEquiJoinKeys(_, _, _, condition, _, _, _, _)
+    case join: Join
         if session.sessionState.conf.getConf(RangeJoinConf.Enabled) &&
-          (everyJoin || condition.exists(RangeExtractor.hasComparison)) && isOurs(join) =>
+          (everyJoin || conditionOf(join).exists(RangeExtractor.hasComparison)) && isOurs(join) =>
       // Asked once: asking again would repeat its warnings about hints.
       val planned = session.sessionState.planner.JoinSelection(join)
       planned.foreach {
-        case smj: SortMergeJoinExec => mark(smj)
-        case _                      =>
+        case smj: SortMergeJoinExec       => mark(smj)
+        case other if marksBroadcastJoins => PlaceBroadcastRangeJoins.mark(other)
+        case _                            =>
       }
       planned
     case _ => Nil
+  }
+
+  private def marksBroadcastJoins: Boolean =
+    session.sessionState.conf.getConf(RangeJoinConf.Broadcast)
+
+  /** What is to be searched for a range: the condition without equi keys. */
+  private def conditionOf(join: Join): Option[Expression] = join match {
+    case ExtractEquiJoinKeys(_, _, _, condition, _, _, _, _) => condition
+    case _ if marksBroadcastJoins                            => join.condition
+    case _                                                   => None
   }
 
   private def isOurs(join: Join): Boolean =

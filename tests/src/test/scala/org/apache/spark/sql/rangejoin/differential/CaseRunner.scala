@@ -19,9 +19,10 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.catalyst.plans.ExistenceJoin
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.exec.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.exec.{BroadcastRangeJoinExec, SortMergeRangeJoinExec}
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
 /**
@@ -30,8 +31,15 @@ import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
  * @param planned whether stock Spark's join was replaced by a range join
  * @param stock what stock Spark gave
  * @param fault what is wrong, if anything
+ * @param kinds the kinds of range joins that took its place
  */
-case class CaseResult(join: JoinCase, planned: Boolean, stock: Outcome, fault: Option[String])
+case class CaseResult(
+    join: JoinCase,
+    planned: Boolean,
+    stock: Outcome,
+    fault: Option[String],
+    kinds: Seq[String] = Nil
+)
 
 /**
  * Runs cases: each as a range join under its engines, against stock Spark in the same session, and
@@ -55,7 +63,12 @@ final class CaseRunner(spark: SparkSession) extends AdaptiveSparkPlanHelper {
     }
     val runs = join.engines.map(engine => runRange(join, engine, stock))
     val faults = oracle.map("stock against pairs: " + _).toSeq ++ runs.flatMap(_._2)
-    CaseResult(join, runs.forall(_._1), stock, faults.reduceOption(_ + "\n" + _))
+    CaseResult(
+      join,
+      runs.forall(_._1.isDefined),
+      stock,
+      faults.reduceOption(_ + "\n" + _),
+      runs.flatMap(_._1).distinct)
   }
 
   private def runStock(join: JoinCase, engine: Seq[(String, String)]): Outcome =
@@ -63,31 +76,41 @@ final class CaseRunner(spark: SparkSession) extends AdaptiveSparkPlanHelper {
       outcome(execution(join))
     }
 
-  /** Whether it was planned as a range join, and what is wrong with the rows. */
+  /** The kind of range join it was planned as, and what is wrong with the rows. */
   private def runRange(
       join: JoinCase,
       engine: Seq[(String, String)],
       stock: Outcome
-  ): (Boolean, Option[String]) = withConf(engine) {
+  ): (Option[String], Option[String]) = withConf(engine) {
     try {
       val query = execution(join)
       // Before it runs: adaptive execution drops a join of which a side turns out to be empty.
-      val joins = collect(query.executedPlan) { case j: SortMergeRangeJoinExec => j }
-      if (joins.isEmpty) (false, None)
+      val joins = collect(query.executedPlan) {
+        case j: SortMergeRangeJoinExec => j
+        case j: BroadcastRangeJoinExec => j
+      }
+      if (joins.isEmpty) (None, None)
       else {
         def wrongRows = Judge.fault(stock, outcome(query))
           // Stock Spark's own engines may differ in what they ask, and so raise.
           .flatMap(_ => Judge.fault(runStock(join, engine), outcome(execution(join))))
         val fault = wrongType(join, joins.head).orElse(wrongRows)
         val settings = engine.map { case (key, value) => s"$key=$value" }.mkString(", ")
-        (true, fault.map(f => s"$f\n  under $settings\n  ${joins.head.simpleString(100)}"))
+        (
+          Some(kindOf(joins.head)),
+          fault.map(f => s"$f\n  under $settings\n  ${joins.head.simpleString(100)}"))
       }
     } catch {
-      case NonFatal(e) => (false, Some(s"under $engine: not planned: ${Raised(e).message}"))
+      case NonFatal(e) => (None, Some(s"under $engine: not planned: ${Raised(e).message}"))
     }
   }
 
-  private def wrongType(join: JoinCase, node: SortMergeRangeJoinExec): Option[String] =
+  private def kindOf(node: BaseJoinExec): String =
+    if (node.leftKeys.isEmpty) "broadcast, without keys"
+    else if (node.isInstanceOf[BroadcastRangeJoinExec]) "broadcast"
+    else "sort-merge"
+
+  private def wrongType(join: JoinCase, node: BaseJoinExec): Option[String] =
     node.joinType match {
       case ExistenceJoin(_) if join.form == JoinForm.ExistenceForm => None
       case t if t == join.form.logical                             => None

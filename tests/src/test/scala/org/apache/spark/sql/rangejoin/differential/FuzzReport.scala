@@ -23,6 +23,7 @@ final class FuzzReport {
   private val byShape = mutable.LinkedHashMap.from(Shape.all.map(_.name -> new Tally))
   private val byForm = mutable.LinkedHashMap.from(JoinForm.all.map(_.name -> new Tally))
   private val byType = mutable.LinkedHashMap.from(RangeType.all.map(_.name -> new Tally))
+  private val byKind = mutable.LinkedHashMap.from(Kinds.map(_ -> new Tally))
   private val total = new Tally
   private val unplanned = mutable.Map.empty[String, Seq[Long]].withDefaultValue(Nil)
   private val faulty = mutable.ArrayBuffer.empty[CaseResult]
@@ -40,7 +41,7 @@ final class FuzzReport {
       byForm(join.form.name),
       byType.getOrElseUpdate(join.rangeType, new Tally)
     )
-    tallies.foreach(_.add(result))
+    (tallies ++ result.kinds.map(byKind)).foreach(_.add(result))
     if (!result.planned) {
       unplanned(join.shape.name) = unplanned(join.shape.name) :+ join.seed
     }
@@ -55,7 +56,12 @@ final class FuzzReport {
     val never =
       if (cases < EnoughCases) Nil
       else {
-        Seq("shape" -> byShape, "join type" -> byForm, "range type" -> byType).flatMap {
+        Seq(
+          "shape" -> byShape,
+          "join type" -> byForm,
+          "range type" -> byType,
+          "kind" -> byKind
+        ).flatMap {
           case (kind, tallies) =>
             tallies.collect {
               case (name, tally) if tally.planned == 0 =>
@@ -74,6 +80,7 @@ final class FuzzReport {
       section("shape", byShape) ++ Seq("") ++
         section("join type", byForm) ++ Seq("") ++
         section("range type", byType.filter(_._2.cases > 0)) ++ Seq("") ++
+        section("range join", byKind) ++ Seq("") ++
         section("", Seq("all" -> total))
     val seeds = unplanned.toSeq.sortBy(_._1).map { case (name, found) =>
       s"  $name: ${found.take(8).mkString(", ")}"
@@ -88,6 +95,9 @@ final class FuzzReport {
 
 object FuzzReport {
   private val LeastPlannedPercent = 80
+
+  /** Of range joins. */
+  val Kinds: Seq[String] = Seq("sort-merge", "broadcast", "broadcast, without keys")
 
   /** In this many cases everything has come up. */
   private val EnoughCases = 1000

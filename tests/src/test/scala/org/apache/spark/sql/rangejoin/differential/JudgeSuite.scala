@@ -88,7 +88,8 @@ class JudgeSuite extends RangeJoinTest {
     add(planned = false, 21)
     assert(report.shortcomings.size == 1)
     add(planned = true, 900)
-    val missing = Shape.all.size - 1 + JoinForm.all.size - 1 + RangeType.all.size - 1
+    val missing = Shape.all.size - 1 + JoinForm.all.size - 1 + RangeType.all.size - 1 +
+      FuzzReport.Kinds.size
     assert(report.shortcomings.size == missing)
   }
 

@@ -15,7 +15,7 @@
 package org.apache.spark.sql.rangejoin.differential
 
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
 /**
  * A random join, all of it drawn from one number: schemas, rows, condition, join type, output,
@@ -173,7 +173,22 @@ final class RandomJoin(seed: Long) {
   // Drawn last, so that a seed gives the join it gave before there was spilling.
   private val buffer = draw.pick(Buffers)
 
-  val join: JoinCase = drawn.copy(engines = drawn.engines.map(_ ++ buffer))
+  // Likewise.
+  private val broadcast = draw.pick(Broadcasts)
+  private val keyless = broadcast.nonEmpty && draw.chance(40)
+
+  val join: JoinCase = {
+    val engines = drawn.engines.map(_ ++ buffer ++ broadcast)
+    if (keyless) drawn.copy(engines = engines, query = withoutKeys(drawn.query))
+    else drawn.copy(engines = engines)
+  }
+
+  /** The same rows, in a way that Spark finds no keys in. */
+  private def withoutKeys(query: CaseQuery): CaseQuery = {
+    def hidden(sql: String) =
+      keys.map(_.sql).foldLeft(sql)((text, key) => text.replace(key, s"coalesce($key, false)"))
+    query.copy(sql = hidden(query.sql), plainJoin = hidden(query.plainJoin))
+  }
 }
 
 /** What is joined: a table, and conjuncts that always hold and keep the columns it adds. */
@@ -191,6 +206,16 @@ object RandomJoin {
   /** Rows that may be in memory: as many as there is room for, in half of the cases. */
   private val Buffers: Seq[Seq[(String, String)]] =
     Seq.fill(3)(Nil) ++ Seq(1, 2, 7).map(RangeJoinTest.spillingFrom)
+
+  /** Nothing is broadcast, or what may be: searched always, and where that is worth it. */
+  private val Broadcasts: Seq[Seq[(String, String)]] = {
+    // Spark does not know how large the tables are.
+    val small = Seq(
+      SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB",
+      SQLConf.DEFAULT_SIZE_IN_BYTES.key -> "1000")
+    val searched = small :+ (RangeJoinConf.SmallGroup.key -> "0")
+    Seq.fill(3)(Nil) ++ Seq(searched, searched, small)
+  }
 
   private val Zones =
     Seq.fill(3)("America/Los_Angeles") ++ Seq("UTC", "Australia/Lord_Howe", "Europe/Berlin")

@@ -53,10 +53,11 @@ class RandomJoinSuite extends AnyFunSuite {
 
   test("settings, hints, residuals, ways to ask and extreme tables come up") {
     assert(drawn.map(_.settings).distinct.size == 2 * 4 * 2 * 2)
-    assert(drawn.flatMap(_.engines).distinct.size == 16)
+    assert(drawn.flatMap(_.engines).distinct.size == 16 * 3)
     for (hint <- Seq("MERGE(l)", "MERGE(r)", "SHUFFLE_MERGE(l)", "SHUFFLE_MERGE(r)")) {
       assert(share(_.query.sql.contains(hint)) > 0.02)
     }
+    assert(share(_.query.sql.contains("coalesce(")) > 0.1)
     for (part <-
         Seq("<=>", "BETWEEN", "NOT (", "NOT EXISTS", " IN (", "GROUP BY", "fuzz_odd", "OVER")) {
       assert(share(_.query.sql.contains(part)) > 0.005, part)

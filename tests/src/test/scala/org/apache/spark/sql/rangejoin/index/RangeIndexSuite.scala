@@ -32,6 +32,17 @@ class RangeIndexSuite extends AnyFunSuite {
 
   private def bound(ordinal: Int) = BoundReference(ordinal, LongType, nullable = true)
 
+  /** Some leading bits of a value; the extremes stand for what is unknown. */
+  private def prefixOf(value: Expression, bits: Int): Expression =
+    if (bits == 0) value
+    else {
+      val extremes = Seq(Literal(Long.MinValue), Literal(Long.MaxValue))
+      If(In(value, extremes), value, ShiftRight(value, Literal(bits)))
+    }
+
+  private def prefixOf(value: Long, bits: Int): Long =
+    if (value == Long.MinValue || value == Long.MaxValue) value else value >> bits
+
   private def index(
       rows: Seq[Entry],
       keys: Keys,
@@ -47,23 +58,41 @@ class RangeIndexSuite extends AnyFunSuite {
         row.evict.map(Long.box).orNull,
         i)).copy()
     }
+    val sort = Option.when(tests.upper)(bound(1))
+    val evict = Option.when(tests.lower)(bound(if (tests.points) 1 else 2))
     RangeIndexMode(
       if (keys == Keyless) Nil else Seq(BoundReference(0, keys.dataType, nullable = true)),
-      if (tests.upper) Some(bound(1)) else None,
-      if (tests.lower) Some(bound(if (tests.points) 1 else 2)) else None,
+      sort.map(prefixOf(_, tests.sortPrefix)),
+      evict.map(prefixOf(_, tests.evictPrefix)),
+      sort.filter(_ => tests.sortPrefix > 0),
+      evict.filter(_ => tests.evictPrefix > 0),
       smallGroup
     ).transform(unsafe.iterator, Some(rows.size.toLong))
   }
 
   /** The positions of the rows in reach, and of those the bounds do not decide. */
-  private def find(cursor: RangeCursor, keys: Keys, query: Query): (Seq[Int], Set[Int]) = {
+  private def find(
+      cursor: RangeCursor,
+      keys: Keys,
+      query: Query,
+      tests: Tests = Tests(true, true, false)): (Seq[Int], Set[Int]) = {
     val project = UnsafeProjection.create(Array(keys.dataType))
     val found = keys match {
       case Keyless => cursor.seek()
       case Rows    => cursor.seek(project(InternalRow(keys.value(query.key))))
       case _       => cursor.seek(keys.value(query.key).asInstanceOf[Long])
     }
-    if (found && cursor.isSearched) cursor.search(query.lower, query.upper)
+    if (found && cursor.isSearched) {
+      cursor.search(
+        prefixOf(query.lower, tests.evictPrefix),
+        prefixOf(query.upper, tests.sortPrefix))
+      while (cursor.asks()) {
+        val row = cursor.row
+        cursor.answer(
+          if (cursor.asksUpper) row.getLong(1) <= query.upper
+          else row.getLong(if (tests.points) 1 else 2) >= query.lower)
+      }
+    }
     val positions = mutable.ArrayBuffer.empty[Int]
     val undecided = mutable.Set.empty[Int]
     while (cursor.next()) {
@@ -96,7 +125,7 @@ class RangeIndexSuite extends AnyFunSuite {
     val built = index(rows, keys, tests)
     val cursor = built.cursor()
     for (query <- queries.map(asked(tests, _))) {
-      val (positions, undecided) = find(cursor, keys, query)
+      val (positions, undecided) = find(cursor, keys, query, tests)
       assert(
         positions.sorted == expected(rows, keys, tests, query),
         s"$query of $keys, $tests, ${if (rows.size < 50) rows else rows.size}")
@@ -108,18 +137,24 @@ class RangeIndexSuite extends AnyFunSuite {
 
   private val AllKeys = Seq(Keyless, DenseLongs, SparseLongs, Rows)
   private val AllTests =
-    for {
-      (lower, upper, points) <- Seq(
-        (true, true, false),
-        (true, true, true),
-        (true, false, false),
-        (false, true, false))
-    } yield Tests(lower, upper, points)
+    Seq(
+      Tests(true, true, false),
+      Tests(true, true, true),
+      Tests(true, false, false),
+      Tests(false, true, false),
+      Tests(true, true, false, 4, 4),
+      Tests(true, true, true, 4, 4),
+      Tests(true, false, false, 0, 4),
+      Tests(false, true, false, 4, 0),
+      Tests(true, true, false, 60, 0),
+      Tests(true, true, false, 0, 60),
+      Tests(true, true, true, 60, 60)
+    )
 
   for (keys <- AllKeys; tests <- AllTests) {
     test(s"random rows with $keys and $tests") {
       val random = new Random(keys.hashCode * 31 + tests.hashCode)
-      for (round <- 0 until 60) {
+      for (round <- 0 until 40) {
         val shape = RandomEntries(random, round)
         check(shape.rows, keys, tests, shape.queries)
       }
@@ -209,7 +244,8 @@ class RangeIndexSuite extends AnyFunSuite {
           .asInstanceOf[RangeIndex]
         assert(read.estimatedSize == built.estimatedSize && read.size == built.size)
         for (query <- shape.queries.map(asked(tests, _))) {
-          assert(find(read.cursor(), keys, query) == find(built.cursor(), keys, query))
+          assert(
+            find(read.cursor(), keys, query, tests) == find(built.cursor(), keys, query, tests))
         }
         // The estimate is of the heap, which what is written is close to.
         if (shape.rows.size > 100) assert(bytes.size < built.estimatedSize * 1.2 + 4096)
@@ -218,7 +254,7 @@ class RangeIndexSuite extends AnyFunSuite {
   }
 
   test("modes are equal where their expressions are") {
-    val mode = RangeIndexMode(Seq(bound(0)), Some(bound(1)), None, 4)
+    val mode = RangeIndexMode(Seq(bound(0)), Some(bound(1)), None, None, None, 4)
     assert(mode == mode.copy() && mode.canonicalized == mode.canonicalized)
     assert(mode != mode.copy(sortBound = Some(bound(2))))
     assert(mode != mode.copy(keys = Nil))
@@ -228,9 +264,23 @@ class RangeIndexSuite extends AnyFunSuite {
 object RangeIndexSuite {
   final case class Entry(key: Option[Int], sort: Option[Long], evict: Option[Long])
   final case class Query(key: Int, lower: Long, upper: Long)
-  final case class Tests(lower: Boolean, upper: Boolean, points: Boolean) {
-    override def toString: String =
-      if (points) "points" else if (lower && upper) "intervals" else if (lower) "ends" else "begins"
+
+  /** The tests that are made, and how many bits their bounds lack. */
+  final case class Tests(
+      lower: Boolean,
+      upper: Boolean,
+      points: Boolean,
+      sortPrefix: Int = 0,
+      evictPrefix: Int = 0) {
+    override def toString: String = {
+      val shape =
+        if (points) "points"
+        else if (lower && upper) "intervals"
+        else if (lower) "ends"
+        else "begins"
+      val bits = sortPrefix + evictPrefix
+      if (bits == 0) shape else s"$shape, of which $sortPrefix and $evictPrefix bits are unknown"
+    }
   }
 
   sealed abstract class Keys(val dataType: DataType) {

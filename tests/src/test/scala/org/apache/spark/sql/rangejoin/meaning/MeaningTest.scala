@@ -85,13 +85,16 @@ trait MeaningTest extends RangeJoinTest {
       assertSameRows(actual, expected, s"as stock, but not as written: $joinType ON $condition")
     }
 
+  /** A range beside `l.k = r.k`. */
+  protected def keyed(range: String): String = s"l.k = r.k AND $range"
+
   /** As `checkOn`, for a range beside `l.k = r.k`. */
   protected def check(range: String, joinTypes: Seq[String] = Seq(Inner))(
-      pairs: (Int, Int)*): Unit = checkOn(s"l.k = r.k AND $range", joinTypes)(pairs: _*)
+      pairs: (Int, Int)*): Unit = checkOn(keyed(range), joinTypes)(pairs: _*)
 
   /** Checks a range beside `l.k = r.k` against stock alone; returns the number of rows. */
   protected def checkRange(range: String, joinType: String = Inner): Int =
-    checkAgainstStock(joinOn(joinType, s"l.k = r.k AND $range"), engines = oneOfEach(range))
+    checkAgainstStock(joinOn(joinType, keyed(range)), engines = oneOfEach(range))
 
   /** The generated and the interpreted engine, one of them with adaptive execution. */
   protected def oneOfEach(test: String): Seq[Settings] =

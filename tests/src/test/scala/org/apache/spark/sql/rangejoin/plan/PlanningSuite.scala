@@ -21,6 +21,7 @@ import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.exec.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinTest}
 
@@ -68,7 +69,7 @@ class PlanningSuite extends RangeJoinTest {
   }
 
   for ((hint, node) <- Seq[(String, Class[_])](
-      "broadcast" -> classOf[BroadcastHashJoinExec],
+      "broadcast" -> classOf[BroadcastRangeJoinExec],
       "shuffle_hash" -> classOf[ShuffledHashJoinExec],
       "shuffle_replicate_nl" -> classOf[CartesianProductExec]
     )) {
@@ -86,7 +87,7 @@ class PlanningSuite extends RangeJoinTest {
   test("the hint merge gives a range join where Spark would broadcast") {
     withConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB") {
       withAdaptive { clue =>
-        assert(has[BroadcastHashJoinExec](l.join(r, band)), clue)
+        assert(has[BroadcastRangeJoinExec](l.join(r, band)), clue)
         assert(rangeJoins(l.join(r, band)).isEmpty, clue)
       }
       checkAgainstStock(l.join(r.hint("merge"), band))
@@ -115,7 +116,7 @@ class PlanningSuite extends RangeJoinTest {
       assert(rangeJoins(df).size == 1)
       assertSameRows(rows(df), expected, "after the first stages")
       assert(rangeJoins(df).isEmpty)
-      assert(has[BroadcastHashJoinExec](df))
+      assert(has[BroadcastRangeJoinExec](df))
     }
   }
 

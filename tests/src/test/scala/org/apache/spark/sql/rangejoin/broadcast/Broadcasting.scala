@@ -1,0 +1,55 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.broadcast
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.plans.FullOuter
+import org.apache.spark.sql.execution.joins.BroadcastNestedLoopJoinExec
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
+import org.apache.spark.sql.rangejoin.exec.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.meaning.MeaningTest
+import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
+
+import org.scalatest.Outcome
+
+/** Runs the tests of a suite where Spark broadcasts a side, and every group of rows is searched. */
+trait Broadcasting extends RangeJoinTest {
+
+  protected val Threshold: String = SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key
+
+  protected def settings: Settings =
+    Seq(Threshold -> "10MB", RangeJoinConf.SmallGroup.key -> "0")
+
+  override protected def withFixture(test: NoArgTest): Outcome =
+    withConf(settings: _*)(super.withFixture(test))
+
+  protected def broadcastJoins(df: DataFrame): Seq[BroadcastRangeJoinExec] =
+    collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }
+
+  override protected def plannedJoins(df: DataFrame): Int =
+    broadcastJoins(df).size + rangeJoins(df).size
+}
+
+/** As a range beside a key, but so that Spark finds no key. */
+trait WithoutKeys extends MeaningTest with Broadcasting {
+  override protected def keyed(range: String): String = s"coalesce(l.k = r.k, false) AND $range"
+
+  /** Full outer joins are left to stock. */
+  override protected def plannedJoins(df: DataFrame): Int =
+    super.plannedJoins(df) + collect(executedPlan(df)) {
+      case join: BroadcastNestedLoopJoinExec if join.joinType == FullOuter => join
+    }.size
+}
