@@ -17,15 +17,15 @@ FACTS = {"cores": "2", "system": "Linux", "spark": "4.2.0", "python": "3.11", "j
 
 
 def band(hours: int, rows: int, *seconds: list[float]) -> Band:
-    operators = ("BroadcastHashJoin", "SortMergeJoin", "SortMergeRangeJoin")
+    operators = ("BroadcastHashJoin", "SortMergeJoin", "BroadcastRangeJoin", "SortMergeRangeJoin")
     names = [contestant.name for contestant in contest.CONTESTANTS]
     timings = (Timing(*pair) for pair in zip(operators, seconds, strict=True))
     return Band(hours, rows, dict(zip(names, timings, strict=True)))
 
 
 BANDS = [
-    band(1, 1_005_708, [20.0, 22.0, 21.0], [63.0], [0.5, 2.0, 1.0]),
-    band(24, 16_395_369, [30.0, 30.0], [90.0], [4.0, 4.0]),
+    band(1, 1_005_708, [20.0, 22.0, 21.0], [63.0], [0.5, 0.25, 0.5], [0.5, 2.0, 1.0]),
+    band(24, 16_395_369, [30.0, 30.0], [90.0], [2.0, 2.0], [4.0, 4.0]),
 ]
 
 
@@ -33,16 +33,19 @@ def test_the_table_shows_medians_runs_and_ratios() -> None:
     rows = report.table(BANDS).splitlines()
     assert len({len(row) for row in rows}) == 1
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
-    assert cells[0][2:5] == [
+    assert cells[0][2:] == [
         "stock default (BroadcastHashJoin)",
         "stock sort-merge (SortMergeJoin)",
-        "range join (SortMergeRangeJoin)",
+        "range join, default (BroadcastRangeJoin)",
+        "range join, sort-merge (SortMergeRangeJoin)",
+        "stock default / range join, default",
+        "stock sort-merge / range join, sort-merge",
     ]
     assert cells[2] == [
-        *("±1 h", "1,005,708", "21.00 s (3 runs)", "63.00 s (1 run)", "1.00 s (3 runs)"),
-        *("21.0x", "63.0x"),
+        *("±1 h", "1,005,708", "21.00 s (3 runs)", "63.00 s (1 run)"),
+        *("0.50 s (3 runs)", "1.00 s (3 runs)", "42.0x", "63.0x"),
     ]
-    assert cells[3][-2:] == ["7.5x", "22.5x"]
+    assert cells[3][-2:] == ["15.0x", "22.5x"]
 
 
 def test_results_are_written_for_readers_and_for_programs(tmp_path: Path) -> None:
@@ -53,7 +56,7 @@ def test_results_are_written_for_readers_and_for_programs(tmp_path: Path) -> Non
     assert report.table(BANDS) in text
     content = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert content["machine"] == FACTS
-    assert content["bands"][0]["contestants"]["range join"] == {
+    assert content["bands"][0]["contestants"]["range join, sort-merge"] == {
         "operator": "SortMergeRangeJoin",
         "seconds": [0.5, 2.0, 1.0],
         "median_seconds": 1.0,
@@ -86,12 +89,17 @@ def test_the_operator_is_the_first_join_of_the_plan(plan: str, operator: str) ->
 
 
 def test_a_range_join_is_wanted_where_it_belongs_and_nowhere_else() -> None:
-    contest.check_operator(contest.RANGE_JOIN, "SortMergeRangeJoin")
+    contest.check_operator(contest.RANGE_SORT_MERGE, "SortMergeRangeJoin")
+    contest.check_operator(contest.RANGE_DEFAULT, "BroadcastRangeJoin")
     contest.check_operator(contest.STOCK_DEFAULT, "BroadcastHashJoin")
-    with pytest.raises(RangeJoinError, match="'range join' runs SortMergeJoin"):
-        contest.check_operator(contest.RANGE_JOIN, "SortMergeJoin")
-    with pytest.raises(RangeJoinError, match="'stock sort-merge' runs SortMergeRangeJoin"):
-        contest.check_operator(contest.STOCK_SORT_MERGE, "SortMergeRangeJoin")
+    for contestant, operator in (
+        (contest.RANGE_SORT_MERGE, "SortMergeJoin"),
+        (contest.RANGE_SORT_MERGE, "BroadcastRangeJoin"),
+        (contest.RANGE_DEFAULT, "BroadcastHashJoin"),
+        (contest.STOCK_SORT_MERGE, "SortMergeRangeJoin"),
+    ):
+        with pytest.raises(RangeJoinError, match=f"'{contestant.name}' runs {operator}"):
+            contest.check_operator(contestant, operator)
 
 
 def hours_at(spark: SparkSession, *rows: tuple[str, int, int]) -> DataFrame:
@@ -117,16 +125,17 @@ def test_all_contestants_agree_on_a_few_flights(
     before = spark.conf.get(contest.THRESHOLD_CONF)
     try:
         result = contest.measure(spark, query, hours=1, runs=2)
-        contest.RANGE_JOIN.apply(spark)
+        contest.RANGE_SORT_MERGE.apply(spark)
         digest = tuple(query.digest(1).collect()[0])
     finally:
         spark.conf.set(contest.THRESHOLD_CONF, str(before))
         spark.conf.unset(ENABLED_CONF)
     assert digest == (2, 200, 3)
     assert result.rows == 2
-    assert [len(timing.seconds) for timing in result.timings.values()] == [2, 2, 2]
-    assert result.timings["range join"].operator == "SortMergeRangeJoin"
-    assert len(capsys.readouterr().out.splitlines()) == 6
+    assert [len(timing.seconds) for timing in result.timings.values()] == [2, 2, 2, 2]
+    assert result.timings["range join, default"].operator == "BroadcastRangeJoin"
+    assert result.timings["range join, sort-merge"].operator == "SortMergeRangeJoin"
+    assert len(capsys.readouterr().out.splitlines()) == 8
 
 
 def test_the_real_data_are_written_once_with_timestamps(

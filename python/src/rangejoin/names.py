@@ -10,7 +10,8 @@ ENABLED_CONF = "spark.sql.join.smj.useInnerRangeOptimization"
 """The switch: `true` (default once the extension is loaded) or `false` for stock plans."""
 
 PLAN_NODE = "SortMergeRangeJoin"
-"""How the operator prints in EXPLAIN."""
+BROADCAST_NODE = "BroadcastRangeJoin"
+"""How the operators print in EXPLAIN, where both sides are sorted and where one is broadcast."""
 
 SPARK_VERSION = "4.2"
 """The Spark release line the extension works in; in any other it steps aside."""

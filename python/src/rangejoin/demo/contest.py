@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rangejoin.errors import RangeJoinError
-from rangejoin.names import ENABLED_CONF, PLAN_NODE
+from rangejoin.names import BROADCAST_NODE, ENABLED_CONF, PLAN_NODE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,16 +31,13 @@ _JOIN_NODE = re.compile(r"\b(\w+Join|CartesianProduct)\b")
 class Contestant:
     """A way to run the join.
 
-    `settings` maps session settings to their values; None leaves Spark's default.
+    `settings` maps session settings to their values; None leaves Spark's default. `node` is the
+    range join that its plan has to hold; None stands for a stock plan.
     """
 
     name: str
     settings: Mapping[str, str | None]
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether the plan has to hold the range join."""
-        return self.settings[ENABLED_CONF] == "true"
+    node: str | None = None
 
     def apply(self, spark: SparkSession) -> None:
         """Puts the settings into effect for the plans made from now on."""
@@ -53,8 +50,16 @@ class Contestant:
 
 STOCK_DEFAULT = Contestant("stock default", {ENABLED_CONF: "false", THRESHOLD_CONF: None})
 STOCK_SORT_MERGE = Contestant("stock sort-merge", {ENABLED_CONF: "false", THRESHOLD_CONF: "-1"})
-RANGE_JOIN = Contestant("range join", {ENABLED_CONF: "true", THRESHOLD_CONF: "-1"})
-CONTESTANTS = (STOCK_DEFAULT, STOCK_SORT_MERGE, RANGE_JOIN)
+RANGE_DEFAULT = Contestant(
+    "range join, default", {ENABLED_CONF: "true", THRESHOLD_CONF: None}, BROADCAST_NODE
+)
+RANGE_SORT_MERGE = Contestant(
+    "range join, sort-merge", {ENABLED_CONF: "true", THRESHOLD_CONF: "-1"}, PLAN_NODE
+)
+CONTESTANTS = (STOCK_DEFAULT, STOCK_SORT_MERGE, RANGE_DEFAULT, RANGE_SORT_MERGE)
+
+RIVALS = ((STOCK_DEFAULT, RANGE_DEFAULT), (STOCK_SORT_MERGE, RANGE_SORT_MERGE))
+"""What a range join is compared with: the stock join under the same settings."""
 
 
 @dataclass
@@ -83,9 +88,9 @@ class Band:
     rows: int
     timings: dict[str, Timing]
 
-    def ratio(self, other: Contestant) -> float:
-        """How many times longer than the range join `other` took."""
-        return self.timings[other.name].median / self.timings[RANGE_JOIN.name].median
+    def ratio(self, stock: Contestant, ours: Contestant) -> float:
+        """How many times longer than the range join `ours` the join `stock` took."""
+        return self.timings[stock.name].median / self.timings[ours.name].median
 
 
 @dataclass(frozen=True)
@@ -151,9 +156,10 @@ def check_operator(contestant: Contestant, operator: str) -> None:
     """Returns if `operator` is what the contestant stands for.
 
     Raises:
-        RangeJoinError: the range join is not in its own plan, or is in a stock plan.
+        RangeJoinError: a range join is not in its own plan, or is in a stock plan.
     """
-    if contestant.is_ours != (operator == PLAN_NODE):
+    found = operator if operator in (PLAN_NODE, BROADCAST_NODE) else None
+    if found != contestant.node:
         raise RangeJoinError(f"the plan of '{contestant.name}' runs {operator or 'no join'}")
 
 

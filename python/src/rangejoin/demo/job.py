@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from rangejoin.demo import contest, data, report
 from rangejoin.errors import RangeJoinError
 from rangejoin.health import check
-from rangejoin.names import PLAN_NODE
 from rangejoin.session import configure
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ EXPECTED_CANDIDATES = 2_931_609_351
 def run_demo(
     hours: Sequence[int], runs: int, output_dir: Path, bounds: str = contest.COLUMNS
 ) -> None:
-    """Joins flights with weather, three ways; prints and writes what it measured.
+    """Joins flights with weather, four ways; prints and writes what it measured.
 
     Into `output_dir` go `data/` (kept for the next time), `results.md`, `results.json` and
     `times.png`.
@@ -107,9 +106,10 @@ def _print_plans(spark: SparkSession, query: contest.Query, hours: int) -> None:
         contestant.apply(spark)
         plan = contest.executed_plan(query.digest(hours))
         contest.check_operator(contestant, contest.join_operator(plan))
-        switch = "on" if contestant.is_ours else "off"
+        switch = "on" if contestant.node else "off"
         print(f"\nPhysical plan, flag {switch}, {contestant.name}:\n{plan}", flush=True)
-    print(f"The plan with the flag on holds {PLAN_NODE}.", flush=True)
+    nodes = " and ".join(c.node for c in contest.CONTESTANTS if c.node)
+    print(f"The plans with the flag on hold {nodes}.", flush=True)
 
 
 def _warm_up(spark: SparkSession, query: contest.Query, hours: int) -> None:

@@ -7,7 +7,7 @@ import os
 import platform
 from typing import TYPE_CHECKING, Any
 
-from rangejoin.demo.contest import CONTESTANTS, RANGE_JOIN, STOCK_DEFAULT, STOCK_SORT_MERGE
+from rangejoin.demo.contest import CONTESTANTS, RIVALS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rangejoin.demo.contest import Band, Timing
 
-_COLORS = ("#9aa5b1", "#5b6b7c", "#d9622b")
+_COLORS = ("#9aa5b1", "#5b6b7c", "#d9622b", "#a8441a")
 
 
 def machine(spark: SparkSession) -> dict[str, str]:
@@ -45,11 +45,11 @@ def table(bands: Sequence[Band]) -> str:
     operators = {name: timing.operator for name, timing in bands[0].timings.items()}
     header = ["band", "rows"]
     header += [f"{name} ({operator})" for name, operator in operators.items()]
-    header += [f"{other.name} / ours" for other in (STOCK_DEFAULT, STOCK_SORT_MERGE)]
+    header += [f"{stock.name} / {ours.name}" for stock, ours in RIVALS]
     lines = [
         [f"±{band.hours} h", f"{band.rows:,}"]
         + [_seconds(timing) for timing in band.timings.values()]
-        + [f"{band.ratio(other):.1f}x" for other in (STOCK_DEFAULT, STOCK_SORT_MERGE)]
+        + [f"{band.ratio(stock, ours):.1f}x" for stock, ours in RIVALS]
         for band in bands
     ]
     widths = [max(len(line[column]) for line in [header, *lines]) for column in range(len(header))]
@@ -121,12 +121,12 @@ def write_chart(path: Path, bands: Sequence[Band], caption: str) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(3.4 + 2.2 * len(bands), 5), layout="constrained")
+    figure, axes = pyplot.subplots(figsize=(4.4 + 2.6 * len(bands), 5), layout="constrained")
     width = 0.8 / len(CONTESTANTS)
     for index, contestant in enumerate(CONTESTANTS):
         medians = [band.timings[contestant.name].median for band in bands]
         operator = bands[0].timings[contestant.name].operator
-        offsets = [group + (index - 1) * width for group in range(len(bands))]
+        offsets = [group + (index - (len(CONTESTANTS) - 1) / 2) * width for group in range(len(bands))]
         bars = axes.bar(
             offsets,
             medians,
@@ -134,16 +134,16 @@ def write_chart(path: Path, bands: Sequence[Band], caption: str) -> None:
             color=_COLORS[index],
             label=f"{contestant.name} ({operator})",
         )
-        weight = "bold" if contestant is RANGE_JOIN else "normal"
+        weight = "bold" if contestant.node else "normal"
         axes.bar_label(bars, [f"{value:.3g} s" for value in medians], padding=3, weight=weight)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.margins(y=0.25)
     axes.set_ylabel("seconds, median (log scale)")
     axes.set_xticks(range(len(bands)), [f"±{b.hours} h\n{b.rows:,} rows" for b in bands])
-    axes.set_title("Each flight with the weather at its origin, within a band of hours", pad=36)
+    axes.set_title("Each flight with the weather at its origin, within a band of hours", pad=48)
     axes.legend(
-        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, fontsize="small"
+        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize="small"
     )
     axes.spines[["top", "right"]].set_visible(False)
     figure.supxlabel(caption, fontsize="x-small", color="#555555")
