@@ -1,4 +1,4 @@
-"""Broadcast range joins beside stock Spark's: `python bench/broadcast.py [--runs N] [--only CASE ...]`.
+"""Broadcast range joins beside stock Spark's: `python bench/broadcast.py [--only CASE ...]`.
 
 Every measurement is a process of its own, two cores, and data made in it; contestants alternate. A
 process runs the query three times and gives its fastest time. Prints tables in Markdown. Needs the
@@ -121,7 +121,7 @@ CASES = {
 
 
 def broadcast_metrics(plan: Any) -> dict[str, int]:
-    """The metrics of the broadcast below a plan of the JVM, which ran without adaptive execution."""
+    """The metrics of the broadcast below a plan of the JVM without adaptive execution."""
     if plan.nodeName() == "BroadcastExchange":
         metrics = plan.metrics()
         names = ("dataSize", "buildTime", "collectTime", "broadcastTime")

@@ -12,8 +12,11 @@ Contestants, which take turns in every round; a median of the rounds is quoted:
     floor     stock Spark's shuffle and sort of both sides by (key, range column), nothing joined
 
 All read the same Parquet files with two threads. A contestant that exceeds `--limit` seconds in the
-round that warms up is stopped and left out. Needs the packages `rangejoin` (see README.md),
-`duckdb`, `polars` and `pyarrow`.
+round that warms up is stopped and left out; one that is slow has as many rounds as fit into
+`--budget` seconds, at least one. Beside the seconds: the execution memory of the tasks of the stage
+that takes most. (What stock's sort-merge join buffers of a key is on the heap, and not in it.) The
+joins are in `cases.py`. Needs the packages `rangejoin` (see README.md), `duckdb`, `polars` and
+`pyarrow`.
 """
 
 from __future__ import annotations
@@ -28,70 +31,18 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from cases import CASES, Case
 from pyspark.sql import DataFrame, SparkSession
 
 import rangejoin
+from rangejoin.demo import data
 
 FLAG = "spark.sql.join.smj.useInnerRangeOptimization"
 SMALL = "spark.sql.autoBroadcastJoinThreshold"
-DOMAIN = 1_000_000_000
 CONTESTANTS = ["ours", "smj", "shj", "default", "bins", "duckdb", "polars", "floor"]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One join of two generated tables `l` and `r`, with columns `k`, `y`, `z`, `v` each.
-
-    Attributes:
-        key: SQL for a row's key, of `id`.
-        range: condition of the range, of `l` and `r`.
-        join: join type.
-        length: SQL for `z - y` of a row, of `id`: the length of an interval.
-        rows: rows of either side.
-        bins: sizes of bins to try; none where bins do not apply.
-        reach: how far from `l.y` the rows of `r` that match may begin, below and above, as SQL.
-        left: SQL for a row's key on the left side, if it is another one.
-    """
-
-    key: str
-    range: str = "r.y BETWEEN l.y - 1000000 AND l.y + 1000000"
-    join: str = "INNER"
-    length: str = "0"
-    rows: int = 1_000_000
-    bins: tuple[int, ...] = ()
-    reach: tuple[str, str] = ("l.y - 1000000", "l.y + 1000000")
-
-
-BAND = (500_000, 1_000_000, 2_000_000, 4_000_000)
-POINT = "l.y BETWEEN r.y AND r.z"
-CASES = {
-    **{
-        f"band {k}": Case(f"pmod(hash(id, 1), {k})", bins=BAND)
-        for k in (10, 100, 1_000, 100_000, 1_000_000)
-    },
-    "band, any bigint": Case("xxhash64(pmod(hash(id, 1), 1000000))"),
-    "band, strings": Case(
-        "concat('a long prefix that all the keys have in common ', pmod(hash(id, 1), 1000000))"
-    ),
-    "band, Zipf key": Case("cast(pow(1000, pmod(hash(id, 1), 1000000) / 1e6) AS INT)"),
-    "band, left outer": Case("pmod(hash(id, 1), 100)", join="LEFT OUTER"),
-    "band, semi": Case("pmod(hash(id, 1), 100)", join="LEFT SEMI"),
-    "point, fixed": Case("pmod(hash(id, 1), 100)", POINT, length="1000000"),
-    "point, uniform": Case("pmod(hash(id, 1), 100)", POINT, length="pmod(hash(id, 3), 2000000)"),
-    "point, heavy tail": Case(
-        "pmod(hash(id, 1), 100)",
-        POINT,
-        length="least(1e8, 1e5 / pow(1 - pmod(hash(id, 3), 1000000) / 1e6, 0.8))",
-    ),
-    "overlap": Case(
-        "pmod(hash(id, 1), 100)", "l.y <= r.z AND r.y <= l.z", length="pmod(hash(id, 3), 1000000)"
-    ),
-    "10M rows": Case("pmod(hash(id, 1), 1000)", rows=10_000_000),
-    "1M rows": Case("pmod(hash(id, 1), 100)"),
-}
 
 
 def session() -> SparkSession:
@@ -102,6 +53,7 @@ def session() -> SparkSession:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
     )
     spark = rangejoin.configure(builder).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
@@ -110,25 +62,35 @@ def session() -> SparkSession:
 
 def generate(spark: SparkSession, case: Case, folder: Path) -> None:
     """Writes the tables of a case, unless they are there."""
-    for seed, name in ((11, "l"), (12, "r")):
+    for table, name in ((case.left, "l"), (case.right, "r")):
         path = folder / name
-        if not path.exists():
-            spark.range(0, case.rows, 1, 2).selectExpr(
-                f"id + {seed}L * 1000000000L AS id"
-            ).selectExpr(
-                f"{case.key} AS k",
-                f"pmod(xxhash64(id, 2), {DOMAIN}) AS y",
-                f"cast({case.length} AS BIGINT) AS length",
-                "pmod(hash(id, 4), 1000) AS v",
-            ).selectExpr("k", "y", "y + length AS z", "v").write.parquet(str(path))
+        if path.exists():
+            continue
+        if table is None:
+            flights, weather = data.prepare(folder / "demo")
+            rows = spark.read.parquet(str(flights if name == "l" else weather)).selectExpr(
+                "origin AS k",
+                "unix_seconds(time_hour) AS y",
+                f"cast({'distance' if name == 'l' else 'wind_dir'} AS BIGINT) AS v",
+            )
+        else:
+            ids = spark.range(table.first, table.first + table.rows, 1, 2)
+            rows = ids.selectExpr(*table.columns)
+        rows.write.parquet(str(path))
 
 
 def query(case: Case, hint: str = "", left: str = "l", right: str = "r", extra: str = "") -> str:
     """The join, aggregated so that its rows are made but not shipped."""
     shown = "sum(l.v)" if case.join == "LEFT SEMI" else "sum(l.v), sum(r.v)"
+    parts = [
+        *(["l.k = r.k"] if case.keyed else []),
+        *([extra] if extra else []),
+        *case.range,
+        *([case.residual] if case.residual else []),
+    ]
     return (
         f"SELECT {hint} count(*), {shown} FROM {left} AS l {case.join} JOIN {right} AS r "
-        f"ON l.k = r.k {extra}AND {case.range}"
+        f"ON {' AND '.join(parts)}"
     )
 
 
@@ -140,26 +102,51 @@ def binned(case: Case, size: int) -> str:
         " FROM l)"
     )
     single = f"(SELECT *, floor(y / {size}) AS bin FROM r)"
-    return query(case, left=exploded, right=single, extra="AND l.bin = r.bin ")
+    return query(case, left=exploded, right=single, extra="l.bin = r.bin")
+
+
+class Run:
+    """What one run of a contestant gave: seconds, the row, and bytes of execution memory."""
+
+    def __init__(self, seconds: float, result: list[int] | None, memory: int | None) -> None:
+        """Keeps the figures; None where there are none."""
+        self.seconds = seconds
+        self.result = result
+        self.memory = memory
 
 
 class Contest:
     """The contestants of one case."""
 
-    def __init__(self, spark: SparkSession, case: Case, folder: Path, limit: float) -> None:
+    def __init__(self, spark: SparkSession, name: str, folder: Path, limit: float) -> None:
         """Reads the tables from the folder; a run may take `limit` seconds."""
         self.spark = spark
-        self.case = case
+        self.name = name
+        self.case = CASES[name]
         self.folder = folder
         self.limit = limit
         self.bin_size: int | None = None
-        for name in ("l", "r"):
-            spark.read.parquet(str(folder / name)).createOrReplaceTempView(name)
+        for table in ("l", "r"):
+            spark.read.parquet(str(folder / table)).createOrReplaceTempView(table)
 
-    def run(self, contestant: str) -> tuple[float, list[int] | None] | None:
-        """Seconds and result of one run; None where it was stopped."""
+    @property
+    def contestants(self) -> list[str]:
+        """Those who have a part in this case."""
+        case = self.case
+        without = set()
+        if not case.bins:
+            without.add("bins")
+        if not case.keyed:
+            without |= {"smj", "shj"}
+        if case.threshold != "-1":
+            without.add("floor")
+        return [c for c in CONTESTANTS if c not in without]
+
+    def run(self, contestant: str) -> Run | None:
+        """One run; None where it was stopped."""
         if contestant in ("duckdb", "polars"):
             return self.process(contestant)
+        threshold = self.case.threshold
         conf = {FLAG: "false", SMALL: "-1"}
         if contestant == "floor":
             return self.timed(conf, self.floor)
@@ -169,9 +156,10 @@ class Contest:
         else:
             hints = {"smj": "/*+ MERGE(r) */", "shj": "/*+ SHUFFLE_HASH(r) */"}
             sql = query(self.case, hints.get(contestant, ""))
+            stock = "10MB" if threshold == "-1" else threshold
             conf = {
                 FLAG: str(contestant == "ours").lower(),
-                SMALL: "10MB" if contestant == "default" else "-1",
+                SMALL: {"ours": threshold, "default": stock}.get(contestant, "-1"),
             }
         return self.timed(conf, lambda: self.collect(self.spark.sql(sql), contestant))
 
@@ -188,9 +176,7 @@ class Contest:
             assert "Sort [k" in rows._jdf.queryExecution().executedPlan().toString()
             rows.write.format("noop").mode("overwrite").save()
 
-    def timed(
-        self, conf: dict[str, str], work: Callable[[], list[int] | None]
-    ) -> tuple[float, list[int] | None] | None:
+    def timed(self, conf: dict[str, str], work: Callable[[], list[int] | None]) -> Run | None:
         """Runs a job of Spark with these settings; cancels it at the limit."""
         for key, value in conf.items():
             self.spark.conf.set(key, value)
@@ -200,23 +186,44 @@ class Contest:
             stopped.set()
             self.spark.sparkContext.cancelAllJobs()
 
+        before = self.last_stage()
         timer = threading.Timer(self.limit, stop)
         timer.start()
         begin = time.monotonic()
         try:
             result = work()
-            return time.monotonic() - begin, result
+            seconds = time.monotonic() - begin
         except Exception:
             if not stopped.is_set():
                 raise
             return None
         finally:
             timer.cancel()
+        return Run(seconds, result, self.memory_since(before))
 
-    def process(self, contestant: str) -> tuple[float, list[int] | None] | None:
+    def stages(self) -> list[Any]:
+        """The stages the session knows of, with their metrics."""
+        gateway: Any = self.spark.sparkContext._gateway
+        context: Any = self.spark.sparkContext._jsc.sc()
+        context.listenerBus().waitUntilEmpty()
+        none = gateway.new_array(gateway.jvm.double, 0)
+        nothing = gateway.jvm.java.util.ArrayList()
+        found = context.statusStore().stageList(nothing, False, False, none, nothing)
+        return [found.apply(i) for i in range(found.size())]
+
+    def last_stage(self) -> int:
+        """The greatest number of a stage."""
+        return max((stage.stageId() for stage in self.stages()), default=-1)
+
+    def memory_since(self, last: int) -> int:
+        """Peak execution memory of the stage that took most, of those after `last`."""
+        of = [s.peakExecutionMemory() for s in self.stages() if s.stageId() > last]
+        return max(of, default=0)
+
+    def process(self, contestant: str) -> Run | None:
         """A run of another engine, in a process of its own; its start is not counted."""
-        case = json.dumps([self.case.range, self.case.join])
-        command = [sys.executable, __file__, "--run", contestant, str(self.folder), case]
+        program = Path(__file__).with_name("engines.py")
+        command = [sys.executable, str(program), contestant, str(self.folder), self.name]
         environment = {**os.environ, "POLARS_MAX_THREADS": "2"}
         try:
             done = subprocess.run(
@@ -224,7 +231,7 @@ class Contest:
                 env=environment,
                 capture_output=True,
                 text=True,
-                timeout=self.limit + 30,
+                timeout=self.limit + 10,
                 check=True,
             )
         except subprocess.TimeoutExpired:
@@ -234,7 +241,7 @@ class Contest:
             print(f"{contestant}: {last}", file=sys.stderr)
             return None
         seconds, result = json.loads(done.stdout)
-        return seconds, result
+        return Run(seconds, result, None)
 
     def sweep(self) -> None:
         """Finds the best size of bins."""
@@ -244,113 +251,118 @@ class Contest:
             self.run("bins")
             done = self.run("bins")
             if done is not None:
-                times[size] = done[0]
+                times[size] = done.seconds
         self.bin_size = min(times, key=lambda size: times[size]) if times else None
 
 
-def run_engine(engine: str, folder: str, range_sql: str, join: str) -> None:
-    """One run of DuckDB or Polars in this process; prints its seconds and result."""
-    semi = join == "LEFT SEMI"
-    if engine == "duckdb":
-        import duckdb
-
-        connection = duckdb.connect(config={"threads": 2})
-        shown = "sum(l.v)" if semi else "sum(l.v), sum(r.v)"
-        kind = "SEMI" if semi else join
-        begin = time.monotonic()
-        row = connection.execute(
-            f"SELECT count(*), {shown} FROM '{folder}/l/*.parquet' AS l "
-            f"{kind} JOIN '{folder}/r/*.parquet' AS r ON l.k = r.k AND {range_sql}"
-        ).fetchone()
-        assert row is not None
-        result = [int(x) for x in row]
-    else:
-        import polars as pl
-
-        if join != "INNER":
-            raise SystemExit("Polars has inner joins on inequalities only")
-        conditions = {
-            "r.y BETWEEN": [
-                pl.col("y_r") >= pl.col("y") - 1_000_000,
-                pl.col("y_r") <= pl.col("y") + 1_000_000,
-            ],
-            "l.y BETWEEN": [pl.col("y") >= pl.col("y_r"), pl.col("y") <= pl.col("z_r")],
-            "l.y <= r.z ": [pl.col("y") <= pl.col("z_r"), pl.col("y_r") <= pl.col("z")],
-        }[range_sql[:11]]
-        begin = time.monotonic()
-        frame = (
-            pl.scan_parquet(f"{folder}/l/*.parquet")
-            .join_where(
-                pl.scan_parquet(f"{folder}/r/*.parquet").rename(lambda name: name + "_r"),
-                pl.col("k") == pl.col("k_r"),
-                *conditions,
-            )
-            .select(pl.len(), pl.col("v").sum(), pl.col("v_r").sum().alias("w"))
-            .collect()
-        )
-        result = [int(x) for x in frame.row(0)]
-    print(json.dumps([time.monotonic() - begin, result]))
-
-
 def compete(
-    spark: SparkSession, name: str, folder: Path, contestants: list[str], runs: int, limit: float
-) -> dict[str, object]:
+    contest: Contest, contestants: list[str], runs: int, limit: float, budget: float
+) -> dict[str, Any]:
     """All rounds of one case: by contestant the seconds of each, none where it was stopped."""
-    case = CASES[name]
-    generate(spark, case, folder)
-    contest = Contest(spark, case, folder, limit)
-    names = [c for c in contestants if c != "bins" or case.bins]
+    names = [c for c in contestants if c in contest.contestants]
     if "bins" in names:
         contest.sweep()
         if contest.bin_size is None:
             names.remove("bins")
     seconds: dict[str, list[float]] = {}
+    rounds: dict[str, int] = {}
+    memory: dict[str, int] = {}
     answers: dict[str, list[int]] = {}
     for contestant in names:
         done = contest.run(contestant)
-        if done is not None:
-            seconds[contestant] = []
-            if done[1] is not None:
-                answers[contestant] = done[1]
+        if done is None:
+            continue
+        seconds[contestant] = []
+        rounds[contestant] = min(runs, max(1, int(budget / done.seconds)))
+        if done.memory is not None:
+            memory[contestant] = done.memory
+        if done.result is not None:
+            answers[contestant] = done.result
     if len({tuple(a) for a in answers.values()}) > 1:
-        raise SystemExit(f"{name}: contestants differ: {answers}")
-    for _ in range(runs):
-        for contestant in seconds:
-            done = contest.run(contestant)
-            seconds[contestant].append(limit if done is None else done[0])
+        raise SystemExit(f"{contest.name}: contestants differ: {answers}")
+    for number in range(runs):
+        for contestant, times in seconds.items():
+            if number < rounds[contestant]:
+                done = contest.run(contestant)
+                times.append(limit if done is None else done.seconds)
     return {
-        "case": name,
+        "case": contest.name,
         "rows out": next(iter(answers.values()))[0] if answers else None,
         "bin size": contest.bin_size,
         "seconds": seconds,
         "stopped": [c for c in names if c not in seconds],
+        "memory": memory,
     }
 
 
-def shown(results: list[dict[str, object]], contestants: list[str], limit: float) -> str:
-    """A table in Markdown: medians, and what a contestant takes in proportion to ours."""
-    lines = ["| case | rows out | " + " | ".join(contestants) + " |"]
-    lines.append("|---" * (len(contestants) + 2) + "|")
+def cell(result: dict[str, Any], contestant: str, limit: float) -> str:
+    """Median, and what a contestant takes in proportion to ours."""
+    if contestant in result["stopped"]:
+        return f"> {limit:.0f}"
+    if contestant not in result["seconds"]:
+        return ""
+    medians = {c: statistics.median(times) for c, times in result["seconds"].items()}
+    text = f"{medians[contestant]:.2f}"
+    if contestant != "ours" and "ours" in medians:
+        text += f" ({medians[contestant] / medians['ours']:.2f}x)"
+    return text
+
+
+def shown(results: list[dict[str, Any]], contestants: list[str], limit: float) -> str:
+    """Tables in Markdown: seconds, and execution memory."""
+    lines = [
+        "| case | rows out | " + " | ".join(contestants) + " |",
+        "|---" * (len(contestants) + 2) + "|",
+    ]
     for result in results:
-        seconds = result["seconds"]
-        assert isinstance(seconds, dict)
-        medians = {c: statistics.median(times) for c, times in seconds.items()}
-        ours = medians.get("ours")
-        cells = []
-        for contestant in contestants:
-            if contestant in medians:
-                ratio = (
-                    ""
-                    if ours is None or contestant == "ours"
-                    else (f" ({medians[contestant] / ours:.2f}x)")
-                )
-                cells.append(f"{medians[contestant]:.2f}{ratio}")
-            else:
-                stopped = result["stopped"]
-                assert isinstance(stopped, list)
-                cells.append(f"> {limit:.0f}" if contestant in stopped else "")
+        cells = [cell(result, contestant, limit) for contestant in contestants]
         lines.append(f"| {result['case']} | {result['rows out']:,} | " + " | ".join(cells) + " |")
+    ofspark = [c for c in contestants if any(c in r["memory"] for r in results)]
+    lines += [
+        "",
+        "| memory, MiB | " + " | ".join(ofspark) + " |",
+        "|---" * (len(ofspark) + 1) + "|",
+    ]
+    for result in results:
+        sizes = [
+            f"{result['memory'][c] / 1048576:,.0f}" if c in result["memory"] else ""
+            for c in ofspark
+        ]
+        lines.append(f"| {result['case']} | " + " | ".join(sizes) + " |")
     return "\n".join(lines)
+
+
+def chart(results: list[dict[str, Any]], contestants: list[str], path: Path) -> None:
+    """Draws what each contestant takes in proportion to ours, on a logarithmic axis."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    rivals = [c for c in contestants if c != "ours"]
+    figure, axes = pyplot.subplots(figsize=(9, 1.5 + 0.32 * len(results)), layout="constrained")
+    for contestant, marker in zip(rivals, "osD^vPX", strict=False):
+        points = [
+            (
+                statistics.median(r["seconds"][contestant])
+                / statistics.median(r["seconds"]["ours"]),
+                i,
+            )
+            for i, r in enumerate(results)
+            if contestant in r["seconds"]
+        ]
+        ratios, places = zip(*points, strict=True)
+        axes.scatter(ratios, places, marker=marker, s=28, label=contestant)
+    axes.axvline(1, color="#d9622b", linewidth=1)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}x")
+    axes.set_yticks(range(len(results)), [r["case"] for r in results])
+    axes.invert_yaxis()
+    axes.grid(axis="y", linewidth=0.3)
+    axes.set_xlabel("time in proportion to the range join (1x; further right is slower)")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(rivals), frameon=False)
+    figure.savefig(path, dpi=130)
+    pyplot.close(figure)
 
 
 def main() -> None:
@@ -360,26 +372,25 @@ def main() -> None:
     parser.add_argument("--contestants", nargs="*", default=CONTESTANTS, choices=CONTESTANTS)
     parser.add_argument("--runs", type=int, default=5, help="rounds, after one that warms up")
     parser.add_argument("--limit", type=float, default=120, help="seconds a run may take")
+    parser.add_argument("--budget", type=float, default=60, help="seconds for all of one's rounds")
     parser.add_argument("--data", type=Path, help="folder to keep the data in")
     parser.add_argument("--json", type=Path, help="file for the figures")
-    parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--chart", type=Path, help="file for a picture")
     args = parser.parse_args()
-    if args.run:
-        engine, folder, case = args.run
-        run_engine(engine, folder, *json.loads(case))
-        return
     with tempfile.TemporaryDirectory() as temporary:
-        data = args.data or Path(temporary)
+        folder = args.data or Path(temporary)
         spark = session()
         results = []
         for name in args.only:
-            results.append(
-                compete(spark, name, data / name, args.contestants, args.runs, args.limit)
-            )
+            generate(spark, CASES[name], folder / name)
+            contest = Contest(spark, name, folder / name, args.limit)
+            results.append(compete(contest, args.contestants, args.runs, args.limit, args.budget))
             print(json.dumps(results[-1]), file=sys.stderr, flush=True)
+            if args.json:
+                args.json.write_text(json.dumps(results, indent=1) + "\n")
         print(shown(results, args.contestants, args.limit))
-        if args.json:
-            args.json.write_text(json.dumps(results, indent=1) + "\n")
+        if args.chart:
+            chart(results, args.contestants, args.chart)
 
 
 if __name__ == "__main__":

@@ -126,7 +126,8 @@ def write_chart(path: Path, bands: Sequence[Band], caption: str) -> None:
     for index, contestant in enumerate(CONTESTANTS):
         medians = [band.timings[contestant.name].median for band in bands]
         operator = bands[0].timings[contestant.name].operator
-        offsets = [group + (index - (len(CONTESTANTS) - 1) / 2) * width for group in range(len(bands))]
+        place = index - (len(CONTESTANTS) - 1) / 2
+        offsets = [group + place * width for group in range(len(bands))]
         bars = axes.bar(
             offsets,
             medians,

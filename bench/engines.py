@@ -1,0 +1,64 @@
+"""One run of DuckDB or Polars: `python bench/engines.py ENGINE FOLDER CASE`; prints the seconds."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+
+from cases import CASES, Case
+
+
+def duckdb_run(case: Case, folder: str) -> tuple[float, list[int]]:
+    """Seconds and result of DuckDB on two threads."""
+    import duckdb
+
+    connection = duckdb.connect(config={"threads": 2})
+    semi = case.join == "LEFT SEMI"
+    shown = "sum(l.v)" if semi else "sum(l.v), sum(r.v)"
+    key = ["l.k = r.k"] if case.keyed else []
+    condition = " AND ".join([*key, *case.range, *([case.residual] if case.residual else [])])
+    begin = time.monotonic()
+    row = connection.execute(
+        f"SELECT count(*), {shown} FROM '{folder}/l/*.parquet' AS l "
+        f"{'SEMI' if semi else case.join} JOIN '{folder}/r/*.parquet' AS r ON {condition}"
+    ).fetchone()
+    seconds = time.monotonic() - begin
+    assert row is not None
+    return seconds, [int(x) for x in row]
+
+
+def polars_run(case: Case, folder: str) -> tuple[float, list[int]]:
+    """Seconds and result of Polars; `POLARS_MAX_THREADS` says on how many threads."""
+    import polars as pl
+
+    if case.join != "INNER":
+        raise SystemExit("Polars has inner joins on inequalities only")
+
+    def read(sql: str) -> pl.Expr:
+        return pl.sql_expr(re.sub(r"\bl\.(\w+)", r"\1", re.sub(r"\br\.(\w+)", r"\1_r", sql)))
+
+    key = [pl.col("k") == pl.col("k_r")] if case.keyed else []
+    begin = time.monotonic()
+    joined = pl.scan_parquet(f"{folder}/l/*.parquet").join_where(
+        pl.scan_parquet(f"{folder}/r/*.parquet").rename(lambda name: name + "_r"),
+        *key,
+        *[read(comparison) for comparison in case.range],
+    )
+    if case.residual:
+        joined = joined.filter(read(case.residual))
+    frame = joined.select(pl.len(), pl.col("v").sum(), pl.col("v_r").sum().alias("w")).collect()
+    seconds = time.monotonic() - begin
+    return seconds, [int(x) for x in frame.row(0)]
+
+
+def main() -> None:
+    """Runs what the arguments say."""
+    engine, folder, name = sys.argv[1:]
+    run = {"duckdb": duckdb_run, "polars": polars_run}[engine]
+    print(json.dumps(run(CASES[name], folder)))
+
+
+if __name__ == "__main__":
+    main()
