@@ -80,7 +80,7 @@ lazy val core = project
   .settings(
     name := "spark-range-join",
     moduleName := "spark-range-join_4.2", // `name` would turn the dot into a dash
-    // What is Java here implements a type that Spark hides from Scala alone.
+    // What is Java here comes by what Spark hides from Scala alone.
     compileOrder := CompileOrder.JavaThenScala,
     libraryDependencies += spark("sql", "provided"),
     Compile / packageBin / mappings ++= (codegen / Compile / packageBin / mappings).value.distinct
@@ -96,6 +96,8 @@ lazy val tests = project
     ),
     Test / fork := true,
     Test / parallelExecution := false,
+    // Spark is stricter then, as it is in its own tests.
+    Test / envVars := Map("SPARK_TESTING" -> "1"),
     Test / javaOptions ++= sparkJvmOptions ++ Seq(
       "-Xmx3g",
       "-Xss4m",

@@ -37,9 +37,10 @@ object RangeJoinConf {
     entry("spark.sql.join.broadcastRange.enabled") { key =>
       SQLConf
         .buildConf(key)
-        .doc("When true, and range joins are on, a broadcast hash join with a range on top of its " +
-          "equi keys, and a broadcast nested loop join with a range, run as a broadcast range " +
-          "join, whose broadcast side is indexed by the range.")
+        .doc(
+          "When true, and range joins are on, a broadcast hash join with a range on top of its " +
+            "equi keys, and a broadcast nested loop join with a range, run as a broadcast range " +
+            "join, whose broadcast side is indexed by the range.")
         .version("0.1.0")
         .booleanConf
         .createWithDefault(true)

@@ -24,7 +24,8 @@ import org.apache.spark.sql.rangejoin.plan.{
   MarkRangeJoins,
   PlaceBroadcastRangeJoins,
   PlaceRangeJoins,
-  PlanIndexedStages
+  PlanIndexedStages,
+  ReadShufflesLocally
 }
 
 /**
@@ -45,13 +46,15 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
   override def apply(extensions: SparkSessionExtensions): Unit =
     if (RangeJoinExtensions.supports(SPARK_VERSION)) {
       RangeJoinConf.all.foreach(entry => logDebug(s"Registered ${entry.key}"))
+      // First: a join over a range index is planned as that, and by no other strategy.
+      extensions.injectPlannerStrategy(_ => PlanIndexedStages)
       extensions.injectPlannerStrategy {
         case session: classic.SparkSession => strategy(session)
         case other => throw new IllegalStateException(s"Not a classic session: ${other.getClass}")
       }
-      extensions.injectPlannerStrategy(_ => PlanIndexedStages)
       extensions.injectQueryStagePrepRule(_ => PlaceBroadcastRangeJoins)
       extensions.injectQueryStagePrepRule(_ => PlaceRangeJoins)
+      extensions.injectQueryStageOptimizerRule(_ => ReadShufflesLocally)
       extensions.injectColumnar(_ => RangeJoinExtensions.BeforeTransitions)
     } else {
       RangeJoinExtensions.warnOnce(SPARK_VERSION)

@@ -76,6 +76,13 @@ object Reason {
       s"$bound, a bound of the broadcast side, has a subquery; compute it as a column first"
   }
 
+  /** Kryo takes registered classes only, and the index has classes of its own. */
+  case object UnregisteredIndex extends Reason {
+    override def message: String =
+      "spark.kryo.registrationRequired is true, and the classes of a range index are not registered; " +
+        "set it to false, or leave the join to be sorted"
+  }
+
   /** The join's hashed broadcast serves another purpose. */
   case object DynamicPruning extends Reason {
     override def message: String =

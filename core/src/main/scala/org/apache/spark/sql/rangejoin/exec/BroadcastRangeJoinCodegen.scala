@@ -26,11 +26,11 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.rangejoin.codegen.RangeBound
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.index.RangeCursor
-import org.apache.spark.sql.types.{BooleanType, LongType}
+import org.apache.spark.sql.types.{BooleanType, DataType, LongType}
 import org.apache.spark.unsafe.Platform
 
 /**
- * Emits the join of one streamed row, whose columns are variables of the parents' code, with the
+ * Emits the join of one streamed row, whose columns are variables of the code below, with the
  * broadcast index: the same steps as [[IndexScanner]].
  *
  * Columns of the build side are read where they are used: those of the condition in a block of their
@@ -51,7 +51,7 @@ private[exec] class BroadcastRangeJoinCodegen(
     condition: Expression,
     goOn: String
 ) {
-  import BroadcastRangeJoinCodegen.Emit
+  import BroadcastRangeJoinCodegen._
 
   private val factory = ctx.addReferenceObj("cursors", cursors)
   private val cursor = ctx.addMutableState(
@@ -67,11 +67,27 @@ private[exec] class BroadcastRangeJoinCodegen(
   /**
    * The code for one streamed row.
    *
+   * @param empty whether the index has no row
    * @param unique whether there is one row of the build side at most
    * @param emit code for one output row from the columns of the build side; for an existence join
    *   the flag stands in their place
    */
-  def join(behavior: JoinTypeBehavior, unique: Boolean)(emit: Emit): String = {
+  def join(behavior: JoinTypeBehavior, empty: Boolean, unique: Boolean)(emit: Emit): String =
+    if (empty) withoutMatch(behavior, emit) else search(behavior, unique, emit)
+
+  /** The code for a streamed row that has no match, whose keys are evaluated by no one. */
+  private def withoutMatch(behavior: JoinTypeBehavior, emit: Emit): String =
+    behavior.emission match {
+      case EveryPair if behavior.keepsStreamed => emit(build.map(a => nullOf(a.dataType)))
+      case StreamedRow(false)                  => emit(Nil)
+      case MatchFlag                           => emit(Seq(FalseFlag))
+      case _                                   => ""
+    }
+
+  private def nullOf(dataType: DataType): ExprCode =
+    ExprCode.forNullValue(dataType)
+
+  private def search(behavior: JoinTypeBehavior, unique: Boolean, emit: Emit): String = {
     val pairs = behavior.emission match {
       case EveryPair if behavior.keepsStreamed => everyPairOrNone(emit)
       case EveryPair                           => everyPair(unique, emit)
@@ -269,6 +285,8 @@ private[exec] class BroadcastRangeJoinCodegen(
 }
 
 private[exec] object BroadcastRangeJoinCodegen {
+
+  private val FalseFlag = ExprCode(FalseLiteral, FalseLiteral)
 
   /** Code for one output row from the columns of the build side. */
   type Emit = Seq[ExprCode] => String

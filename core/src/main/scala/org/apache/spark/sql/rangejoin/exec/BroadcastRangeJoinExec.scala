@@ -14,7 +14,6 @@
 
 package org.apache.spark.sql.rangejoin.exec
 
-import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.{bindReference, bindReferences}
@@ -23,6 +22,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCo
 import org.apache.spark.sql.catalyst.optimizer.{BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.catalyst.plans.physical._
+import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.{CodegenSupport, ExplainUtils, SQLExecution, SparkPlan}
@@ -67,6 +67,7 @@ case class BroadcastRangeJoinExec(
         .find(_.exists(_.isInstanceOf[PlanExpression[_]]))
         .map(Reason.SubqueryInBuildBound(_))
         .toLeft(())
+      _ <- Either.cond(!RangeIndexMode.needsRegistration, (), Reason.UnregisteredIndex)
     } yield range
 
   private lazy val range: RangeCondition = extracted.getOrElse(
@@ -95,8 +96,10 @@ case class BroadcastRangeJoinExec(
   private def valueOf(bound: RangeBound): Option[Expression] =
     Option.unless(bound.isExact)(bindReference(bound.sortKey, buildPlan.output))
 
+  @transient private lazy val stock: SparkPlan = asStock
+
   /** The stock join that this node stands for. */
-  private def stock: SparkPlan =
+  def asStock: SparkPlan =
     if (leftKeys.isEmpty) {
       BroadcastNestedLoopJoinExec(left, right, buildSide, joinType, condition)
     } else {
@@ -112,17 +115,33 @@ case class BroadcastRangeJoinExec(
         isSkewJoin)
     }
 
-  override def nodeName: String =
-    if (isSkewJoin) super.nodeName + "(skew=true)" else super.nodeName
+  /** This join over a stage that Spark's rules must not see. */
+  def overHidden(stage: BroadcastQueryStageExec): IndexedStageJoinExec = IndexedStageJoinExec(
+    leftKeys,
+    rightKeys,
+    joinType,
+    buildSide,
+    condition,
+    isSkewJoin,
+    stage,
+    streamedPlan
+  )
 
-  override def output: Seq[Attribute] = stock.output
+  override lazy val output: Seq[Attribute] = stock.output
 
   override lazy val outputPartitioning: Partitioning = stock.outputPartitioning
 
-  override def outputOrdering: Seq[SortOrder] = stock.outputOrdering
+  override lazy val outputOrdering: Seq[SortOrder] = stock.outputOrdering
 
   override def requiredChildDistribution: Seq[Distribution] = {
-    val broadcast = BroadcastDistribution(mode)
+    val wanted = mode
+    // One that is reused may have been made for a mode that only looks different.
+    val broadcast = BroadcastDistribution(buildPlan.outputPartitioning match {
+      case BroadcastPartitioning(made: RangeIndexMode)
+          if made.canonicalized == wanted.canonicalized =>
+        made
+      case _ => wanted
+    })
     if (streamLeft) Seq(UnspecifiedDistribution, broadcast)
     else Seq(broadcast, UnspecifiedDistribution)
   }
@@ -168,11 +187,12 @@ case class BroadcastRangeJoinExec(
         s"range: ${range.predicates.mkString(" AND ")}" +: residual.toSeq
       }
     )
-    (keys ++ Seq[Any](joinType, buildSide) ++ ofRange).iterator
+    val skewed = if (isSkewJoin) Seq("skew=true") else Nil
+    (keys ++ Seq[Any](joinType, buildSide) ++ ofRange ++ skewed).iterator
   }
 
-  /** The index, as it was built; its figures go to the metrics. */
-  @transient private lazy val index: Broadcast[RangeIndex] = {
+  /** The index, as it was built, and what code depends on; its figures go to the metrics. */
+  @transient private lazy val (index, isEmpty, isUnique) = {
     val broadcast = buildPlan.executeBroadcast[RangeIndex]()
     val built = broadcast.value
     val figures = Seq(
@@ -184,7 +204,7 @@ case class BroadcastRangeJoinExec(
       sparkContext,
       sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY),
       figures.map(_._1))
-    broadcast
+    (broadcast, built.isEmpty, built.keyIsUnique)
   }
 
   private def cursors = CursorFactory(index, longMetric("numCandidates"))
@@ -251,7 +271,7 @@ case class BroadcastRangeJoinExec(
 
   override def needCopyResult: Boolean =
     streamedPlan.asInstanceOf[CodegenSupport].needCopyResult ||
-      (behavior.emission == EveryPair && !index.value.keyIsUnique)
+      (behavior.emission == EveryPair && !isUnique)
 
   override protected def doProduce(ctx: CodegenContext): String =
     streamedPlan.asInstanceOf[CodegenSupport].produce(ctx, this)
@@ -270,7 +290,7 @@ case class BroadcastRangeJoinExec(
       range,
       condition.get,
       limitNotReachedCond
-    ).join(behavior, index.value.keyIsUnique) { build =>
+    ).join(behavior, isEmpty, isUnique) { build =>
       val columns = behavior.emission match {
         case EveryPair if !streamLeft => build ++ input
         case _                        => input ++ build
@@ -291,9 +311,6 @@ case class BroadcastRangeJoinExec(
   def withBuildPlan(build: SparkPlan): BroadcastRangeJoinExec =
     if (streamLeft) copy(right = build) else copy(left = build)
 
-  /** The same join with another plan of the streamed side. */
-  def withStreamedPlan(streamed: SparkPlan): BroadcastRangeJoinExec =
-    if (streamLeft) copy(left = streamed) else copy(right = streamed)
 }
 
 object BroadcastRangeJoinExec {

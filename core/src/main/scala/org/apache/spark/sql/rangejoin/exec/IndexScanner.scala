@@ -63,7 +63,8 @@ final class IndexScanner(
 
   override def nextStreamed(): Boolean = {
     scanning = false
-    while (!scanning && streamed.hasNext) {
+    // Without rows in the index no key is evaluated.
+    while (!scanning && (keepsStreamed || !cursor.isEmpty) && streamed.hasNext) {
       streamedRow = streamed.next()
       begin()
       scanning = seek() || keepsStreamed
@@ -73,7 +74,9 @@ final class IndexScanner(
 
   /** Goes to the rows in reach of the streamed row; false where its key has none. */
   private def seek(): Boolean = {
-    val found = if (keyOf == null) cursor.seek() else seekKey(keyOf(streamedRow))
+    val found =
+      if (cursor.isEmpty) cursor.skip()
+      else if (keyOf == null) cursor.seek() else seekKey(keyOf(streamedRow))
     if (found && cursor.isSearched) {
       if (kernel.loadStreamed(streamedRow)) {
         cursor.search(kernel.lower, kernel.upper)

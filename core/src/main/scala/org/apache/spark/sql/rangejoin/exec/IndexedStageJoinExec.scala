@@ -16,8 +16,11 @@ package org.apache.spark.sql.rangejoin.exec
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression, SortOrder}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
+import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
 /**
@@ -25,15 +28,36 @@ import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
  * the query is planned again: Spark's rules accept such a stage below their own joins only, so it is
  * no child here. The range join takes its place in the same planning.
  *
- * @param join the range join, over the stage and over a plan for `child` that it may differ from
+ * The expressions are those of the join, so that rules see them: subqueries have to be planned.
  */
-case class IndexedStageJoinExec(join: BroadcastRangeJoinExec, child: SparkPlan)
-    extends UnaryExecNode {
+case class IndexedStageJoinExec(
+    leftKeys: Seq[Expression],
+    rightKeys: Seq[Expression],
+    joinType: JoinType,
+    buildSide: BuildSide,
+    condition: Option[Expression],
+    isSkewJoin: Boolean,
+    stage: BroadcastQueryStageExec,
+    child: SparkPlan
+) extends UnaryExecNode {
 
-  /** The join over the child. */
-  lazy val placed: BroadcastRangeJoinExec = join.withStreamedPlan(child)
+  /** The range join over the stage and the child. */
+  lazy val placed: BroadcastRangeJoinExec = {
+    val (left, right) = if (buildSide == BuildLeft) (stage, child) else (child, stage)
+    BroadcastRangeJoinExec(
+      leftKeys,
+      rightKeys,
+      joinType,
+      buildSide,
+      condition,
+      left,
+      right,
+      isSkewJoin)
+  }
 
   override def output: Seq[Attribute] = placed.output
+
+  override def producedAttributes: AttributeSet = stage.outputSet
 
   override def outputPartitioning: Partitioning = placed.outputPartitioning
 

@@ -53,8 +53,6 @@ final class IndexBounds private (
   /** Whether rows have to be looked for one by one, and are not a run. */
   def scattered: Boolean = evict != null
 
-  def sortBound(i: Int): Long = sort(i)
-
   /** The row at a place in the order of evict bounds. */
   def rowByEvict(place: Int): Int = byEvict(place)
 
@@ -64,9 +62,13 @@ final class IndexBounds private (
 
   /** The first place of a group, in the order of evict bounds, of a bound that may be unknown. */
   def firstUnknownByEvict(from: Int, end: Int): Int = {
-    var first = end
-    while (first > from && evict(byEvict(first - 1)) == Long.MaxValue) first -= 1
-    first
+    var low = from
+    var high = end
+    while (low < high) {
+      val middle = (low + high) >>> 1
+      if (evict(byEvict(middle)) < Long.MaxValue) low = middle + 1 else high = middle
+    }
+    low
   }
 
   /** Whether a bound of the row may be unknown. */

@@ -58,7 +58,7 @@ private[index] final class PackedRows private (
 
 private[index] object PackedRows {
 
-  /** 256 chunks of 128 MiB. */
+  /** 255 chunks of 128 MiB. */
   private val WordBits = 24
   private val FirstChunkBytes = 64 << 10
 
@@ -141,7 +141,8 @@ private[index] object PackedRows {
 
     private def closeChunk(): Unit = {
       if (closed.size == mostChunks - 1) {
-        throw new OutOfMemoryError(s"the rows of a range index are more than $mostChunks chunks")
+        throw new OutOfMemoryError(
+          s"the rows of a range index are more than ${mostChunks - 1} chunks")
       }
       closed += (if (chunk.length == used) chunk else java.util.Arrays.copyOf(chunk, used))
       used = 0

@@ -50,6 +50,8 @@ final class RangeIndex private[index] (
   /** The number of rows that can match. */
   def size: Int = rows.size
 
+  def isEmpty: Boolean = size == 0
+
   /** Bytes of heap. */
   override def estimatedSize: Long = RangeIndex.Objects + directory.estimatedSize +
     starts.length * 4L + rows.estimatedSize + (if (bounds == null) 0L else bounds.estimatedSize)

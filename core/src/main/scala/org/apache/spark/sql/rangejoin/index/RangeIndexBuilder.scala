@@ -15,7 +15,7 @@
 package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.unsafe.array.LongArray
 import org.apache.spark.unsafe.memory.MemoryBlock
 import org.apache.spark.util.collection.unsafe.sort.RadixSort
@@ -117,13 +117,14 @@ private[index] final class RangeIndexBuilder(
    */
   private def ranked(evict: Array[Long], starts: Array[Int], order: Array[Int]): Array[Int] = {
     val byEvict = Array.range(0, evict.length)
-    val values = new Values(lower.order, order)
+    val values = new Values(lower.order, ascending = true, order)
     var group = 0
     while (group < starts.length - 1) {
-      values.sort(byEvict, starts(group), starts(group + 1)) { (a, b) =>
-        java.lang.Long.compare(evict(a), evict(b))
+      val (from, end) = (starts(group), starts(group + 1))
+      if (end - from > smallGroup) {
+        values.sort(byEvict, from, end)((a, b) => java.lang.Long.compare(evict(a), evict(b)))
+        rank(evict, byEvict, from, end, values)
       }
-      rank(evict, byEvict, starts(group), starts(group + 1), values)
       group += 1
     }
     byEvict
@@ -158,15 +159,30 @@ private[index] final class RangeIndexBuilder(
   }
 
   /** Compares rows by a value, which bounds are only prefixes of. */
-  private class Values(ordering: Ordering[InternalRow], order: Array[Int]) {
+  private class Values(by: ValueOrder, ascending: Boolean, order: Array[Int]) {
     private[this] val a = new UnsafeRow(fields)
     private[this] val b = new UnsafeRow(fields)
+    // By number of the row; a value that is not a column of the rows is evaluated once.
+    private[this] val evaluated = if (by.isColumn) null else new Array[UnsafeRow](groups.size)
 
     /** Of rows by their places in `order`. */
     def compare(first: Int, second: Int): Int = {
-      rows.point(a, if (order == null) first else order(first))
-      rows.point(b, if (order == null) second else order(second))
-      ordering.compare(a, b)
+      val compared = by.ordering.compare(value(first, a), value(second, b))
+      if (ascending) compared else -compared
+    }
+
+    private def value(place: Int, row: UnsafeRow): UnsafeRow = {
+      val number = if (order == null) place else order(place)
+      if (evaluated == null) {
+        rows.point(row, number)
+        row
+      } else {
+        if (evaluated(number) == null) {
+          rows.point(row, number)
+          evaluated(number) = by.evaluate(row).copy()
+        }
+        evaluated(number)
+      }
     }
 
     /** Sorts a part of an array of places, by a bound and then by value. */
@@ -198,9 +214,9 @@ private[index] final class RangeIndexBuilder(
   }
 
   /** Sorts rows of one group with equal sort bounds by the value. */
-  private def byValue(order: Array[Int], ordering: Ordering[InternalRow]): Array[Int] = {
+  private def byValue(order: Array[Int], by: ValueOrder): Array[Int] = {
     val sorted = if (order == null) Array.range(0, sort.size) else order
-    val values = new Values(if (descending) ordering.reverse else ordering, null)
+    val values = new Values(by, ascending = !descending, null)
     var from = 0
     while (from < sorted.length) {
       var end = from + 1
@@ -293,4 +309,21 @@ private[index] final class RangeIndexBuilder(
  *
  * @param order the order of the values that bounds are prefixes of; null where they are the values
  */
-private[index] final case class IndexedTest(isMade: Boolean, order: Ordering[InternalRow])
+private[index] final case class IndexedTest(isMade: Boolean, order: ValueOrder)
+
+/** The order of rows by a value, which is bound to them. */
+private[index] final class ValueOrder(value: Expression) {
+  private[this] val projection = UnsafeProjection.create(value)
+
+  /** Whether the value is a column of the rows, which then are compared as they are. */
+  val isColumn: Boolean = value.isInstanceOf[BoundReference]
+
+  /** Compares rows or, where the value is no column, what `evaluate` has made of them. */
+  val ordering: Ordering[InternalRow] = {
+    val compared = if (isColumn) value else BoundReference(0, value.dataType, value.nullable)
+    RowOrdering.create(Seq(SortOrder(compared, Ascending)), Nil)
+  }
+
+  /** A row of the value alone, valid until the next call. */
+  def evaluate(row: InternalRow): UnsafeRow = projection(row)
+}

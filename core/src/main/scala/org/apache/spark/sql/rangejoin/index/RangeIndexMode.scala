@@ -14,17 +14,13 @@
 
 package org.apache.spark.sql.rangejoin.index
 
+import org.apache.spark.internal.config.Kryo
+import org.apache.spark.serializer.{KryoSerializer, Serializer}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{
-  Ascending,
-  Expression,
-  RowOrdering,
-  SortOrder,
-  UnsafeProjection,
-  UnsafeRow
-}
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode
 import org.apache.spark.sql.types.LongType
+import org.apache.spark.{SparkConf, SparkEnv}
 
 /**
  * Rows are broadcast as a [[RangeIndex]].
@@ -56,8 +52,8 @@ case class RangeIndexMode(
     val expected = sizeHint.fold(0)(math.min(_, Int.MaxValue / 2).toInt)
     val builder = new RangeIndexBuilder(
       keysBuilder,
-      IndexedTest(sortBound.isDefined, sortValue.map(orderBy).orNull),
-      IndexedTest(evictBound.isDefined, evictValue.map(orderBy).orNull),
+      IndexedTest(sortBound.isDefined, sortValue.map(new ValueOrder(_)).orNull),
+      IndexedTest(evictBound.isDefined, evictValue.map(new ValueOrder(_)).orNull),
       sameValues = sortValue == evictValue,
       smallGroup,
       expected
@@ -81,9 +77,6 @@ case class RangeIndexMode(
     builder.result(begin)
   }
 
-  private def orderBy(value: Expression): Ordering[InternalRow] =
-    RowOrdering.create(Seq(SortOrder(value, Ascending)), Nil)
-
   private def keysBuilder: KeyDirectory.Builder = keys match {
     case Nil                                  => KeyDirectory.NoKeysBuilder
     case Seq(key) if key.dataType == LongType => new LongKeys.Builder
@@ -98,4 +91,14 @@ case class RangeIndexMode(
     evictValue.map(_.canonicalized),
     smallGroup
   )
+}
+
+object RangeIndexMode {
+
+  /** Whether what is broadcast has to be of classes that Kryo was told of, as those of Spark are. */
+  def needsRegistration: Boolean =
+    Option(SparkEnv.get).exists(env => needsRegistration(env.serializer, env.conf))
+
+  private[rangejoin] def needsRegistration(serializer: Serializer, conf: SparkConf): Boolean =
+    serializer.isInstanceOf[KryoSerializer] && conf.get(Kryo.KRYO_REGISTRATION_REQUIRED)
 }

@@ -72,8 +72,11 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
     !join.isStreaming && LogicalQueryStageStrategy(join).isEmpty
 
   private def mark(join: SortMergeJoinExec): Unit = {
-    val read = if (everyJoin) RangeExtractor.normalForm _ else RangeExtractor.extract _
-    read(join.joinType, join.condition, join.left.outputSet, join.right.outputSet) match {
+    val (left, right) = (join.left.outputSet, join.right.outputSet)
+    val range =
+      if (everyJoin) RangeExtractor.normalForm(join.joinType, join.condition, left, right)
+      else RangeExtractor.extract(join.joinType, join.condition, left, right)
+    range match {
       case Right(_)     => join.setTagValue(MarkRangeJoins.Mark, ())
       case Left(reason) =>
         logDebug(s"Join on ${join.condition.map(_.sql).mkString} is left to SortMergeJoin: " +

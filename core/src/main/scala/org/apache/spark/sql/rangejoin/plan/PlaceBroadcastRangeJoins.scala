@@ -18,7 +18,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.DynamicPruningExpression
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.joins.{
   BroadcastHashJoinExec,
@@ -34,7 +34,7 @@ import org.apache.spark.sql.rangejoin.exec.{BroadcastRangeJoinExec, IndexedStage
  * has its exchange build a range index. One that has begun as something else stays what it is; so
  * does one that a dynamic partition pruning filter reuses.
  */
-object PlaceBroadcastRangeJoins extends Rule[SparkPlan] with Logging {
+object PlaceBroadcastRangeJoins extends Rule[SparkPlan] with AdaptiveSparkPlanHelper with Logging {
 
   /** On a stock broadcast join: to be replaced by a range join. */
   val Mark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.broadcast.mark")
@@ -65,26 +65,29 @@ object PlaceBroadcastRangeJoins extends Rule[SparkPlan] with Logging {
 
   /**
    * Whether a dynamic partition pruning filter takes its values from this broadcast: one of the same
-   * columns, or of the same keys and types, which at this point may have been planned apart.
+   * columns, or of the same keys and rows, which at this point may have been planned apart.
    */
   private def isReusedByFilter(root: SparkPlan, exchange: BroadcastExchangeExec): Boolean =
-    exchange.mode.isInstanceOf[HashedRelationBroadcastMode] && root.exists {
+    exchange.mode.isInstanceOf[HashedRelationBroadcastMode] && find(root) {
       _.expressions.exists(_.exists {
         case DynamicPruningExpression(in: InSubqueryExec) =>
           in.plan.children.exists {
             case other: BroadcastExchangeExec =>
-              sameColumns(other, exchange) ||
-              (other.mode == exchange.mode && other.schema == exchange.schema)
+              sameColumns(other, exchange) || (other.mode == exchange.mode &&
+                other.schema == exchange.schema && sameScans(other, exchange))
             case other: AdaptiveSparkPlanExec =>
               sameColumns(other, exchange) || other.executedPlan.sameResult(exchange.child)
             case other => sameColumns(other, exchange)
           }
         case _ => false
       })
-    }
+    }.isDefined
 
   private def sameColumns(a: SparkPlan, b: SparkPlan): Boolean =
     a.output.map(_.exprId) == b.output.map(_.exprId)
+
+  private def sameScans(a: SparkPlan, b: SparkPlan): Boolean =
+    collectLeaves(a).map(_.canonicalized) == collectLeaves(b).map(_.canonicalized)
 
   private def leave(join: SparkPlan, reason: Reason): Unit =
     logDebug(s"Join is left to ${join.nodeName}: ${reason.message}\n${join.simpleString(100)}")

@@ -25,7 +25,7 @@ import org.apache.spark.sql.execution.adaptive.{
 }
 import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
-import org.apache.spark.sql.rangejoin.exec.{BroadcastRangeJoinExec, IndexedStageJoinExec}
+import org.apache.spark.sql.rangejoin.exec.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.index.RangeIndexMode
 
 /**
@@ -42,10 +42,11 @@ object PlanIndexedStages extends SparkStrategy {
       if (indexed.isEmpty) Nil
       else {
         val planned = indexed.flatMap { case (side, (stage, mode)) =>
-          joinOver(join, side, stage).filter(_.mode == mode)
+          joinOver(join, side, stage, mode)
+            .filter(_.mode.canonicalized == mode.canonicalized)
+            .map(_.overHidden(stage))
         }
         planned.headOption
-          .map(found => IndexedStageJoinExec(found, found.streamedPlan))
           .map(Seq(_))
           .getOrElse(throw InvalidAQEPlanException(
             "A range index was broadcast for another join",
@@ -69,12 +70,15 @@ object PlanIndexedStages extends SparkStrategy {
   private def joinOver(
       join: Join,
       side: BuildSide,
-      stage: BroadcastQueryStageExec
+      stage: BroadcastQueryStageExec,
+      mode: RangeIndexMode
   ): Option[BroadcastRangeJoinExec] = {
     val (left, right) =
       if (side == BuildLeft) (stage, planLater(join.right)) else (planLater(join.left), stage)
+    // A nested loop join may have equi keys that no hash join takes: the index says what it was.
     val stock = join match {
-      case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, condition, _, _, _, _) =>
+      case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, condition, _, _, _, _)
+          if mode.keys.nonEmpty =>
         BroadcastHashJoinExec(leftKeys, rightKeys, joinType, side, condition, left, right)
       case _ => BroadcastNestedLoopJoinExec(left, right, side, join.joinType, join.condition)
     }

@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.DynamicPruningExpression
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
 import org.apache.spark.sql.execution.exchange._
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.functions._
@@ -340,6 +341,60 @@ class BroadcastPlanningSuite extends Broadcasting {
     }
   }
 
+  test("what is joined below an unfinished range join is planned again") {
+    withConf(
+      adaptive(true),
+      Threshold -> "-1",
+      SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB"
+    ) {
+      val most = "(SELECT max(k) FROM r)"
+      r.createOrReplaceTempView("r")
+      for (on <- Seq(band, keyless, expr(s"r.t <= l.t + $most AND l.t <= r.t"))) {
+        // The sort-merge join becomes a broadcast join while the index is a stage already.
+        def df = l.join(table(90, 6).as("x"), expr("l.id = x.id")).select("l.id", "l.k", "l.t")
+          .as("l").join(r.hint("broadcast"), on)
+        val query = df
+        assert(broadcastJoins(query).size == 1 && nodes[SortMergeJoinExec](query).size == 1)
+        assertSameRows(rows(query), expected(df), s"$on")
+        assert(broadcastJoins(query).size == 1, executedPlan(query))
+        assert(nodes[SortMergeJoinExec](query).isEmpty, executedPlan(query))
+        assert(nodes[BroadcastHashJoinExec](query).size == 1, executedPlan(query))
+      }
+    }
+  }
+
+  test("a shuffled side is read where it was written") {
+    withConf(
+      adaptive(true),
+      Threshold -> "-1",
+      SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB"
+    ) {
+      for (joinType <- Seq("inner", "left", "left_semi")) {
+        def df = l.join(r, band, joinType)
+        def localReads(df: DataFrame) = nodes[AQEShuffleReadExec](df).count(_.isLocalRead)
+        val (ours, stock) = (df, df)
+        assertSameRows(rows(ours), expected(df), joinType)
+        withConf(Flag -> "false")(rows(stock))
+        assert(broadcastJoins(ours).size == 1)
+        assert(localReads(ours) > 0 && localReads(ours) == localReads(stock))
+      }
+    }
+  }
+
+  test("keys of the streamed side are not evaluated for a side without rows") {
+    withConf(SQLConf.ANSI_ENABLED.key -> "true") {
+      val none = table(150, 2).where("id * 2 > 900").as("r").hint("broadcast")
+      val raising = expr(s"l.id div (l.k - l.k) = r.k and $within")
+      for (engine <- RangeJoinTest.Engines; joinType <- Seq("inner", "left_semi", "left_anti")) {
+        withConf(engine: _*) {
+          val df = l.join(none, raising, joinType)
+          assert(broadcastJoins(df).size == 1)
+          assertSameRows(rows(df), expected(l.join(none, raising, joinType)), joinType)
+        }
+      }
+    }
+  }
+
   test("an empty side") {
     for (on <- Seq(band, keyless); joinType <- Seq("inner", "left", "left_anti", "left_semi")) {
       checkAgainstStock(l.join(table(150, 2).where("id * 2 > 900").as("r"), on, joinType))
@@ -374,6 +429,18 @@ class BroadcastPlanningSuite extends Broadcasting {
       }
       assert(log.exists(_.contains("dynamic partition pruning")))
       withConf(SQLConf.DYNAMIC_PARTITION_PRUNING_ENABLED.key -> "false")(checkAgainstStock(query))
+      // Beside it, a join with a table that looks the same.
+      table(30, 9).createOrReplaceTempView("others")
+      def beside = spark.sql(
+        """SELECT parted.id, few.t, others.t FROM parted JOIN few ON parted.p = few.id
+          |JOIN others ON parted.id = others.id
+          |  AND others.t BETWEEN parted.t - 20 AND parted.t + 20
+          |WHERE few.k = 3""".stripMargin)
+      withAdaptive { on =>
+        val df = beside
+        assert(broadcastJoins(df).size == 1, executedPlan(df))
+        assertSameRows(rows(df), expected(beside), s"adaptive: $on")
+      }
     } finally spark.sql("DROP TABLE IF EXISTS parted")
   }
 

@@ -59,6 +59,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case _: Reason.PreservedSideBroadcast => "preserved side"
       // Of plans, not of conditions: broadcast/BroadcastPlanningSuite has examples.
       case _: Reason.SubqueryInBuildBound => "subquery"
+      case Reason.UnregisteredIndex       => "unregistered index"
       case Reason.DynamicPruning          => "dynamic pruning"
     }
     assert(examples.map { case (_, reason) => name(reason) }.distinct.size == 6)
@@ -72,6 +73,8 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.PreservedSideBroadcast(joinType, _) =>
         assert(reason.message.contains(joinType.sql))
       case Reason.SubqueryInBuildBound(bound) => assert(reason.message.contains(bound.toString))
+      case Reason.UnregisteredIndex           =>
+        assert(reason.message.contains("spark.kryo.registrationRequired"))
       case Reason.NoCondition | Reason.NoRangePredicate | Reason.DynamicPruning =>
         assert(reason.message.nonEmpty)
     }

@@ -253,6 +253,14 @@ class RangeIndexSuite extends AnyFunSuite {
     }
   }
 
+  test("an index does not travel where Kryo has to know its classes") {
+    val required = new SparkConf(false).set("spark.kryo.registrationRequired", "true")
+    val (kryo, java) = (new KryoSerializer(required), new JavaSerializer(required))
+    assert(RangeIndexMode.needsRegistration(kryo, required))
+    assert(!RangeIndexMode.needsRegistration(java, required))
+    assert(!RangeIndexMode.needsRegistration(kryo, new SparkConf(false)))
+  }
+
   test("modes are equal where their expressions are") {
     val mode = RangeIndexMode(Seq(bound(0)), Some(bound(1)), None, None, None, 4)
     assert(mode == mode.copy() && mode.canonicalized == mode.canonicalized)

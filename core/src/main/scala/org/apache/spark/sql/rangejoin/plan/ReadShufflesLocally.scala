@@ -1,0 +1,52 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.plans.physical.BroadcastPartitioning
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadRule, OptimizeShuffleWithLocalRead}
+import org.apache.spark.sql.execution.exchange.ShuffleOrigin
+import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
+import org.apache.spark.sql.rangejoin.exec.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.index.RangeIndexMode
+
+/**
+ * Where adaptive execution finds a side small enough to broadcast once the other one is shuffled, that
+ * one is read where it was written. Spark's rule for it knows its own join only: it is shown one.
+ */
+object ReadShufflesLocally extends AQEShuffleReadRule {
+
+  override protected def supportedShuffleOrigins: Seq[ShuffleOrigin] = Nil
+
+  override def apply(plan: SparkPlan): SparkPlan =
+    if (!plan.exists(_.isInstanceOf[BroadcastRangeJoinExec])) plan
+    else {
+      val stock = plan.transformUp { case join: BroadcastRangeJoinExec => join.asStock }
+      OptimizeShuffleWithLocalRead(stock).transformUp {
+        case join: BroadcastHashJoinExec if isOverIndex(join.left) || isOverIndex(join.right) =>
+          range(join)
+        case join: BroadcastNestedLoopJoinExec
+            if isOverIndex(join.left) || isOverIndex(join.right) =>
+          range(join)
+      }
+    }
+
+  private def range(join: SparkPlan): SparkPlan = BroadcastRangeJoinExec.of(join).get
+
+  private def isOverIndex(side: SparkPlan): Boolean = side.outputPartitioning match {
+    case BroadcastPartitioning(_: RangeIndexMode) => true
+    case _                                        => false
+  }
+}
