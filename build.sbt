@@ -63,7 +63,8 @@ def inJvms(suites: Seq[TestDefinition], options: ForkOptions, target: File): Seq
     val ofJvm = options.withRunJVMOptions(
       options.runJVMOptions :+ s"-Djava.io.tmpdir=$temporary"
     )
-    val dealt = suites.sortBy(_.name).zipWithIndex.collect {
+    // Names that end alike are of one kind, and take as long.
+    val dealt = suites.sortBy(_.name.reverse).zipWithIndex.collect {
       case (suite, i) if i % testJvms == jvm => suite
     }
     Tests.Group(s"jvm-$jvm", dealt, Tests.SubProcess(ofJvm))
@@ -95,7 +96,7 @@ lazy val tests = project
       "org.scalatest" %% "scalatest" % "3.2.19" % "test"
     ),
     Test / fork := true,
-    Test / parallelExecution := false,
+    Test / parallelExecution := true, // of JVMs; within one, suites run one after the other
     // Spark is stricter then, as it is in its own tests.
     Test / envVars := Map("SPARK_TESTING" -> "1"),
     Test / javaOptions ++= sparkJvmOptions ++ Seq(
@@ -149,7 +150,7 @@ lazy val sparkSuites = project
     Test / fullClasspath := Attributed.blank(testData(sparkTestHome.value)) +:
       (Test / fullClasspath).value,
     Test / fork := true,
-    Test / parallelExecution := false,
+    Test / parallelExecution := true, // of JVMs; within one, suites run one after the other
     Test / envVars := Map("SPARK_TESTING" -> "1"),
     Test / javaOptions ++= sparkJvmOptions ++ Seq(
       "-Xmx4g",

@@ -39,6 +39,8 @@ object TestSession {
     .config("spark.memory.debugFill", "true")
     // Generated code that does not compile is an error, and not a reason to interpret.
     .config(SQLConf.CODEGEN_FALLBACK.key, "false")
+    // Spark's tests check its own logical rules after each of them, which takes as long as the tests.
+    .config(SQLConf.PLAN_CHANGE_VALIDATION.key, "false")
     // A sort takes a page at once, and every page is filled: small ones make small joins fast.
     .config("spark.buffer.pageSize", "1m")
     .config(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key, "-1")

@@ -77,6 +77,10 @@ abstract class RangeScanner(
   // Rows of the window with a bound that may be unknown; mostly there are none.
   private[this] var unknownInWindow = 0
   private[this] var streamedUnknown = false
+  // Whether both bounds of every row in the window are the same: behind one that stays all stay.
+  private[this] var onlyPoints = true
+  // Rows from `cursor` up to here are candidates, and no bound has to be read to know it.
+  private[this] var runEnd = 0
 
   private[this] var candidates = 0L
   protected[this] var evicted = 0L
@@ -98,6 +102,7 @@ abstract class RangeScanner(
     lower = kernel.lower
     upper = kernel.upper
     streamedUnknown = lower == Long.MinValue || upper == Long.MaxValue
+    runEnd = 0
     window.settle()
   }
 
@@ -114,6 +119,7 @@ abstract class RangeScanner(
   /** Adds the buffered row read last to the window. */
   protected def append(): Unit = {
     if (isExtreme(kernel.sortBound, kernel.evictBound)) unknownInWindow += 1
+    if (kernel.sortBound != kernel.evictBound) onlyPoints = false
     window.append(bufferedRow.asInstanceOf[UnsafeRow], kernel.sortBound, kernel.evictBound)
   }
 
@@ -124,7 +130,16 @@ abstract class RangeScanner(
    * @return the index of the next candidate, which `windowRow` points at; End; or, as
    *   `Unmatched - index`, that of a row that has to leave the window
    */
-  protected def visit(keepsUnmatched: Boolean): Int = {
+  protected def visit(keepsUnmatched: Boolean): Int =
+    if (cursor < runEnd) {
+      val index = cursor
+      cursor = index + 1
+      window.read(index, windowRow)
+      candidates += 1
+      index
+    } else search(keepsUnmatched)
+
+  private def search(keepsUnmatched: Boolean): Int = {
     while (cursor < window.tail) {
       val index = window.nextRow(cursor)
       if (index >= window.tail || isBeyond(index)) {
@@ -137,12 +152,23 @@ abstract class RangeScanner(
         } else {
           window.read(index, windowRow)
           candidates += 1
-          if (!mayBeUnknown(index) || holds(condition, windowRow)) return index
+          if (!mayBeUnknown(index)) {
+            beginRun()
+            return index
+          }
+          if (holds(condition, windowRow)) return index
         }
       }
     }
     End
   }
+
+  /** There is a candidate before `cursor`: looks how far the rows behind it are candidates, too. */
+  private def beginRun(): Unit =
+    if (onlyPoints && unknownInWindow == 0 && upperTie == null && lowerTie == null &&
+      window.isContiguous) {
+      runEnd = window.firstBeyond(cursor, upper)
+    }
 
   /** Whether the original condition holds for the streamed row and a buffered row. */
   protected def holds(condition: BasePredicate, row: InternalRow): Boolean =
@@ -177,6 +203,7 @@ abstract class RangeScanner(
   protected def clearWindow(): Unit = {
     groupOpen = false
     unknownInWindow = 0
+    onlyPoints = true
     window.clear()
   }
 

@@ -107,6 +107,25 @@ final class RangeWindow(
   private def nextSpilled(index: Int): Int =
     if (spilled.isEmpty || index >= end) end else math.min(spilled.nextRow(index), end)
 
+  /** Whether there is a row at every index in `[head, tail)`, and all are in memory. */
+  def isContiguous: Boolean = memoryEnd == end && inMemory.size == end - first
+
+  /**
+   * The first index from `index` on whose row has a sort bound above `bound`, or `tail`; for a window
+   * that is contiguous.
+   */
+  def firstBeyond(index: Int, bound: Long): Int =
+    if (index >= end || inMemory.sortBound(end - 1) <= bound) end
+    else {
+      var low = index
+      var high = end - 1
+      while (low < high) {
+        val middle = (low + high) >>> 1
+        if (inMemory.sortBound(middle) <= bound) low = middle + 1 else high = middle
+      }
+      low
+    }
+
   /** Points `row` at a row of the window; valid until the next call of the window. */
   def read(index: Int, row: UnsafeRow): Unit =
     if (index < memoryEnd) inMemory.read(index, row) else spilled.read(index, row)

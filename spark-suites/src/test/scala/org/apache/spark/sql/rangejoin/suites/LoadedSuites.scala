@@ -29,15 +29,15 @@ class JoinSuiteLoaded extends JoinSuite with ExtensionLoaded {
   )
 }
 
-class DataFrameJoinSuiteLoaded extends DataFrameJoinSuite with ExtensionLoaded
+class DataFrameJoinSuiteLoaded extends DataFrameJoinSuite with NoRange
 
-class DataFrameSelfJoinSuiteLoaded extends DataFrameSelfJoinSuite with ExtensionLoaded
+class DataFrameSelfJoinSuiteLoaded extends DataFrameSelfJoinSuite with NoRange
 
 class JoinHintSuiteLoaded extends JoinHintSuite with NoRange
 
 class SubquerySuiteLoaded extends SubquerySuite with NoRange
 
-class AdaptiveQueryExecSuiteLoaded extends AdaptiveQueryExecSuite with ExtensionLoaded
+class AdaptiveQueryExecSuiteLoaded extends AdaptiveQueryExecSuite with NoRange
 
 class WholeStageCodegenSuiteLoaded extends WholeStageCodegenSuite with NoRange
 
@@ -49,12 +49,12 @@ class RemoveRedundantSortsSuiteLoaded extends RemoveRedundantSortsSuite with NoR
 
 class DynamicPartitionPruningV1SuiteAEOffLoaded
     extends DynamicPartitionPruningV1SuiteAEOff
-    with ExtensionLoaded
+    with NoRange
 
 class DynamicPartitionPruningV1SuiteAEOnLoaded
     extends DynamicPartitionPruningV1SuiteAEOn
-    with ExtensionLoaded
+    with NoRange
 
-class BucketedReadSuiteLoaded extends BucketedReadWithoutHiveSupportSuite with ExtensionLoaded
+class BucketedReadSuiteLoaded extends BucketedReadWithoutHiveSupportSuite with NoRange
 
 class JoinQueriesLoaded extends JoinQueries with ExtensionLoaded

@@ -18,8 +18,9 @@ import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
-import org.apache.spark.sql.rangejoin.exec.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.exec.{BroadcastRangeJoinExec, SortMergeRangeJoinExec}
 
 /**
  * Counts the range joins in the plans of a suite; to be loaded after the extension itself. A join
@@ -43,8 +44,9 @@ object PlannedJoins {
   private object Count extends Rule[SparkPlan] {
     override def apply(plan: SparkPlan): SparkPlan = {
       plan.foreach {
-        case join: SortMergeRangeJoinExec =>
-          seen.add((join.leftKeys, join.rightKeys, join.joinType, join.condition))
+        case join @ (_: SortMergeRangeJoinExec | _: BroadcastRangeJoinExec) =>
+          val of = join.asInstanceOf[BaseJoinExec]
+          seen.add((of.leftKeys, of.rightKeys, of.joinType, of.condition))
         case _ =>
       }
       plan

@@ -151,7 +151,7 @@ class CompositionSuite extends MeaningTest {
         s"ON $band")
     checkSql(
       s"SELECT l.id, r.id, x.id FROM l JOIN r ON $band LEFT JOIN (SELECT * FROM x LIMIT 3) x " +
-        "ON l.v < x.v")
+        "ON l.v <> x.v")
   }
 
   test("filters above an outer join keep or drop its unmatched rows") {
