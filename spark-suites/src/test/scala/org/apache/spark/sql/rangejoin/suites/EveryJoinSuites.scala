@@ -43,11 +43,8 @@ class DataFrameJoinSuiteEveryJoin extends DataFrameJoinSuite with EveryJoin
 class DataFrameSelfJoinSuiteEveryJoin extends DataFrameSelfJoinSuite with EveryJoin
 
 class JoinHintSuiteEveryJoin extends JoinHintSuite with EveryJoin {
-  override protected def exclusions: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
-    "join strategy hint - broadcast",
-    "join strategy hint - shuffle-merge",
-    "SPARK-35221: Add join hint build side check"
-  )
+  override protected def exclusions: Seq[Exclusion] = OfBroadcasts.hints ++
+    Exclusion.of(AssertsStockNode)("SPARK-35221: Add join hint build side check")
 }
 
 class SubquerySuiteEveryJoin extends SubquerySuite with EveryJoin
@@ -75,7 +72,7 @@ class WholeStageCodegenSuiteEveryJoin extends WholeStageCodegenSuite with EveryJ
     "Left/Right Outer SortMergeJoin should be included in WholeStageCodegen",
     "Left Semi SortMergeJoin should be included in WholeStageCodegen",
     "Left Anti SortMergeJoin should be included in WholeStageCodegen"
-  )
+  ) ++ OfBroadcasts.wholeStageCodegen
 }
 
 class SQLMetricsSuiteEveryJoin extends SQLMetricsSuite with EveryJoin {

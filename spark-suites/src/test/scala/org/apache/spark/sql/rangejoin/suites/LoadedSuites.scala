@@ -23,6 +23,22 @@ import org.apache.spark.sql.sources.BucketedReadWithoutHiveSupportSuite
 
 // With the extension as it is shipped nothing changes for these suites, but for a join with a range.
 
+/** Tests that look for a broadcast nested loop join, and have one with a range. */
+object OfBroadcasts {
+  val hints: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
+    "join strategy hint - broadcast",
+    "join strategy hint - shuffle-merge",
+    "join strategy hint - shuffle-hash",
+    "join strategy hint - shuffle-replicate-nl"
+  )
+
+  val wholeStageCodegen: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
+    "Inner/Cross BroadcastNestedLoopJoinExec should be included in WholeStageCodegen",
+    "Left/Right outer BroadcastNestedLoopJoinExec should be included in WholeStageCodegen",
+    "Left semi/anti BroadcastNestedLoopJoinExec should be included in WholeStageCodegen"
+  )
+}
+
 class JoinSuiteLoaded extends JoinSuite with ExtensionLoaded {
   override protected def exclusions: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
     "SPARK-43113: Full outer join with duplicate stream-side references in condition (SMJ)"
@@ -31,15 +47,19 @@ class JoinSuiteLoaded extends JoinSuite with ExtensionLoaded {
 
 class DataFrameJoinSuiteLoaded extends DataFrameJoinSuite with NoRange
 
-class DataFrameSelfJoinSuiteLoaded extends DataFrameSelfJoinSuite with NoRange
+class DataFrameSelfJoinSuiteLoaded extends DataFrameSelfJoinSuite with ExtensionLoaded
 
-class JoinHintSuiteLoaded extends JoinHintSuite with NoRange
+class JoinHintSuiteLoaded extends JoinHintSuite with ExtensionLoaded {
+  override protected def exclusions: Seq[Exclusion] = OfBroadcasts.hints
+}
 
 class SubquerySuiteLoaded extends SubquerySuite with NoRange
 
 class AdaptiveQueryExecSuiteLoaded extends AdaptiveQueryExecSuite with NoRange
 
-class WholeStageCodegenSuiteLoaded extends WholeStageCodegenSuite with NoRange
+class WholeStageCodegenSuiteLoaded extends WholeStageCodegenSuite with ExtensionLoaded {
+  override protected def exclusions: Seq[Exclusion] = OfBroadcasts.wholeStageCodegen
+}
 
 class SQLMetricsSuiteLoaded extends SQLMetricsSuite with NoRange
 
