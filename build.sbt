@@ -55,19 +55,23 @@ Global / concurrentRestrictions := Seq(
   Tags.exclusiveGroup(Tags.Clean)
 )
 
-/** Suites dealt out to JVMs, each with a directory of its own for temporary files. */
+/** Suites in a JVM of their own, with a directory of its own for temporary files. */
+def inJvm(name: String, suites: Seq[TestDefinition], options: ForkOptions, target: File) = {
+  val temporary = target / s"tmp-$name"
+  IO.createDirectory(temporary)
+  val ofJvm = options.withRunJVMOptions(
+    options.runJVMOptions :+ s"-Djava.io.tmpdir=$temporary"
+  )
+  Tests.Group(name, suites, Tests.SubProcess(ofJvm))
+}
+
+/** Suites dealt out to JVMs; names that end alike are of one kind, and take as long. */
 def inJvms(suites: Seq[TestDefinition], options: ForkOptions, target: File): Seq[Tests.Group] =
   (0 until testJvms).map { jvm =>
-    val temporary = target / s"tmp-$jvm"
-    IO.createDirectory(temporary)
-    val ofJvm = options.withRunJVMOptions(
-      options.runJVMOptions :+ s"-Djava.io.tmpdir=$temporary"
-    )
-    // Names that end alike are of one kind, and take as long.
     val dealt = suites.sortBy(_.name.reverse).zipWithIndex.collect {
       case (suite, i) if i % testJvms == jvm => suite
     }
-    Tests.Group(s"jvm-$jvm", dealt, Tests.SubProcess(ofJvm))
+    inJvm(s"jvm-$jvm", dealt, options, target)
   }
 
 lazy val codegen = project
@@ -97,7 +101,8 @@ lazy val tests = project
     ),
     Test / fork := true,
     Test / parallelExecution := true, // of JVMs; within one, suites run one after the other
-    // Spark is stricter then, as it is in its own tests.
+    // Spark honours NO_CODEGEN only where it is tested; and it runs the rules of its optimizer twice
+    // then. So random joins meet interpreted expressions, and the other suites have their time.
     Test / envVars := Map("SPARK_TESTING" -> "1"),
     Test / javaOptions ++= sparkJvmOptions ++ Seq(
       "-Xmx3g",
@@ -107,8 +112,13 @@ lazy val tests = project
       s"-Drangejoin.jar=${(core / Compile / packageBin).value}",
       s"-Drangejoin.readme=${(ThisBuild / baseDirectory).value / "README.md"}"
     ),
-    Test / testGrouping :=
-      inJvms((Test / definedTests).value, (Test / forkOptions).value, target.value),
+    Test / testGrouping := {
+      val (random, others) =
+        (Test / definedTests).value.partition(_.name.contains(".differential."))
+      val options = (Test / forkOptions).value
+      inJvm("random", random, options, target.value) +:
+        inJvms(others, options.withEnvVars(options.envVars - "SPARK_TESTING"), target.value)
+    },
     Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD")
   )
 

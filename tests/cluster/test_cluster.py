@@ -203,6 +203,28 @@ def test_executors_find_the_classes_of_a_jar_that_only_the_driver_names(
     assert len(list(cluster.work.glob(f"{spark.sparkContext.applicationId}/*/{jar}"))) == 2
 
 
+def test_executors_read_a_broadcast_index(
+    spark: SparkSession, cluster: Cluster, stock_rows: Rows, engine: str
+) -> None:
+    df = spark.sql(QUERY.replace("SELECT l.id", "SELECT /*+ BROADCAST(r) */ l.id", 1))
+    rows = sorted((row.a, row.b) for row in df.collect())
+    assert rows == stock_rows
+    generated = "*(" in plan(df).split("BroadcastRangeJoin")[0].splitlines()[-1]
+    assert generated == (engine == "true")
+    (measured,) = rangejoin.metrics(df)
+    assert measured["numOutputRows"] == len(rows)
+    # Neither a NULL key nor a NULL bound is in it.
+    assert 1500 < measured["indexRows"] < 2000
+
+    # An executor that comes later gets the index as well.
+    before = cluster.executors()
+    os.kill(min(before.values()), signal.SIGKILL)
+    wait_until(
+        lambda: len(set(cluster.executors().values()) - set(before.values())) == 1, "executor"
+    )
+    assert sorted((row.a, row.b) for row in df.collect()) == stock_rows
+
+
 @pytest.mark.usefixtures("spilling", "engine")
 def test_a_window_on_disk_leaves_no_files_behind(
     spark: SparkSession, cluster: Cluster, stock_rows: Rows
