@@ -19,13 +19,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
-import sys
 import time
+from functools import partial
 from typing import Any, NamedTuple
 
+import processes
 from pyspark.sql import SparkSession
 
 import rangejoin
@@ -184,41 +183,10 @@ def split(columns: str) -> list[str]:
     return parts
 
 
-def run(case: str, contestant: str, limit: int) -> tuple[dict[str, Any] | None, str | None]:
-    """A measurement in a process of its own; None and a reason where it has no result."""
-    process = subprocess.Popen(
-        [sys.executable, __file__, "--measure", case, contestant],
-        env={**os.environ, "PYSPARK_SUBMIT_ARGS": "--driver-memory 3g pyspark-shell"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        out, err = process.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        return None, f"not done in {limit} s"
-    if process.returncode == 0:
-        return json.loads(out.strip().splitlines()[-1]), None
-    return None, "failed: " + err.strip().splitlines()[-1][:200]
-
-
 def table(name: str, runs: int, limit: int) -> None:
     """Prints the rows of one case: contestants alternate, medians of their runs."""
-    results: dict[str, list[dict[str, Any]]] = {c: [] for c in CONTESTANTS}
-    reasons: dict[str, str] = {}
-    for _ in range(runs):
-        for contestant in CONTESTANTS:
-            if contestant not in reasons:
-                result, reason = run(name, contestant, limit)
-                if result is None:
-                    reasons[contestant] = reason or "failed"
-                else:
-                    results[contestant].append(result)
-    totals = {tuple(r["rows"]) for of in results.values() for r in of}
-    if len(totals) > 1:
-        raise SystemExit(f"contestants differ: {totals}")
+    measure_one = partial(processes.run, __file__, name, heap="3g", limit=limit)
+    results, reasons = processes.alternate(list(CONTESTANTS), runs, measure_one)
     for contestant, of in results.items():
         if contestant in reasons:
             print(f"| {name} | {contestant} | {reasons[contestant]} | | | | |", flush=True)

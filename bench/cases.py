@@ -54,6 +54,19 @@ class Case:
     bins: tuple[int, ...] = ()
     reach: tuple[str, str] = ("y - 1000000", "y + 1000000")
 
+    def sql(self, select: str, left: str, right: str, kind: str = "", extra: str = "") -> str:
+        """The join of two tables in SQL, aggregated so that its rows are made but not shipped.
+
+        `kind` is the join type where an engine has another name for it, `extra` one more condition.
+        """
+        shown = "sum(l.v)" if self.join == "LEFT SEMI" else "sum(l.v), sum(r.v)"
+        key = ("l.k = r.k",) if self.keyed else ()
+        parts = [part for part in (*key, extra, *self.range, self.residual) if part]
+        return (
+            f"{select} count(*), {shown} FROM {left} AS l {kind or self.join} JOIN {right} AS r "
+            f"ON {' AND '.join(parts)}"
+        )
+
 
 def numbers(first: int, rows: int, key: str, length: str = "0") -> Table:
     """A key, an interval from `y` (uniform) to `z`, and a number to add up."""

@@ -15,15 +15,10 @@ def duckdb_run(case: Case, folder: str) -> tuple[float, list[int]]:
     import duckdb
 
     connection = duckdb.connect(config={"threads": 2})
-    semi = case.join == "LEFT SEMI"
-    shown = "sum(l.v)" if semi else "sum(l.v), sum(r.v)"
-    key = ["l.k = r.k"] if case.keyed else []
-    condition = " AND ".join([*key, *case.range, *([case.residual] if case.residual else [])])
+    left, right = (f"'{folder}/{name}/*.parquet'" for name in ("l", "r"))
+    kind = "SEMI" if case.join == "LEFT SEMI" else ""
     begin = time.monotonic()
-    row = connection.execute(
-        f"SELECT count(*), {shown} FROM '{folder}/l/*.parquet' AS l "
-        f"{'SEMI' if semi else case.join} JOIN '{folder}/r/*.parquet' AS r ON {condition}"
-    ).fetchone()
+    row = connection.execute(case.sql("SELECT", left, right, kind)).fetchone()
     seconds = time.monotonic() - begin
     assert row is not None
     return seconds, [int(x) for x in row]

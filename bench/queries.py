@@ -32,7 +32,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cases import CASES, Case
 from pyspark.sql import DataFrame, SparkSession
@@ -79,21 +79,6 @@ def generate(spark: SparkSession, case: Case, folder: Path) -> None:
         rows.write.parquet(str(path))
 
 
-def query(case: Case, hint: str = "", left: str = "l", right: str = "r", extra: str = "") -> str:
-    """The join, aggregated so that its rows are made but not shipped."""
-    shown = "sum(l.v)" if case.join == "LEFT SEMI" else "sum(l.v), sum(r.v)"
-    parts = [
-        *(["l.k = r.k"] if case.keyed else []),
-        *([extra] if extra else []),
-        *case.range,
-        *([case.residual] if case.residual else []),
-    ]
-    return (
-        f"SELECT {hint} count(*), {shown} FROM {left} AS l {case.join} JOIN {right} AS r "
-        f"ON {' AND '.join(parts)}"
-    )
-
-
 def binned(case: Case, size: int) -> str:
     """The recipe for bins: rows of `l` go to every bin their matches may begin in."""
     low, high = case.reach
@@ -102,17 +87,15 @@ def binned(case: Case, size: int) -> str:
         " FROM l)"
     )
     single = f"(SELECT *, floor(y / {size}) AS bin FROM r)"
-    return query(case, left=exploded, right=single, extra="l.bin = r.bin")
+    return case.sql("SELECT", exploded, single, extra="l.bin = r.bin")
 
 
-class Run:
+class Run(NamedTuple):
     """What one run of a contestant gave: seconds, the row, and bytes of execution memory."""
 
-    def __init__(self, seconds: float, result: list[int] | None, memory: int | None) -> None:
-        """Keeps the figures; None where there are none."""
-        self.seconds = seconds
-        self.result = result
-        self.memory = memory
+    seconds: float
+    result: list[int] | None
+    memory: int | None
 
 
 class Contest:
@@ -155,7 +138,7 @@ class Contest:
             sql = binned(self.case, self.bin_size)
         else:
             hints = {"smj": "/*+ MERGE(r) */", "shj": "/*+ SHUFFLE_HASH(r) */"}
-            sql = query(self.case, hints.get(contestant, ""))
+            sql = self.case.sql(f"SELECT {hints.get(contestant, '')}", "l", "r")
             stock = "10MB" if threshold == "-1" else threshold
             conf = {
                 FLAG: str(contestant == "ours").lower(),

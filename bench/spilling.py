@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
-import sys
 import time
-from typing import Any
+from functools import partial
 
+import processes
 from pyspark.sql import DataFrame, SparkSession
 
 import rangejoin
@@ -93,34 +91,6 @@ def measure(case: str, contestant: str) -> None:
     print(json.dumps({"seconds": seconds, "rows": list(row), "metrics": metrics}))
 
 
-def run(
-    case: str, contestant: str, heap: str, limit: int
-) -> tuple[dict[str, Any] | None, str | None]:
-    """A measurement in a process of its own; None and a reason where it has no result."""
-    command = [sys.executable, __file__, "--measure", case, contestant]
-    settings = f"--driver-memory {heap} pyspark-shell"
-    process = subprocess.Popen(
-        command,
-        env={**os.environ, "PYSPARK_SUBMIT_ARGS": settings},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        out, err = process.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        return None, f"not done in {limit} s"
-    if process.returncode == 0:
-        return json.loads(out.strip().splitlines()[-1]), None
-    if "OutOfMemoryError" in err or "Java heap space" in err or "GC overhead" in err:
-        return None, "out of memory"
-    if "ConnectionRefusedError" in err or "Answer from Java side is empty" in err:
-        return None, "lost its JVM"
-    return None, "failed: " + err.strip().splitlines()[-1][:200]
-
-
 def table(title: str, case: str, heaps: list[str], runs: int, limit: int) -> None:
     """Prints a table of one case: contestants alternate, medians of their runs."""
     contestants = list(CONTESTANTS)
@@ -129,19 +99,8 @@ def table(title: str, case: str, heaps: list[str], runs: int, limit: int) -> Non
     print("| heap | contestant | seconds (median) | rows out | window rows | window | spilled |")
     print("|---|---|---|---|---|---|---|")
     for heap in heaps:
-        results: dict[str, list[dict[str, Any]]] = {c: [] for c in contestants}
-        reasons: dict[str, str] = {}
-        for _ in range(runs):
-            for contestant in contestants:
-                if contestant not in reasons:
-                    result, reason = run(case, contestant, heap, limit)
-                    if result is None:
-                        reasons[contestant] = reason or "failed"
-                    else:
-                        results[contestant].append(result)
-        totals = {tuple(r["rows"]) for of in results.values() for r in of}
-        if len(totals) > 1:
-            raise SystemExit(f"contestants differ: {totals}")
+        measure_one = partial(processes.run, __file__, case, heap=heap, limit=limit)
+        results, reasons = processes.alternate(contestants, runs, measure_one)
         for contestant, of in results.items():
             if contestant in reasons:
                 print(f"| {heap} | {contestant} | {reasons[contestant]} | | | | |")

@@ -35,6 +35,7 @@ import org.apache.spark.sql.rangejoin.plan.{
  * |:-----------------------------|:------------------------------------------------------------|
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
  * | [[PlanIndexedStages]]        | planner strategy: joins over a broadcast that has begun     |
+ * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
  * | [[PlaceBroadcastRangeJoins]] | adaptive execution: the query stage preparation rules' last |
  * | [[PlaceRangeJoins]]          | but one and last                                            |
  * | both                         | otherwise: before columnar transitions and code generation  |

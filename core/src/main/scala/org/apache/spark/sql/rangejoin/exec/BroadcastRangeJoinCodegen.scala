@@ -15,18 +15,12 @@
 package org.apache.spark.sql.rangejoin.exec
 
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
-import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.expressions.codegen._
-import org.apache.spark.sql.catalyst.expressions.{
-  Attribute,
-  AttributeSet,
-  BoundReference,
-  Expression
-}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.rangejoin.codegen.RangeBound
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.index.RangeCursor
-import org.apache.spark.sql.types.{BooleanType, DataType, LongType}
+import org.apache.spark.sql.types.{BooleanType, LongType}
 import org.apache.spark.unsafe.Platform
 
 /**
@@ -78,14 +72,12 @@ private[exec] class BroadcastRangeJoinCodegen(
   /** The code for a streamed row that has no match, whose keys are evaluated by no one. */
   private def withoutMatch(behavior: JoinTypeBehavior, emit: Emit): String =
     behavior.emission match {
-      case EveryPair if behavior.keepsStreamed => emit(build.map(a => nullOf(a.dataType)))
-      case StreamedRow(false)                  => emit(Nil)
-      case MatchFlag                           => emit(Seq(FalseFlag))
-      case _                                   => ""
+      case EveryPair if behavior.keepsStreamed =>
+        emit(build.map(a => ExprCode.forNullValue(a.dataType)))
+      case StreamedRow(false) => emit(Nil)
+      case MatchFlag          => emit(Seq(FalseFlag))
+      case _                  => ""
     }
-
-  private def nullOf(dataType: DataType): ExprCode =
-    ExprCode.forNullValue(dataType)
 
   private def search(behavior: JoinTypeBehavior, unique: Boolean, emit: Emit): String = {
     val pairs = behavior.emission match {
@@ -198,7 +190,7 @@ private[exec] class BroadcastRangeJoinCodegen(
        |    $holds = !$matched;
        |  }
        |  if ($holds) {
-       |    ${emit(columnsOrNull)}
+       |    ${emit(RowColumns.orNull(ctx, buildRow, build))}
        |  }
        |}
      """.stripMargin
@@ -238,50 +230,18 @@ private[exec] class BroadcastRangeJoinCodegen(
   /** A block that sets `holds` to what a predicate says of the pair. */
   private def holdsOnly(predicate: Expression): String = {
     val buildColumns = columns
-    val needed = AttributeSet(predicate.references)
-    val read = build.zip(buildColumns).collect {
-      case (attribute, column) if needed.contains(attribute) =>
-        val code = column.code.toString
-        column.code = EmptyBlock
-        code
-    }
+    val read = RowColumns.read(build, buildColumns, Seq(predicate))
     ctx.INPUT_ROW = null
     ctx.currentVars = input ++ buildColumns
     val value = bindReference(predicate, streamed ++ build).genCode(ctx)
     s"""{
-       |  ${read.mkString("\n")}
+       |  $read
        |  ${value.code}
        |  $holds = !${value.isNull} && ${value.value};
        |}""".stripMargin
   }
 
-  private def columns: Seq[ExprCode] = {
-    ctx.currentVars = null
-    ctx.INPUT_ROW = buildRow
-    build.toIndexedSeq.zipWithIndex.map { case (attribute, i) =>
-      BoundReference(i, attribute.dataType, attribute.nullable).genCode(ctx)
-    }
-  }
-
-  /** The columns of a row that may be null, and then are NULL. */
-  private def columnsOrNull: Seq[ExprCode] = build.zip(columns).map { case (attribute, column) =>
-    val isNull = JavaCode.isNullVariable(ctx.freshName("isNull"))
-    val value = JavaCode.variable(ctx.freshName("value"), attribute.dataType)
-    val javaType = CodeGenerator.javaType(attribute.dataType)
-    ExprCode(
-      code"""
-         |boolean $isNull = true;
-         |$javaType $value = ${CodeGenerator.defaultValue(attribute.dataType)};
-         |if ($buildRow != null) {
-         |  ${column.code}
-         |  $isNull = ${column.isNull};
-         |  $value = ${column.value};
-         |}
-       """.stripMargin,
-      isNull,
-      value
-    )
-  }
+  private def columns: Seq[ExprCode] = RowColumns.of(ctx, buildRow, build)
 }
 
 private[exec] object BroadcastRangeJoinCodegen {

@@ -245,24 +245,14 @@ case class BroadcastRangeJoinExec(
     }
   }
 
-  private def outputFactory: () => JoinOutput = {
-    val numOutputRows = longMetric("numOutputRows")
-    val residual = range.residual.map(ofPair)
-    val (leftFields, rightFields) = (left.output.size, right.output.size)
-    val streamedSide = range.streamed
-    val result = output.zipWithIndex.map { case (a, i) =>
-      BoundReference(i, a.dataType, a.nullable)
-    }
-    () =>
-      new JoinOutput(
-        residual.map(PairPredicate.create),
-        UnsafeProjection.create(result),
-        streamedSide,
-        leftFields,
-        rightFields,
-        numOutputRows
-      )
-  }
+  private def outputFactory: () => JoinOutput = JoinOutput.factory(
+    range.residual.map(ofPair),
+    output.zipWithIndex.map { case (a, i) => BoundReference(i, a.dataType, a.nullable) },
+    range.streamed,
+    left.output.size,
+    right.output.size,
+    longMetric("numOutputRows")
+  )
 
   // ---------------------------------------------------------------- generated
 
@@ -310,7 +300,6 @@ case class BroadcastRangeJoinExec(
   /** The same join with another plan of the build side. */
   def withBuildPlan(build: SparkPlan): BroadcastRangeJoinExec =
     if (streamLeft) copy(right = build) else copy(left = build)
-
 }
 
 object BroadcastRangeJoinExec {

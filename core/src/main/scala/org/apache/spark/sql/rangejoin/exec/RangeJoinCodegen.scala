@@ -15,14 +15,8 @@
 package org.apache.spark.sql.rangejoin.exec
 
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
-import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.expressions.codegen._
-import org.apache.spark.sql.catalyst.expressions.{
-  Attribute,
-  AttributeSet,
-  BoundReference,
-  Expression
-}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.types.BooleanType
 
@@ -177,46 +171,14 @@ private[exec] class RangeJoinCodegen(
      """.stripMargin
   }
 
-  private def columns(row: String, attributes: Seq[Attribute]): Seq[ExprCode] = {
-    ctx.currentVars = null
-    ctx.INPUT_ROW = row
-    attributes.toIndexedSeq.zipWithIndex.map { case (attribute, i) =>
-      BoundReference(i, attribute.dataType, attribute.nullable).genCode(ctx)
-    }
-  }
+  private def columns(row: String, attributes: Seq[Attribute]): Seq[ExprCode] =
+    RowColumns.of(ctx, row, attributes)
 
-  /** The columns of a row that may be null, and then are NULL. */
   private def columnsOrNull(row: String, attributes: Seq[Attribute]): Seq[ExprCode] =
-    attributes.zip(columns(row, attributes)).map { case (attribute, column) =>
-      val isNull = JavaCode.isNullVariable(ctx.freshName("isNull"))
-      val value = JavaCode.variable(ctx.freshName("value"), attribute.dataType)
-      val javaType = CodeGenerator.javaType(attribute.dataType)
-      ExprCode(
-        code"""
-           |boolean $isNull = true;
-           |$javaType $value = ${CodeGenerator.defaultValue(attribute.dataType)};
-           |if ($row != null) {
-           |  ${column.code}
-           |  $isNull = ${column.isNull};
-           |  $value = ${column.value};
-           |}
-         """.stripMargin,
-        isNull,
-        value
-      )
-    }
+    RowColumns.orNull(ctx, row, attributes)
 
-  /** Code that reads the columns the residual needs; they count as read from then on. */
-  private def readForResidual(attributes: Seq[Attribute], columns: Seq[ExprCode]): String = {
-    val needed = AttributeSet(residual.toSeq.flatMap(_.references))
-    val code = attributes.zip(columns).collect {
-      case (attribute, column) if needed.contains(attribute) =>
-        val read = column.code.toString
-        column.code = EmptyBlock
-        read
-    }
-    code.mkString("\n")
-  }
+  private def readForResidual(attributes: Seq[Attribute], columns: Seq[ExprCode]): String =
+    RowColumns.read(attributes, columns, residual)
 
   private def checkResidual(columns: Seq[ExprCode]): String =
     residual.map { predicate =>

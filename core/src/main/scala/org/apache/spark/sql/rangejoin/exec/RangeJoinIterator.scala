@@ -17,6 +17,7 @@ package org.apache.spark.sql.rangejoin.exec
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
   BasePredicate,
+  Expression,
   GenericInternalRow,
   JoinedRow,
   UnsafeProjection
@@ -91,6 +92,32 @@ final class JoinOutput(
     val right = if (streamLeft) buffered else streamed
     result(joined(if (left == null) noLeft else left, if (right == null) noRight else right))
   }
+}
+
+object JoinOutput {
+
+  /**
+   * Makes the output of each task.
+   *
+   * @param residual bound to the streamed row followed by the buffered row
+   * @param result bound to the left row followed by the right row, or by the flag of an existence join
+   */
+  def factory(
+      residual: Option[Expression],
+      result: Seq[Expression],
+      streamedSide: Side,
+      leftFields: Int,
+      rightFields: Int,
+      numOutputRows: SQLMetric
+  ): () => JoinOutput = () =>
+    new JoinOutput(
+      residual.map(PairPredicate.create),
+      UnsafeProjection.create(result),
+      streamedSide,
+      leftFields,
+      rightFields,
+      numOutputRows
+    )
 }
 
 object RangeJoinIterator {

@@ -175,22 +175,14 @@ case class SortMergeRangeJoinExec(
     }
   }
 
-  private def outputFactory: () => JoinOutput = {
-    val numOutputRows = longMetric("numOutputRows")
-    val residual = range.residual.map(ofPair)
-    val (leftFields, rightFields) = (left.output.size, right.output.size)
-    val streamedSide = range.streamed
-    val result = bindReferences(output, outputWithRangeKeys)
-    () =>
-      new JoinOutput(
-        residual.map(PairPredicate.create),
-        UnsafeProjection.create(result),
-        streamedSide,
-        leftFields,
-        rightFields,
-        numOutputRows
-      )
-  }
+  private def outputFactory: () => JoinOutput = JoinOutput.factory(
+    range.residual.map(ofPair),
+    bindReferences(output, outputWithRangeKeys),
+    range.streamed,
+    left.output.size,
+    right.output.size,
+    longMetric("numOutputRows")
+  )
 
   // ---------------------------------------------------------------- generated
 

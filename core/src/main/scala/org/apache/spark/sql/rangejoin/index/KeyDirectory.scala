@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.array.ByteArrayMethods
+import org.apache.spark.util.collection.PrimitiveVector
 
 /** From a key to the number of its group. Immutable; keys are numbered as they come. */
 private[index] sealed abstract class KeyDirectory extends Serializable {
@@ -223,7 +224,7 @@ private[index] object RowKeys {
 
   final class Builder extends KeyDirectory.Builder {
     private[this] val keys = new PackedRows.Builder(0)
-    private[this] val hashes = new IntBuffer(0)
+    private[this] val hashes = new PrimitiveVector[Int]
     private[this] var slots = new Array[Int](16)
     private[this] val scratch = new UnsafeRow(0)
 

@@ -62,6 +62,15 @@ private[index] object PackedRows {
   private val WordBits = 24
   private val FirstChunkBytes = 64 << 10
 
+  /** The greatest array a JVM gives. */
+  private val MostElements = Int.MaxValue - 15
+
+  /** The length an array of rows grows to: twice the present one where there is room. */
+  private def larger(length: Int): Int = {
+    if (length == MostElements) throw new OutOfMemoryError(s"$length rows in a range index")
+    math.min(length * 2L, MostElements.toLong).toInt
+  }
+
   private def offsetOf(address: Int, wordBits: Int): Int = (address & ((1 << wordBits) - 1)) << 3
 
   /** The row from one address to the next, or to the end of the chunk. */
@@ -128,7 +137,7 @@ private[index] object PackedRows {
 
     private def setAddress(): Unit = {
       if (count == addresses.length) {
-        addresses = java.util.Arrays.copyOf(addresses, Growth.larger(count, count + 1))
+        addresses = java.util.Arrays.copyOf(addresses, larger(count))
       }
       addresses(count) = (closed.size << wordBits) | (used >>> 3)
     }

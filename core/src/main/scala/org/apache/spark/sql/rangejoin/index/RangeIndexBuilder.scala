@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.unsafe.array.LongArray
 import org.apache.spark.unsafe.memory.MemoryBlock
+import org.apache.spark.util.collection.PrimitiveVector
 import org.apache.spark.util.collection.unsafe.sort.RadixSort
 
 /**
@@ -42,9 +43,11 @@ private[index] final class RangeIndexBuilder(
 ) {
   private[this] val descending = !upper.isMade
   private[this] val rows = new PackedRows.Builder(expected)
-  private[this] val groups = new IntBuffer(expected)
-  private[this] val sort = new LongBuffer(expected)
-  private[this] val evict = if (upper.isMade && lower.isMade) new LongBuffer(expected) else null
+  private[this] val capacity = math.max(expected, 16)
+  private[this] val groups = new PrimitiveVector[Int](capacity)
+  private[this] val sort = new PrimitiveVector[Long](capacity)
+  private[this] val evict =
+    if (upper.isMade && lower.isMade) new PrimitiveVector[Long](capacity) else null
   private[this] var fields = 0
 
   /** Adds a row without NULL in its key and bounds; a bound there is not is of no importance. */
@@ -277,7 +280,7 @@ private[index] final class RangeIndexBuilder(
     numbers
   }
 
-  private def permuted(values: LongBuffer, order: Array[Int]): Array[Long] =
+  private def permuted(values: PrimitiveVector[Long], order: Array[Int]): Array[Long] =
     if (order == null) values.toArray
     else {
       val result = new Array[Long](order.length)

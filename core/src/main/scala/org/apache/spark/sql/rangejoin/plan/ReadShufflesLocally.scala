@@ -18,7 +18,7 @@ import org.apache.spark.sql.catalyst.plans.physical.BroadcastPartitioning
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadRule, OptimizeShuffleWithLocalRead}
 import org.apache.spark.sql.execution.exchange.ShuffleOrigin
-import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
+import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 import org.apache.spark.sql.rangejoin.exec.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.index.RangeIndexMode
 
@@ -33,19 +33,16 @@ object ReadShufflesLocally extends AQEShuffleReadRule {
   override def apply(plan: SparkPlan): SparkPlan =
     if (!plan.exists(_.isInstanceOf[BroadcastRangeJoinExec])) plan
     else {
-      val stock = plan.transformUp { case join: BroadcastRangeJoinExec => join.asStock }
+      val stock = plan.transformUp {
+        case join: BroadcastRangeJoinExec if join.leftKeys.nonEmpty => join.asStock
+      }
       OptimizeShuffleWithLocalRead(stock).transformUp {
-        case join: BroadcastHashJoinExec if isOverIndex(join.left) || isOverIndex(join.right) =>
-          range(join)
-        case join: BroadcastNestedLoopJoinExec
-            if isOverIndex(join.left) || isOverIndex(join.right) =>
-          range(join)
+        case join: BroadcastHashJoinExec if join.children.exists(isIndex) =>
+          BroadcastRangeJoinExec.of(join).get
       }
     }
 
-  private def range(join: SparkPlan): SparkPlan = BroadcastRangeJoinExec.of(join).get
-
-  private def isOverIndex(side: SparkPlan): Boolean = side.outputPartitioning match {
+  private def isIndex(side: SparkPlan): Boolean = side.outputPartitioning match {
     case BroadcastPartitioning(_: RangeIndexMode) => true
     case _                                        => false
   }

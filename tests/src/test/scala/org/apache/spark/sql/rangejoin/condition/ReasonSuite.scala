@@ -57,7 +57,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case _: Reason.Nondeterministic       => "nondeterministic"
       case _: Reason.UnsupportedJoinType    => "unsupported join type"
       case _: Reason.PreservedSideBroadcast => "preserved side"
-      // Of plans, not of conditions: broadcast/BroadcastPlanningSuite has examples.
+      // Of plans, not of conditions: the suites in broadcast/ have examples.
       case _: Reason.SubqueryInBuildBound => "subquery"
       case Reason.UnregisteredIndex       => "unregistered index"
       case Reason.DynamicPruning          => "dynamic pruning"

@@ -23,20 +23,10 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.exec.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
-import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinTest}
+import org.apache.spark.sql.rangejoin.{BandOfTables, LogCapture}
 
 /** Which joins are planned as range joins, and what of Spark's own decisions keeps its effect. */
-class PlanningSuite extends RangeJoinTest {
-
-  private def table(rows: Int, seed: Int): DataFrame = spark.range(rows).select(
-    col("id"),
-    pmod(hash(col("id"), lit(seed)), lit(7)).as("k"),
-    pmod(hash(col("id"), lit(seed + 1)), lit(100)).as("t")
-  )
-
-  private def l = table(200, 1).as("l")
-  private def r = table(150, 2).as("r")
-  private val band = expr("l.k = r.k and r.t between l.t - 2 and l.t + 2")
+class PlanningSuite extends BandOfTables {
 
   private def withAdaptive(test: String => Unit): Unit =
     for (adaptive <- Seq("true", "false")) {

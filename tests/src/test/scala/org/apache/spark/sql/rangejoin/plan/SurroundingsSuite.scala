@@ -14,40 +14,27 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.exec.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.{BandOfTables, RangeJoinTest}
 
 /** The range join among other operators: below, above, beside itself. */
-class SurroundingsSuite extends RangeJoinTest {
+class SurroundingsSuite extends BandOfTables {
 
-  private def table(rows: Int, seed: Int): DataFrame = spark.range(rows).select(
-    col("id"),
-    pmod(hash(col("id"), lit(seed)), lit(6)).as("k"),
-    pmod(hash(col("id"), lit(seed + 1)), lit(120)).as("t")
-  )
-
-  private def l = table(200, 1).as("l")
-  private def r = table(150, 2).as("r")
-  private val band = expr("l.k = r.k and r.t between l.t - 3 and l.t + 3")
+  override protected def keys: Int = 6
+  override protected def times: Int = 120
+  override protected def reach: Int = 3
 
   test("the join fuses with its parents, and its children keep their own code generation") {
     withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
       val df = l.join(r, band).selectExpr("l.id + r.id AS n").where("n % 2 = 0")
       val stages = executedPlan(df).collect { case stage: WholeStageCodegenExec => stage }
-      def fused(stage: WholeStageCodegenExec): Seq[SparkPlan] = {
-        def below(plan: SparkPlan): Seq[SparkPlan] = plan match {
-          case _: InputAdapter => Nil
-          case other           => other +: other.children.flatMap(below)
-        }
-        below(stage.child)
-      }
-      val joinStage = stages.filter(fused(_).exists(_.isInstanceOf[SortMergeRangeJoinExec]))
+      val joinStage =
+        stages.filter(s => fused(s.child).exists(_.isInstanceOf[SortMergeRangeJoinExec]))
       assert(joinStage.size == 1, executedPlan(df))
-      assert(fused(joinStage.head).head.isInstanceOf[ProjectExec], executedPlan(df))
+      assert(fused(joinStage.head.child).head.isInstanceOf[ProjectExec], executedPlan(df))
     }
     checkAgainstStock(l.join(r, band).selectExpr("l.id + r.id AS n").where("n % 2 = 0"))
   }

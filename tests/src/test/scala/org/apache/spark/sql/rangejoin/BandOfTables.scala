@@ -1,0 +1,48 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin
+
+import org.apache.spark.sql.execution.{InputAdapter, SparkPlan}
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.{Column, DataFrame}
+
+/** Two tables with columns `id`, `k` and `t`, and a band of `t` within `k`. */
+trait BandOfTables extends RangeJoinTest {
+
+  /** The number of keys, and of different `t`. */
+  protected def keys: Int = 7
+  protected def times: Int = 100
+
+  /** How far a match is off at most. */
+  protected def reach: Int = 2
+
+  protected def table(rows: Int, seed: Int): DataFrame = spark.range(rows).select(
+    col("id"),
+    pmod(hash(col("id"), lit(seed)), lit(keys)).as("k"),
+    pmod(hash(col("id"), lit(seed + 1)), lit(times)).as("t")
+  )
+
+  protected def l: DataFrame = table(200, 1).as("l")
+  protected def r: DataFrame = table(150, 2).as("r")
+
+  protected def within: String = s"r.t between l.t - $reach and l.t + $reach"
+  protected lazy val band: Column = expr(s"l.k = r.k and $within")
+
+  /** The nodes whose generated code is one with that of a node, itself the first. */
+  protected def fused(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case _: InputAdapter => Nil
+    case other           => other +: other.children.flatMap(fused)
+  }
+}

@@ -1,0 +1,167 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.broadcast
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.expressions.DynamicPruningExpression
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
+import org.apache.spark.sql.execution.joins._
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinTest}
+
+/** Broadcast range joins in plans that are made while the query runs. */
+class BroadcastAdaptiveSuite extends BroadcastTables {
+
+  test("adaptive execution turns a sort-merge range join into a broadcast range join") {
+    withConf(
+      adaptive(true),
+      Threshold -> "-1",
+      SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB"
+    ) {
+      for (joinType <- Seq("inner", "left", "left_semi", "left_anti")) {
+        val df = l.join(r, band, joinType)
+        assert(rangeJoins(df).size == 1 && broadcastJoins(df).isEmpty)
+        assertSameRows(rows(df), expected(l.join(r, band, joinType)), joinType)
+        assert(rangeJoins(df).isEmpty && broadcastJoins(df).size == 1, executedPlan(df))
+      }
+    }
+  }
+
+  test("a join over a finished broadcast is planned again with the rest of the query") {
+    withConf(
+      adaptive(true),
+      Threshold -> "-1",
+      SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB"
+    ) {
+      for (on <- Seq(band, keyless); joinType <- Seq("inner", "left", "left_semi")) {
+        // The outer join is turned into a broadcast join once the inner broadcast has been planned.
+        def df = l.join(r.hint("broadcast"), on, joinType).select("l.id", "l.k", "l.t").as("a")
+          .join(table(90, 6).as("x"), expr("a.id = x.id"))
+        val query = df
+        assert(broadcastJoins(query).size == 1)
+        assert(nodes[SortMergeJoinExec](query).size == 1)
+        assertSameRows(rows(query), expected(df), joinType)
+        assert(broadcastJoins(query).size == 1, executedPlan(query))
+        assert(nodes[SortMergeJoinExec](query).isEmpty, executedPlan(query))
+        assert(nodes[BroadcastHashJoinExec](query).size == 1, executedPlan(query))
+      }
+    }
+  }
+
+  test("what is joined below an unfinished range join is planned again") {
+    withConf(
+      adaptive(true),
+      Threshold -> "-1",
+      SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB"
+    ) {
+      val most = "(SELECT max(k) FROM r)"
+      r.createOrReplaceTempView("r")
+      for (on <- Seq(band, keyless, expr(s"r.t <= l.t + $most AND l.t <= r.t"))) {
+        // The sort-merge join becomes a broadcast join while the index is a stage already.
+        def df = l.join(table(90, 6).as("x"), expr("l.id = x.id")).select("l.id", "l.k", "l.t")
+          .as("l").join(r.hint("broadcast"), on)
+        val query = df
+        assert(broadcastJoins(query).size == 1 && nodes[SortMergeJoinExec](query).size == 1)
+        assertSameRows(rows(query), expected(df), s"$on")
+        assert(broadcastJoins(query).size == 1, executedPlan(query))
+        assert(nodes[SortMergeJoinExec](query).isEmpty, executedPlan(query))
+        assert(nodes[BroadcastHashJoinExec](query).size == 1, executedPlan(query))
+      }
+    }
+  }
+
+  test("a shuffled side is read where it was written") {
+    withConf(
+      adaptive(true),
+      Threshold -> "-1",
+      SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB"
+    ) {
+      for (joinType <- Seq("inner", "left", "left_semi")) {
+        def df = l.join(r, band, joinType)
+        def localReads(df: DataFrame) = nodes[AQEShuffleReadExec](df).count(_.isLocalRead)
+        val (ours, stock) = (df, df)
+        assertSameRows(rows(ours), expected(df), joinType)
+        withConf(Flag -> "false")(rows(stock))
+        assert(broadcastJoins(ours).size == 1)
+        assert(localReads(ours) > 0 && localReads(ours) == localReads(stock))
+      }
+    }
+  }
+
+  test("keys of the streamed side are not evaluated for a side without rows") {
+    withConf(SQLConf.ANSI_ENABLED.key -> "true") {
+      val none = table(150, 2).where("id * 2 > 900").as("r").hint("broadcast")
+      val raising = expr(s"l.id div (l.k - l.k) = r.k and $within")
+      for (engine <- RangeJoinTest.Engines; joinType <- Seq("inner", "left_semi", "left_anti")) {
+        withConf(engine: _*) {
+          val df = l.join(none, raising, joinType)
+          assert(broadcastJoins(df).size == 1)
+          assertSameRows(rows(df), expected(l.join(none, raising, joinType)), joinType)
+        }
+      }
+    }
+  }
+
+  test("an empty side") {
+    for (on <- Seq(band, keyless); joinType <- Seq("inner", "left", "left_anti", "left_semi")) {
+      checkAgainstStock(l.join(table(150, 2).where("id * 2 > 900").as("r"), on, joinType))
+      checkAgainstStock(table(
+        200,
+        1).where("id * 2 > 900").as("l").join(r.hint("broadcast"), on, joinType))
+    }
+  }
+
+  // ---------------------------------------------------------------- dynamic partition pruning
+
+  test("a join whose hashed broadcast prunes partitions stays stock and says so") {
+    spark.sql("DROP TABLE IF EXISTS parted")
+    table(400, 1).withColumn("p", col("id") % 20).write.partitionBy("p").saveAsTable("parted")
+    try {
+      table(40, 2).createOrReplaceTempView("few")
+      def query = spark.sql(
+        """SELECT parted.id, few.id FROM parted JOIN few
+          |ON parted.p = few.id AND few.t BETWEEN parted.t - 20 AND parted.t + 20
+          |WHERE few.k = 3""".stripMargin)
+      val log = LogCapture.messages("org.apache.spark.sql.rangejoin") {
+        withAdaptive { on =>
+          val df = query
+          assert(broadcastJoins(df).isEmpty, executedPlan(df))
+          assertSameRows(rows(df), expected(query), s"adaptive: $on")
+          val filters = collectWithSubqueries(executedPlan(df)) { case p => p }.flatMap(
+            _.expressions.flatMap(_.collect {
+              case DynamicPruningExpression(in: InSubqueryExec) => in.plan
+            }))
+          assert(filters.exists(_.isInstanceOf[SubqueryBroadcastExec]), executedPlan(df))
+        }
+      }
+      assert(log.exists(_.contains("dynamic partition pruning")))
+      withConf(SQLConf.DYNAMIC_PARTITION_PRUNING_ENABLED.key -> "false")(checkAgainstStock(query))
+      // Beside it, a join with a table that looks the same.
+      table(30, 9).createOrReplaceTempView("others")
+      def beside = spark.sql(
+        """SELECT parted.id, few.t, others.t FROM parted JOIN few ON parted.p = few.id
+          |JOIN others ON parted.id = others.id
+          |  AND others.t BETWEEN parted.t - 20 AND parted.t + 20
+          |WHERE few.k = 3""".stripMargin)
+      withAdaptive { on =>
+        val df = beside
+        assert(broadcastJoins(df).size == 1, executedPlan(df))
+        assertSameRows(rows(df), expected(beside), s"adaptive: $on")
+      }
+    } finally spark.sql("DROP TABLE IF EXISTS parted")
+  }
+}
