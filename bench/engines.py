@@ -43,7 +43,9 @@ def polars_run(case: Case, folder: str) -> tuple[float, list[int]]:
     )
     if case.residual:
         joined = joined.filter(read(case.residual))
-    frame = joined.select(pl.len(), pl.col("v").sum(), pl.col("v_r").sum().alias("w")).collect()
+    # A sum of 32-bit integers would wrap around.
+    left, right = (pl.col(name).cast(pl.Int64).sum() for name in ("v", "v_r"))
+    frame = joined.select(pl.len(), left, right.alias("w")).collect()
     seconds = time.monotonic() - begin
     return seconds, [int(x) for x in frame.row(0)]
 

@@ -46,7 +46,8 @@ def samples(recording: Path) -> list[list[str]]:
     for event in json.loads(text)["recording"]["events"]:
         values = event["values"]
         thread = (values.get("sampledThread") or {}).get("javaName") or ""
-        if "task launch worker" in thread:
+        # A thread has the name it has when the recording ends.
+        if thread.startswith("Executor task"):
             stacks.append(
                 [
                     f"{frame['method']['type']['name'].replace('/', '.')}.{frame['method']['name']}"
@@ -100,6 +101,8 @@ def main() -> None:
             path = Path(temporary) / "recording.jfr"
             record(spark, contest, args.contestant, args.runs, path)
             stacks = samples(path)
+            if not stacks:
+                raise SystemExit(f"{name}: no samples of the threads of tasks")
             shares[name] = collections.Counter(map(part, stacks))
             inner = collections.Counter(stack[0] for stack in stacks if stack)
             for frame, count in inner.most_common(args.frames):

@@ -49,7 +49,8 @@ final class RangeCursor(index: RangeIndex) {
   private[this] val mayBeUnknown = bounds != null && bounds.mayBeUnknown
   private[this] val scratch = new UnsafeRow(0)
 
-  // What is left of the group, or of the search.
+  // The group, and what is left of it, or of the search.
+  private[this] var group = 0
   private[this] var position = 0
   private[this] var end = 0
   private[this] var current = 0
@@ -90,6 +91,7 @@ final class RangeCursor(index: RangeIndex) {
   private def open(group: Int): Boolean =
     if (group < 0) skip()
     else {
+      this.group = group
       position = starts(group)
       end = starts(group + 1)
       searching = false
@@ -122,10 +124,10 @@ final class RangeCursor(index: RangeIndex) {
       groupEnd = end
       beginEnd(greatest)
     } else if (points) {
-      position = bounds.firstFrom(position, end, lower)
-      end = bounds.firstBeyondNear(position, end, greatest)
+      position = bounds.firstFrom(group, position, end, lower)
+      end = bounds.firstBeyondNear(group, position, end, greatest)
     } else {
-      end = bounds.firstBeyond(position, end, greatest)
+      end = bounds.firstBeyond(group, position, end, greatest)
     }
   }
 
@@ -149,10 +151,11 @@ final class RangeCursor(index: RangeIndex) {
     if (holds == (asking == End)) low = probe + 1 else high = probe
 
   private def beginEnd(greatest: Long): Unit = {
-    end = bounds.firstBeyond(position, end, greatest)
+    end = bounds.firstBeyond(group, position, end, greatest)
     high = end
     low =
-      if (asksSort && greatest != Long.MaxValue) bounds.firstFrom(position, end, greatest) else end
+      if (asksSort && greatest != Long.MaxValue) bounds.firstFrom(group, position, end, greatest)
+      else end
     asking = End
   }
 
@@ -170,9 +173,9 @@ final class RangeCursor(index: RangeIndex) {
   }
 
   private def beginStart(): Unit = {
-    position = bounds.firstFrom(position, end, lower)
+    position = bounds.firstFrom(group, position, end, lower)
     low = position
-    high = if (lower == Long.MinValue) position else bounds.firstBeyond(position, end, lower)
+    high = if (lower == Long.MinValue) position else bounds.firstBeyond(group, position, end, lower)
     asking = Start
   }
 
@@ -185,10 +188,15 @@ final class RangeCursor(index: RangeIndex) {
 
   /** Goes on to the next row; false when there is none. */
   def next(): Boolean = {
-    if (searching && scattered) position = bounds.nextReaching(position, end, lower)
-    current = position
-    position += 1
-    val found = current < end
+    val found = if (searching && scattered) {
+      current = bounds.lastReaching(position, end, lower)
+      end = current
+      current >= 0
+    } else {
+      current = position
+      position += 1
+      current < end
+    }
     if (found) {
       visited += 1
       index.rows.point(row, current)

@@ -108,9 +108,9 @@ private[index] final class RangeIndexBuilder(
     val sorted = permuted(sort, order)
     val ends = if (evict == null) null else permuted(evict, order)
     val points = ends != null && sameValues && java.util.Arrays.equals(sorted, ends)
-    if (points || ends == null) IndexBounds(sorted, null, points, null)
-    else if (lower.order == null) IndexBounds(sorted, ends, points, null)
-    else IndexBounds(sorted, ends, points, ranked(ends, starts, order))
+    if (points || ends == null) IndexBounds(starts, sorted, null, points, null)
+    else if (lower.order == null) IndexBounds(starts, sorted, ends, points, null)
+    else IndexBounds(starts, sorted, ends, points, ranked(ends, starts, order))
   }
 
   /**

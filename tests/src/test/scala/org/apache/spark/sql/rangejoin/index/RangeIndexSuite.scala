@@ -163,15 +163,20 @@ class RangeIndexSuite extends AnyFunSuite {
 
   test("intervals of any lengths, long ones before and among short ones") {
     val random = new Random(5)
-    val short = Seq.tabulate(5000)(i => Entry(Some(1), Some(i * 10L), Some(i * 10L + 5)))
-    val long = Seq.tabulate(20)(i => Entry(Some(1), Some(random.nextInt(50000)), Some(60000L + i)))
-    val nested =
-      Seq.tabulate(300)(i => Entry(Some(1), Some(20000L + i), Some(30000L - i)))
-    val queries = Seq.fill(300) {
-      val at = random.nextInt(52000) - 1000L
-      Query(1, at, at + (if (random.nextBoolean()) 0 else random.nextInt(100)))
+    for ((keys, groups) <- Seq(Keyless -> 1, DenseLongs -> 3, SparseLongs -> 40)) {
+      def key() = random.nextInt(groups)
+      val short =
+        Seq.tabulate(12000)(i => Entry(Some(key()), Some(i * 5L), Some(i * 5L + 5)))
+      val long =
+        Seq.tabulate(20)(i => Entry(Some(key()), Some(random.nextInt(60000)), Some(70000L + i)))
+      val nested =
+        Seq.tabulate(300)(i => Entry(Some(key()), Some(20000L + i), Some(30000L - i)))
+      val queries = Seq.fill(300) {
+        val at = random.nextInt(62000) - 1000L
+        Query(key(), at, at + (if (random.nextBoolean()) 0 else random.nextInt(100)))
+      }
+      check(random.shuffle(short ++ long ++ nested), keys, Tests(true, true, false), queries)
     }
-    check(random.shuffle(short ++ long ++ nested), Keyless, Tests(true, true, false), queries)
   }
 
   test("what a search looks at follows what it finds") {
