@@ -40,6 +40,7 @@ final class RangeCursor(index: RangeIndex) {
   private[this] val bounds = index.bounds
   private[this] val starts = index.starts
   private[this] val directory = index.directory
+  private[this] val unique = index.keyIsUnique && !index.isEmpty
   private[this] val smallGroup = index.smallGroup
   private[this] val descending = index.descending
   private[this] val asksSort = index.asks.sort
@@ -92,8 +93,9 @@ final class RangeCursor(index: RangeIndex) {
     if (group < 0) skip()
     else {
       this.group = group
-      position = starts(group)
-      end = starts(group + 1)
+      // Keys are numbered as they come, so that one row each means that it has the number of its key.
+      position = if (unique) group else starts(group)
+      end = if (unique) group + 1 else starts(group + 1)
       searching = false
       asking = Nothing
       searched = bounds != null && end - position > smallGroup

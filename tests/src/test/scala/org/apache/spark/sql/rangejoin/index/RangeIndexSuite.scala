@@ -226,10 +226,17 @@ class RangeIndexSuite extends AnyFunSuite {
   test("an index says whether its keys are unique") {
     val unique = Seq.tabulate(100)(i => Entry(Some(i), Some(0), Some(1)))
     for (keys <- Seq(DenseLongs, SparseLongs, Rows)) {
-      assert(index(unique, keys, Tests(true, true, false)).keyIsUnique)
+      val built = index(unique, keys, Tests(true, true, false))
+      assert(built.keyIsUnique)
+      for (key <- 0 to 100) {
+        assert(find(built.cursor(), keys, Query(key, 0, 0))._1 == (if (key < 100) Seq(key) else Nil))
+      }
       assert(!index(unique :+ unique.head, keys, Tests(true, true, false)).keyIsUnique)
     }
-    assert(index(Nil, Rows, Tests(true, true, false)).keyIsUnique)
+    for (keys <- AllKeys) {
+      val empty = index(Nil, keys, Tests(true, true, false))
+      assert(empty.keyIsUnique && find(empty.cursor(), keys, Query(1, 0, 0))._1.isEmpty)
+    }
   }
 
   for (serializer <- Seq[Serializer](
