@@ -165,6 +165,6 @@ $(NEIGHBOURS): tests/neighbours/requirements.txt $(DEPENDENCIES)
 $(NEIGHBOUR_JARS): tests/neighbours/pom.xml
 	rm -rf $(@D)
 	mvn -q -B -f $< org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
-		-DincludeGroupIds=io.delta,io.unitycatalog,org.apache.iceberg \
+		-DincludeGroupIds=io.delta,io.unitycatalog \
 		-DoutputDirectory=$(abspath $(@D))
 	@touch $@

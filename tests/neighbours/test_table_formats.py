@@ -1,4 +1,9 @@
-"""Range joins beside the extensions of table formats, in either order."""
+"""Range joins beside the extension of a table format, in either order.
+
+Iceberg has no release for Spark 4.2: version 1.12.0, for 4.1, fails there at the first query, and
+so does its catalog without the extension (`SparkView can not implement ... View, because it is not
+an interface`).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,6 @@ JARS = Path(__file__).resolve().parents[2] / ".tools" / "neighbours"
 JOINS = {"INNER": 1, "LEFT": 1, "FULL": 1, "LEFT ANTI": 1}
 
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
-ICEBERG = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
 
 def run(folder: Path, jars: list[str], extensions: list[str], clause: str, *more: str) -> object:
@@ -57,20 +61,3 @@ def test_delta_lake(tmp_path: Path, ours_first: bool) -> None:
     )
     # MERGE reads its two tables twice: for the files it touches, and for the rows it writes.
     assert found == JOINS | {"MERGE, ours": 2, "MERGE, stock": 0}
-
-
-@pytest.mark.parametrize("ours_first", [True, False])
-def test_iceberg(tmp_path: Path, ours_first: bool) -> None:
-    jars = copied("iceberg-")
-    jars = [jar_path(), *jars] if ours_first else [*jars, jar_path()]
-    found = run(
-        tmp_path,
-        jars,
-        in_order(ICEBERG, ours_first),
-        "USING iceberg",
-        "spark.sql.catalog.lake=org.apache.iceberg.spark.SparkCatalog",
-        "spark.sql.catalog.lake.type=hadoop",
-        f"spark.sql.catalog.lake.warehouse={tmp_path / 'lake'}",
-        "spark.sql.defaultCatalog=lake",
-    )
-    assert found == JOINS | {"MERGE, ours": 1, "MERGE, stock": 0}

@@ -26,7 +26,7 @@ def launch(folder: Path, *command: str, **environment: str) -> tuple[Any, str]:
     """Runs a job in `folder`; returns its report and what it wrote on standard error."""
     done = _run(folder, command, environment)
     lines = [line for line in done.stdout.splitlines() if line.startswith("REPORT ")]
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(lines[-1].removeprefix("REPORT ")), done.stderr
 
 
