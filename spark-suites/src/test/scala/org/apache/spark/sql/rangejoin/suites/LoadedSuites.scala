@@ -75,6 +75,6 @@ class DynamicPartitionPruningV1SuiteAEOnLoaded
     extends DynamicPartitionPruningV1SuiteAEOn
     with NoRange
 
-class BucketedReadSuiteLoaded extends BucketedReadWithoutHiveSupportSuite with NoRange
+class BucketedReadSuiteLoaded extends BucketedReadWithoutHiveSupportSuite with ExtensionLoaded
 
 class JoinQueriesLoaded extends JoinQueries with ExtensionLoaded
