@@ -53,7 +53,7 @@ class JoinHintSuiteLoaded extends JoinHintSuite with ExtensionLoaded {
   override protected def exclusions: Seq[Exclusion] = OfBroadcasts.hints
 }
 
-class SubquerySuiteLoaded extends SubquerySuite with NoRange
+class SubquerySuiteLoaded extends SubquerySuite with ExtensionLoaded
 
 class AdaptiveQueryExecSuiteLoaded extends AdaptiveQueryExecSuite with NoRange
 
