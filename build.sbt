@@ -101,9 +101,6 @@ lazy val tests = project
     ),
     Test / fork := true,
     Test / parallelExecution := true, // of JVMs; within one, suites run one after the other
-    // Spark honours NO_CODEGEN only where it is tested; and it runs the rules of its optimizer twice
-    // then. So random joins meet interpreted expressions, and the other suites have their time.
-    Test / envVars := Map("SPARK_TESTING" -> "1"),
     Test / javaOptions ++= sparkJvmOptions ++ Seq(
       "-Xmx3g",
       "-Xss4m",
@@ -112,12 +109,14 @@ lazy val tests = project
       s"-Drangejoin.jar=${(core / Compile / packageBin).value}",
       s"-Drangejoin.readme=${(ThisBuild / baseDirectory).value / "README.md"}"
     ),
+    // Spark honours NO_CODEGEN only where it is tested; and it runs the rules of its optimizer twice
+    // then. So random joins meet interpreted expressions, and the other suites have their time.
     Test / testGrouping := {
       val (random, others) =
         (Test / definedTests).value.partition(_.name.contains(".differential."))
       val options = (Test / forkOptions).value
-      inJvm("random", random, options, target.value) +:
-        inJvms(others, options.withEnvVars(options.envVars - "SPARK_TESTING"), target.value)
+      val asTested = options.withEnvVars(options.envVars + ("SPARK_TESTING" -> "1"))
+      inJvm("random", random, asTested, target.value) +: inJvms(others, options, target.value)
     },
     Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD")
   )

@@ -16,10 +16,11 @@ package org.apache.spark.sql.rangejoin.index
 
 /**
  * Where in a group that is sorted by bounds to look for one: the bounds between a least and a greatest
- * one are cut into parts of the same width, a quarter to a half as many as there are rows at most, and the first entry of each part is known. A part with many entries is left to binary search,
- * so that no data are worse than without; where bounds are spread evenly, a search reads one or two
- * cache lines instead of one at each of its steps. The outermost entries, 1/64 at either end, are
- * parts of their own, so that a few bounds far away do not make all others one part.
+ * one are cut into parts of the same width, a quarter to a half as many as there are rows at most, and
+ * the first entry of each part is known. A part with many entries is left to binary search, so that no
+ * data are worse than without; where bounds are spread evenly, a search reads one or two cache lines
+ * instead of one at each of its steps. The outermost entries, 1/64 at either end, are parts of their
+ * own, so that a few bounds far away do not make all others one part.
  *
  * @param least the bound at which the first part begins
  * @param shift the width of a part, as a power of two

@@ -23,11 +23,11 @@ package org.apache.spark.sql.rangejoin.index
  * }}}
  *
  * The first test gives the end of a run, by binary search among the few entries that [[BoundPlaces]]
- * leave of a large group. The second is answered from that end on
- * backwards, where the neighbours are, by the greatest evict bound of each block of 16 entries, of
- * each block of 16 blocks, and so on: an array sorted by the one end and augmented with the maximum of
- * the other, as the interval tree of Cormen et al. (Introduction to Algorithms, chapter 14.3), laid
- * out implicitly as in cgranges (Li and Rong, Bioinformatics 2021), with 16 children instead of two.
+ * leave of a large group. The second is answered from that end on backwards, where the neighbours are,
+ * by the greatest evict bound of each block of 16 entries, of each block of 16 blocks, and so on: an
+ * array sorted by the one end and augmented with the maximum of the other, as the interval tree of
+ * Cormen et al. (Introduction to Algorithms, chapter 14.3), laid out implicitly as in cgranges (Li and
+ * Rong, Bioinformatics 2021), with 16 children instead of two.
  * From one match to the next the search climbs as many levels as the distance asks for and descends
  * again. The greatest evict bound of a group up to the end of each block tells when there is no
  * further match, so that `m` matches among `n` entries cost `O(log n + m (1 + log(n / m)))`, however
@@ -92,6 +92,13 @@ final class IndexBounds private (
       low = math.max(low, places.first(bound))
       high = math.min(high, places.last(bound, end))
     }
+    search(low, high, bound)
+  }
+
+  /** The first of these entries with a sort bound of at least `bound`, or `end`. */
+  private def search(from: Int, end: Int, bound: Long): Int = {
+    var low = from
+    var high = end
     while (low < high) {
       val middle = (low + high) >>> 1
       if (sort(middle) < bound) low = middle + 1 else high = middle
@@ -104,16 +111,18 @@ final class IndexBounds private (
     if (bound == Long.MaxValue) end else firstFrom(group, from, end, bound + 1)
 
   /** Likewise, where it is likely to be near the beginning of the run. */
-  def firstBeyondNear(group: Int, from: Int, end: Int, bound: Long): Int = {
-    var low = from
-    var step = 1
-    while (low < end && sort(low) <= bound) {
-      low = if (end - low > step) low + step else end
-      step = if (step < MaxStep) step << 1 else step
+  def firstBeyondNear(from: Int, end: Int, bound: Long): Int =
+    if (bound == Long.MaxValue) end
+    else {
+      var low = from
+      var step = 1
+      while (low < end && sort(low) <= bound) {
+        low = if (end - low > step) low + step else end
+        step = if (step < MaxStep) step << 1 else step
+      }
+      // The entry before the last step is still within the bound.
+      search(math.max(from, low - step), low, bound + 1)
     }
-    // The entry before the last step is still within the bound.
-    firstBeyond(group, math.max(from, low - step), low, bound)
-  }
 
   /**
    * The last entry of a run with an evict bound of at least `lower`, or -1.

@@ -127,7 +127,7 @@ final class RangeCursor(index: RangeIndex) {
       beginEnd(greatest)
     } else if (points) {
       position = bounds.firstFrom(group, position, end, lower)
-      end = bounds.firstBeyondNear(group, position, end, greatest)
+      end = bounds.firstBeyondNear(position, end, greatest)
     } else {
       end = bounds.firstBeyond(group, position, end, greatest)
     }

@@ -26,12 +26,26 @@ import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinTest}
 /** Broadcast range joins in plans that are made while the query runs. */
 class BroadcastAdaptiveSuite extends BroadcastTables {
 
+  /** Small sides are broadcast only once their size is known. */
+  private def withBroadcastsWhileRunning(body: => Unit): Unit = withConf(
+    adaptive(true),
+    Threshold -> "-1",
+    SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB"
+  )(body)
+
+  /** A sort-merge join beside a broadcast range join becomes a broadcast join while the query runs. */
+  private def assertPlannedAgain(df: => DataFrame, clue: String): Unit = {
+    val query = df
+    assert(broadcastJoins(query).size == 1, executedPlan(query))
+    assert(nodes[SortMergeJoinExec](query).size == 1, executedPlan(query))
+    assertSameRows(rows(query), expected(df), clue)
+    assert(broadcastJoins(query).size == 1, executedPlan(query))
+    assert(nodes[SortMergeJoinExec](query).isEmpty, executedPlan(query))
+    assert(nodes[BroadcastHashJoinExec](query).size == 1, executedPlan(query))
+  }
+
   test("adaptive execution turns a sort-merge range join into a broadcast range join") {
-    withConf(
-      adaptive(true),
-      Threshold -> "-1",
-      SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB"
-    ) {
+    withBroadcastsWhileRunning {
       for (joinType <- Seq("inner", "left", "left_semi", "left_anti")) {
         val df = l.join(r, band, joinType)
         assert(rangeJoins(df).size == 1 && broadcastJoins(df).isEmpty)
@@ -42,54 +56,31 @@ class BroadcastAdaptiveSuite extends BroadcastTables {
   }
 
   test("a join over a finished broadcast is planned again with the rest of the query") {
-    withConf(
-      adaptive(true),
-      Threshold -> "-1",
-      SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB"
-    ) {
+    withBroadcastsWhileRunning {
       for (on <- Seq(band, keyless); joinType <- Seq("inner", "left", "left_semi")) {
         // The outer join is turned into a broadcast join once the inner broadcast has been planned.
         def df = l.join(r.hint("broadcast"), on, joinType).select("l.id", "l.k", "l.t").as("a")
           .join(table(90, 6).as("x"), expr("a.id = x.id"))
-        val query = df
-        assert(broadcastJoins(query).size == 1)
-        assert(nodes[SortMergeJoinExec](query).size == 1)
-        assertSameRows(rows(query), expected(df), joinType)
-        assert(broadcastJoins(query).size == 1, executedPlan(query))
-        assert(nodes[SortMergeJoinExec](query).isEmpty, executedPlan(query))
-        assert(nodes[BroadcastHashJoinExec](query).size == 1, executedPlan(query))
+        assertPlannedAgain(df, joinType)
       }
     }
   }
 
   test("what is joined below an unfinished range join is planned again") {
-    withConf(
-      adaptive(true),
-      Threshold -> "-1",
-      SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB"
-    ) {
+    withBroadcastsWhileRunning {
       val most = "(SELECT max(k) FROM r)"
       r.createOrReplaceTempView("r")
       for (on <- Seq(band, keyless, expr(s"r.t <= l.t + $most AND l.t <= r.t"))) {
         // The sort-merge join becomes a broadcast join while the index is a stage already.
         def df = l.join(table(90, 6).as("x"), expr("l.id = x.id")).select("l.id", "l.k", "l.t")
           .as("l").join(r.hint("broadcast"), on)
-        val query = df
-        assert(broadcastJoins(query).size == 1 && nodes[SortMergeJoinExec](query).size == 1)
-        assertSameRows(rows(query), expected(df), s"$on")
-        assert(broadcastJoins(query).size == 1, executedPlan(query))
-        assert(nodes[SortMergeJoinExec](query).isEmpty, executedPlan(query))
-        assert(nodes[BroadcastHashJoinExec](query).size == 1, executedPlan(query))
+        assertPlannedAgain(df, s"$on")
       }
     }
   }
 
   test("a shuffled side is read where it was written") {
-    withConf(
-      adaptive(true),
-      Threshold -> "-1",
-      SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB"
-    ) {
+    withBroadcastsWhileRunning {
       for (joinType <- Seq("inner", "left", "left_semi")) {
         def df = l.join(r, band, joinType)
         def localReads(df: DataFrame) = nodes[AQEShuffleReadExec](df).count(_.isLocalRead)

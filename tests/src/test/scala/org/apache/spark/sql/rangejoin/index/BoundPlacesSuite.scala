@@ -18,6 +18,7 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
+/** Where bounds are looked for in a group: never beside the right entry, and among few. */
 class BoundPlacesSuite extends AnyFunSuite {
 
   private val Extremes = Seq(Long.MinValue, Long.MinValue + 1, Long.MaxValue - 1, Long.MaxValue)
