@@ -184,16 +184,21 @@ def held(folder: Path, then_fail: bool) -> Callable[[Iterable[Row]], Iterator[tu
     return consume
 
 
-def test_executors_find_the_classes_of_a_jar_that_only_the_driver_names(
-    spark: SparkSession, cluster: Cluster, stock_rows: Rows, engine: str
-) -> None:
-    df = spark.sql(QUERY)
+def check_rows_and_plan(df: DataFrame, node: str, stock_rows: Rows, engine: str) -> dict[str, int]:
+    """Checks rows, node and code generation of the test's query; returns the join's metrics."""
     rows = sorted((row.a, row.b) for row in df.collect())
     assert rows == stock_rows
-    generated = "*(" in plan(df).split("SortMergeRangeJoin")[0].splitlines()[-1]
+    generated = "*(" in plan(df).split(node)[0].splitlines()[-1]
     assert generated == (engine == "true")
     (measured,) = rangejoin.metrics(df)
     assert measured["numOutputRows"] == len(rows)
+    return measured
+
+
+def test_executors_find_the_classes_of_a_jar_that_only_the_driver_names(
+    spark: SparkSession, cluster: Cluster, stock_rows: Rows, engine: str
+) -> None:
+    check_rows_and_plan(spark.sql(QUERY), "SortMergeRangeJoin", stock_rows, engine)
 
     jar = Path(rangejoin.jar_path()).name
     executors = cluster.executors()
@@ -207,12 +212,7 @@ def test_executors_read_a_broadcast_index(
     spark: SparkSession, cluster: Cluster, stock_rows: Rows, engine: str
 ) -> None:
     df = spark.sql(QUERY.replace("SELECT l.id", "SELECT /*+ BROADCAST(r) */ l.id", 1))
-    rows = sorted((row.a, row.b) for row in df.collect())
-    assert rows == stock_rows
-    generated = "*(" in plan(df).split("BroadcastRangeJoin")[0].splitlines()[-1]
-    assert generated == (engine == "true")
-    (measured,) = rangejoin.metrics(df)
-    assert measured["numOutputRows"] == len(rows)
+    measured = check_rows_and_plan(df, "BroadcastRangeJoin", stock_rows, engine)
     # Neither a NULL key nor a NULL bound is in it.
     assert 1500 < measured["indexRows"] < 2000
 
