@@ -2,7 +2,9 @@
 
 Runs a case of `cases.py` under Java's flight recorder, after runs that warm up, and prints the
 share of the samples of the threads of tasks by what they were at: the innermost frame that belongs
-to one of `PARTS`. Needs what `queries.py` needs, and the `jfr` command of the JDK.
+to one of `PARTS`, and the median seconds of a run under the recorder. `--sort stock` shows the same
+without the range sort, below Spark's `SortExec`. Needs what `queries.py` needs, and the `jfr` command
+of the JDK.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import argparse
 import collections
 import json
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -66,18 +69,18 @@ def part(stack: list[str]) -> str:
     return "else"
 
 
-def record(spark: Any, contest: Contest, contestant: str, runs: int, path: Path) -> None:
-    """Runs a contestant under the flight recorder."""
+def record(spark: Any, contest: Contest, contestant: str, runs: int, path: Path) -> float:
+    """Runs a contestant under the flight recorder; returns the median seconds of a run."""
     jvm = spark._jvm
     recording = jvm.jdk.jfr.Recording(jvm.jdk.jfr.Configuration.getConfiguration("profile"))
     recording.start()
-    for _ in range(runs):
-        contest.run(contestant)
+    done = [contest.run(contestant) for _ in range(runs)]
     recording.stop()
     recording.dump(
         jvm.java.nio.file.Path.of(str(path), spark._sc._gateway.new_array(jvm.String, 0))
     )
     recording.close()
+    return statistics.median(run.seconds for run in done if run is not None)
 
 
 def main() -> None:
@@ -85,11 +88,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cases", nargs="+", choices=list(CASES))
     parser.add_argument("--contestant", default="ours")
+    parser.add_argument("--sort", choices=["range", "stock"], default="range")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--frames", type=int, default=0, help="innermost frames to list, too")
     parser.add_argument("--data", type=Path, help="folder to keep the data in")
     args = parser.parse_args()
     spark = session()
+    # The range sort is a radix sort, and steps aside where Spark is to have none.
+    spark.conf.set("spark.sql.sort.enableRadixSort", str(args.sort == "range").lower())
+    seconds: dict[str, float] = {}
     shares: dict[str, collections.Counter[str]] = {}
     with tempfile.TemporaryDirectory() as temporary:
         for name in args.cases:
@@ -99,7 +106,7 @@ def main() -> None:
             for _ in range(2):
                 contest.run(args.contestant)
             path = Path(temporary) / "recording.jfr"
-            record(spark, contest, args.contestant, args.runs, path)
+            seconds[name] = record(spark, contest, args.contestant, args.runs, path)
             stacks = samples(path)
             if not stacks:
                 raise SystemExit(f"{name}: no samples of the threads of tasks")
@@ -109,6 +116,7 @@ def main() -> None:
                 print(f"{name}: {count / len(stacks):6.1%} {frame}", file=sys.stderr)
     print("| share of samples | " + " | ".join(shares) + " |")
     print("|---|" + "---:|" * len(shares))
+    print("| seconds | " + " | ".join(f"{of:.2f}" for of in seconds.values()) + " |")
     for label in [*PARTS, "else"]:
         of = [counts[label] / max(1, counts.total()) for counts in shares.values()]
         if any(share >= 0.005 for share in of):

@@ -51,6 +51,7 @@ final class PrefixSorter(
   private var dictionaries: Array[KeyDictionary] = _
   private var comparesRows = false
   private var sorter: UnsafeExternalSorter = _
+  private var batch: PrefixBatch = _
 
   private var sample = mutable.ArrayBuffer.empty[UnsafeRow]
   private var sampleBytes = 0L
@@ -84,13 +85,22 @@ final class PrefixSorter(
     }
   }
 
-  private def add(row: UnsafeRow): Unit =
-    sorter.insertRecord(
-      row.getBaseObject,
-      row.getBaseOffset,
-      row.getSizeInBytes,
-      layout.prefixOf(longsOf(row)),
-      false)
+  private def add(row: UnsafeRow): Unit = {
+    val prefix = layout.prefixOf(longsOf(row))
+    if (batch == null || !batch.add(row, prefix)) addBeyondBatch(row, prefix)
+  }
+
+  private def addBeyondBatch(row: UnsafeRow, prefix: Long): Unit = {
+    if (batch != null) batch.moveTo(sorter)
+    if (batch == null || !batch.add(row, prefix)) {
+      sorter.insertRecord(
+        row.getBaseObject,
+        row.getBaseOffset,
+        row.getSizeInBytes,
+        prefix,
+        false)
+    }
+  }
 
   private def longsOf(row: UnsafeRow): UnsafeRow = {
     val values = longs(row)
@@ -128,6 +138,9 @@ final class PrefixSorter(
     layout = PrefixLayout.guess(known, least, greatest)
     comparesRows = level == LastLevel || known.head.equality == PrefixLayout.OfNone
     sorter = newSorter()
+    val areMany = sample.size >= SampleRows && level == 0
+    val areNarrow = sampleBytes <= sample.size * BatchedRowBytes
+    if (areMany && areNarrow && !comparesRows) batch = new PrefixBatch
     sample.foreach(add)
     sample = null
   }
@@ -138,8 +151,13 @@ final class PrefixSorter(
    */
   def sorted(): Iterator[UnsafeRow] = {
     if (layout == null) addSample()
+    if (batch != null) {
+      batch.moveTo(sorter)
+      sortNanos += batch.sortTimeNanos
+      batch = null
+    }
     val rows = sorter.getSortedIterator
-    sortNanos = sorter.getSortTimeNanos
+    sortNanos += sorter.getSortTimeNanos
     if (!rows.hasNext) {
       cleanupResources()
       Iterator.empty
@@ -194,9 +212,16 @@ final class PrefixSorter(
     }
   }
 
-  /** Rows of which each run of equal prefix is put in order first. */
+  /**
+   * Rows of which each run of equal prefix is put in order first. A row can be looked at only until the
+   * sorter goes on to the next, whose prefix tells where a run ends, so every row is copied, into
+   * memory that is used again.
+   */
   private final class RowsOfRuns(rows: UnsafeSorterIterator) extends Iterator[UnsafeRow] {
-    private val copy = new RowCopy(numFields)
+    private var copies = Array(new RowCopy(numFields, Int.MaxValue))
+    private var shortRun = new Array[InternalRow](1)
+    private var position = 0
+    private var end = 0
     private var run: Iterator[UnsafeRow] = Iterator.empty
     private var loaded = false
     load()
@@ -208,43 +233,47 @@ final class PrefixSorter(
 
     private def continues(prefix: Long): Boolean = loaded && rows.getKeyPrefix == prefix
 
-    override def hasNext: Boolean = !released && (run.hasNext || loaded)
+    private def isWithinRun: Boolean = position < end || run.hasNext
+
+    override def hasNext: Boolean = !released && (loaded || isWithinRun)
 
     override def next(): UnsafeRow = {
       if (!hasNext) throw new NoSuchElementException
-      val row = if (run.hasNext) run.next() else firstOfRun()
-      if (!loaded && !run.hasNext) cleanupResources()
+      if (!isWithinRun) beginRun()
+      val row =
+        if (position < end) {
+          position += 1
+          shortRun(position - 1).asInstanceOf[UnsafeRow]
+        } else run.next()
+      if (!loaded && !isWithinRun) cleanupResources()
       row
     }
 
-    private def firstOfRun(): UnsafeRow = {
+    private def beginRun(): Unit = {
       val prefix = rows.getKeyPrefix
-      val first = copy.of(rows)
-      load()
-      if (!continues(prefix)) first
-      else {
-        run = restOfRun(prefix, first.copy())
-        run.next()
-      }
-    }
-
-    private def restOfRun(prefix: Long, first: UnsafeRow): Iterator[UnsafeRow] = {
-      val few = mutable.ArrayBuffer(first)
-      var bytes = first.getSizeInBytes.toLong
-      while (continues(prefix) && few.size < ShortRunRows && bytes < ShortRunBytes) {
-        few += new RowCopy(numFields).of(rows)
-        bytes += few.last.getSizeInBytes
+      position = 0
+      end = 0
+      var bytes = 0L
+      do {
+        if (end == copies.length) expand()
+        shortRun(end) = copies(end).of(rows)
+        bytes += rows.getRecordLength
+        end += 1
         load()
-      }
-      if (continues(prefix)) longRun(prefix, few)
-      else {
-        val array = few.toArray
-        Arrays.sort(array.asInstanceOf[Array[InternalRow]], ordering)
-        array.iterator
-      }
+      } while (continues(prefix) && end < ShortRunRows && bytes < ShortRunBytes)
+      if (continues(prefix)) {
+        run = longRun(prefix, shortRun.iterator.take(end).map(_.asInstanceOf[UnsafeRow]))
+        end = 0
+      } else if (end > 1) Arrays.sort(shortRun, 0, end, ordering)
     }
 
-    private def longRun(prefix: Long, first: Iterable[UnsafeRow]): Iterator[UnsafeRow] = {
+    private def expand(): Unit = {
+      val more = Array.fill(copies.length)(new RowCopy(numFields, CopyBytes))
+      copies ++= more
+      shortRun = Arrays.copyOf(shortRun, copies.length)
+    }
+
+    private def longRun(prefix: Long, first: Iterator[UnsafeRow]): Iterator[UnsafeRow] = {
       ofRun.foreach(forget)
       // Where strings were not among the first rows once, they may not be again.
       val next = if (dictionaries.exists(_ != null)) LastLevel else level + 1
@@ -252,7 +281,7 @@ final class PrefixSorter(
       ofRun = Some(sorter)
       first.foreach(sorter.insert)
       while (continues(prefix)) {
-        sorter.insert(copy.of(rows))
+        sorter.insert(copies(0).of(rows))
         load()
       }
       sorter.sorted()
@@ -276,9 +305,15 @@ object PrefixSorter {
   private val SampleRows = 1024
   private val SampleBytes = 1L << 20
 
+  /** The mean length of rows up to which batches gain: two cache lines. */
+  private val BatchedRowBytes = 128L
+
   /** A run of up to this many rows is put in order in place. */
   private[sort] val ShortRunRows = 1024
   private val ShortRunBytes = 1L << 20
+
+  /** What is kept at most of the copy of a row of such a run, but for the first; 1 MiB together. */
+  private val CopyBytes = 1 << 10
 
   /** For rows of equal prefix, whose order does not matter to the sorter. */
   private object AnyOrder extends RecordComparator {
@@ -311,21 +346,22 @@ object PrefixSorter {
     }
   }
 
-  /** A row of the sorter in memory of its own, which the next one takes over. */
-  private final class RowCopy(numFields: Int) {
+  /** A row of the sorter in memory of its own, of which `kept` bytes at most are used again. */
+  private final class RowCopy(numFields: Int, kept: Int) {
     private val row = new UnsafeRow(numFields)
     private var bytes = Array.emptyByteArray
 
     def of(rows: UnsafeSorterIterator): UnsafeRow = {
       val length = rows.getRecordLength
-      if (bytes.length < length) bytes = new Array[Byte](length)
+      val copy = if (bytes.length < length) new Array[Byte](length) else bytes
+      if (length <= kept) bytes = copy
       Platform.copyMemory(
         rows.getBaseObject,
         rows.getBaseOffset,
-        bytes,
+        copy,
         Platform.BYTE_ARRAY_OFFSET,
         length)
-      row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET, length)
+      row.pointTo(copy, Platform.BYTE_ARRAY_OFFSET, length)
       row
     }
   }

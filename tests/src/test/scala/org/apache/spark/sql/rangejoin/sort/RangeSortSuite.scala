@@ -162,6 +162,13 @@ class RangeSortSuite extends RangeJoinTest {
     inAllWays(8000, expr("cast(hash(id) % 100 AS DECIMAL(30, 10))"), Narrow)
   }
 
+  test("many batches, in order and not, and rows that are larger than one") {
+    inAllWays(80000, Few, Narrow)
+    inAllWays(80000, Spread, Narrow)
+    check(80000, expr("id div 10"), col("id"))
+    inAllWays(30000, Few, Narrow, expr("if(id % 9000 = 8999, repeat('y', 600000), 'z')"))
+  }
+
   test("no rows, and one") {
     for (rows <- Seq(0, 1, 2)) check(rows, Few, Narrow)
   }

@@ -1,0 +1,111 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sort
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.array.LongArray
+import org.apache.spark.unsafe.memory.MemoryBlock
+import org.apache.spark.util.collection.unsafe.sort.{RadixSort, UnsafeExternalSorter}
+
+/**
+ * Gathers rows on their way to a sorter, and hands them on in the order of their prefixes, a batch at
+ * a time. The sorter keeps rows in memory as they come, and reads each in order from a place of its
+ * own, for which it waits. After a batch was handed on, the next row in order is behind the last one
+ * that was read of the same batch: the sorter reads from as many places as there were batches, and
+ * those stay in the processor's caches.
+ *
+ * Takes one MiB of heap.
+ */
+private[sort] final class PrefixBatch {
+  import PrefixBatch._
+
+  private val bytes = new Array[Byte](BatchBytes)
+  // Of each row where it is and its prefix, and as much for the sort.
+  private val entries = new LongArray(MemoryBlock.fromLongArray(new Array[Long](BatchRows * 4)))
+  private var rows = 0
+  private var used = 0
+  private var first = 0L
+  private var last = 0L
+  private var varying = 0L
+  private var ordered = true
+  private var nanos = 0L
+
+  /** Nanoseconds of sorting. */
+  def sortTimeNanos: Long = nanos
+
+  /** Takes a row in, unless there is no room for it; returns whether it did. */
+  def add(row: UnsafeRow, prefix: Long): Boolean = {
+    val length = row.getSizeInBytes
+    val hasRoom = rows < BatchRows && length <= BatchBytes - used
+    if (hasRoom) {
+      row.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET + used)
+      entries.set(rows * 2, used.toLong << 32 | length)
+      entries.set(rows * 2 + 1, prefix)
+      if (rows == 0) first = prefix
+      else if (prefix + Long.MinValue < last + Long.MinValue) ordered = false
+      varying |= prefix ^ first
+      last = prefix
+      rows += 1
+      used += length
+    }
+    hasRoom
+  }
+
+  /** Hands all rows on. */
+  def moveTo(sorter: UnsafeExternalSorter): Unit = {
+    val start = if (ordered) 0 else sorted()
+    var i = 0
+    while (i < rows) {
+      val row = entries.get(start + i * 2)
+      sorter.insertRecord(
+        bytes,
+        Platform.BYTE_ARRAY_OFFSET + (row >>> 32),
+        row.toInt,
+        entries.get(start + i * 2 + 1),
+        false)
+      i += 1
+    }
+    rows = 0
+    used = 0
+    varying = 0L
+    ordered = true
+  }
+
+  /** Sorts the entries by the highest bytes of their prefixes; returns where they begin. */
+  private def sorted(): Int = {
+    val begin = System.nanoTime()
+    var firstByte = LastByte
+    var bits = 0
+    while (firstByte > 0 && (firstByte == LastByte || bits < SortedBits)) {
+      bits += java.lang.Long.bitCount(varying >>> (firstByte * 8) & 0xff)
+      firstByte -= 1
+    }
+    val start = RadixSort.sortKeyPrefixArray(entries, 0, rows, firstByte, LastByte, false, false)
+    nanos += System.nanoTime() - begin
+    start
+  }
+}
+
+private[sort] object PrefixBatch {
+
+  /** What a processor's own cache has room for, beside what it is read from and goes to. */
+  private final val BatchBytes = 1 << 19
+  private final val BatchRows = 1 << 14
+
+  /** How many bits that vary are enough to tell where a row of a batch belongs. */
+  private final val SortedBits = 20
+  private final val LastByte = 7
+}
