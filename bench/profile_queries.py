@@ -3,8 +3,8 @@
 Runs a case of `cases.py` under Java's flight recorder, after runs that warm up, and prints the
 share of the samples of the threads of tasks by what they were at: the innermost frame that belongs
 to one of `PARTS`, and the median seconds of a run under the recorder. `--sort stock` shows the same
-without the range sort, below Spark's `SortExec`. Needs what `queries.py` needs, and the `jfr` command
-of the JDK.
+without the range sort, with Spark's `SortExec` in its place. Needs what `queries.py` needs, and the
+`jfr` command of the JDK.
 """
 
 from __future__ import annotations
