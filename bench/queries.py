@@ -13,10 +13,10 @@ Contestants, which take turns in every round; a median of the rounds is quoted:
 
 All read the same Parquet files with two threads. A contestant that exceeds `--limit` seconds in the
 first round that warms up is stopped and left out; one that is slow warms up once, and has as many
-rounds as fit into `--budget` seconds; where none does, its first run counts. Beside the seconds: the
-execution memory of the tasks of the stage that takes most. (What stock's sort-merge join buffers of
-a key is on the heap, and not in it.) The joins are in `cases.py`. Needs the packages `rangejoin`
-(see README.md), `duckdb`, `polars` and `pyarrow`.
+rounds as fit into `--budget` seconds; where none does, its first run counts. Beside the seconds:
+the execution memory of the tasks of the stage that takes most. (What stock's sort-merge join
+buffers of a key is on the heap, and not in it.) The joins are in `cases.py`. Needs the packages
+`rangejoin` (see README.md), `duckdb`, `polars` and `pyarrow`.
 """
 
 from __future__ import annotations
