@@ -378,8 +378,9 @@ def main() -> None:
         for name in args.only:
             generate(spark, CASES[name], folder / name)
             contest = Contest(spark, name, folder / name, args.limit)
-            limits = (args.warmups, args.runs, args.limit, args.budget)
-            results.append(compete(contest, args.contestants, *limits))
+            results.append(
+                compete(contest, args.contestants, args.warmups, args.runs, args.limit, args.budget)
+            )
             print(json.dumps(results[-1]), file=sys.stderr, flush=True)
             if args.json:
                 args.json.write_text(json.dumps(results, indent=1) + "\n")

@@ -95,12 +95,17 @@ def stock_rows(spark: SparkSession) -> Rows:
     spark.conf.set(rangejoin.ENABLED_CONF, "false")
     try:
         df = spark.sql(QUERY)
-        rows = sorted((row.a, row.b) for row in df.collect())
+        rows = rows_of(df)
     finally:
         spark.conf.unset(rangejoin.ENABLED_CONF)
     assert "SortMergeRangeJoin" not in plan(df)
     assert len(rows) > 20_000
     return rows
+
+
+def rows_of(df: DataFrame) -> Rows:
+    """The rows of the test's query, sorted."""
+    return sorted((row.a, row.b) for row in df.collect())
 
 
 def plan(df: DataFrame) -> str:
@@ -186,12 +191,11 @@ def held(folder: Path, then_fail: bool) -> Callable[[Iterable[Row]], Iterator[tu
 
 def check_rows_and_plan(df: DataFrame, node: str, stock_rows: Rows, engine: str) -> dict[str, int]:
     """Checks rows, node and code generation of the test's query; returns the join's metrics."""
-    rows = sorted((row.a, row.b) for row in df.collect())
-    assert rows == stock_rows
+    assert rows_of(df) == stock_rows
     generated = "*(" in plan(df).split(node)[0].splitlines()[-1]
     assert generated == (engine == "true")
     (measured,) = rangejoin.metrics(df)
-    assert measured["numOutputRows"] == len(rows)
+    assert measured["numOutputRows"] == len(stock_rows)
     return measured
 
 
@@ -222,7 +226,7 @@ def test_executors_read_a_broadcast_index(
     wait_until(
         lambda: len(set(cluster.executors().values()) - set(before.values())) == 1, "executor"
     )
-    assert sorted((row.a, row.b) for row in df.collect()) == stock_rows
+    assert rows_of(df) == stock_rows
 
 
 @pytest.mark.usefixtures("spilling", "engine")
@@ -230,7 +234,7 @@ def test_a_window_on_disk_leaves_no_files_behind(
     spark: SparkSession, cluster: Cluster, stock_rows: Rows
 ) -> None:
     df = spark.sql(QUERY)
-    assert sorted((row.a, row.b) for row in df.collect()) == stock_rows
+    assert rows_of(df) == stock_rows
     (measured,) = rangejoin.metrics(df)
     assert measured["spilledRows"] > 0
     assert not cluster.spill_files()

@@ -37,7 +37,6 @@ private[sort] final class PrefixBatch {
   private val entries = new LongArray(MemoryBlock.fromLongArray(new Array[Long](BatchRows * 4)))
   private var rows = 0
   private var used = 0
-  private var first = 0L
   private var last = 0L
   private var varying = 0L
   private var ordered = true
@@ -54,9 +53,10 @@ private[sort] final class PrefixBatch {
       row.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET + used)
       entries.set(rows * 2, used.toLong << 32 | length)
       entries.set(rows * 2 + 1, prefix)
-      if (rows == 0) first = prefix
-      else if (prefix + Long.MinValue < last + Long.MinValue) ordered = false
-      varying |= prefix ^ first
+      if (rows > 0) {
+        varying |= prefix ^ last
+        if (prefix + Long.MinValue < last + Long.MinValue) ordered = false
+      }
       last = prefix
       rows += 1
       used += length

@@ -19,7 +19,6 @@ import java.util.Arrays
 import scala.collection.mutable
 
 import org.apache.spark.internal.config
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BaseOrdering, UnsafeRow}
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.util.collection.unsafe.sort._
@@ -87,20 +86,20 @@ final class PrefixSorter(
 
   private def add(row: UnsafeRow): Unit = {
     val prefix = layout.prefixOf(longsOf(row))
-    if (batch == null || !batch.add(row, prefix)) addBeyondBatch(row, prefix)
-  }
-
-  private def addBeyondBatch(row: UnsafeRow, prefix: Long): Unit = {
-    if (batch != null) batch.moveTo(sorter)
-    if (batch == null || !batch.add(row, prefix)) {
-      sorter.insertRecord(
-        row.getBaseObject,
-        row.getBaseOffset,
-        row.getSizeInBytes,
-        prefix,
-        false)
+    if (batch == null) insertRecord(row, prefix)
+    else if (!batch.add(row, prefix)) {
+      batch.moveTo(sorter)
+      if (!batch.add(row, prefix)) insertRecord(row, prefix)
     }
   }
+
+  private def insertRecord(row: UnsafeRow, prefix: Long): Unit =
+    sorter.insertRecord(
+      row.getBaseObject,
+      row.getBaseOffset,
+      row.getSizeInBytes,
+      prefix,
+      false)
 
   private def longsOf(row: UnsafeRow): UnsafeRow = {
     val values = longs(row)
@@ -219,7 +218,7 @@ final class PrefixSorter(
    */
   private final class RowsOfRuns(rows: UnsafeSorterIterator) extends Iterator[UnsafeRow] {
     private var copies = Array(new RowCopy(numFields, Int.MaxValue))
-    private var shortRun = new Array[InternalRow](1)
+    private var shortRun = new Array[UnsafeRow](1)
     private var position = 0
     private var end = 0
     private var run: Iterator[UnsafeRow] = Iterator.empty
@@ -243,7 +242,7 @@ final class PrefixSorter(
       val row =
         if (position < end) {
           position += 1
-          shortRun(position - 1).asInstanceOf[UnsafeRow]
+          shortRun(position - 1)
         } else run.next()
       if (!loaded && !isWithinRun) cleanupResources()
       row
@@ -262,9 +261,9 @@ final class PrefixSorter(
         load()
       } while (continues(prefix) && end < ShortRunRows && bytes < ShortRunBytes)
       if (continues(prefix)) {
-        run = longRun(prefix, shortRun.iterator.take(end).map(_.asInstanceOf[UnsafeRow]))
+        run = longRun(prefix, shortRun.iterator.take(end))
         end = 0
-      } else if (end > 1) Arrays.sort(shortRun, 0, end, ordering)
+      } else if (end > 1) Arrays.sort[UnsafeRow](shortRun, 0, end, ordering)
     }
 
     private def expand(): Unit = {
