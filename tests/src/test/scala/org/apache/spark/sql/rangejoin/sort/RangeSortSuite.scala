@@ -22,6 +22,7 @@ import org.apache.spark.sql.execution.{SortExec, SparkPlan}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.RangeJoinTest.TwoEngines
 
 /** The sort beside Spark's own, over the same partitions. */
 class RangeSortSuite extends RangeJoinTest {
@@ -167,6 +168,27 @@ class RangeSortSuite extends RangeJoinTest {
     inAllWays(80000, Spread, Narrow)
     check(80000, expr("id div 10"), col("id"))
     inAllWays(30000, Few, Narrow, expr("if(id % 9000 = 8999, repeat('y', 600000), 'z')"))
+  }
+
+  test("joins of sides that come in many batches") {
+    for ((name, rows, seed) <- Seq(("l", 60000, 1), ("r", 50000, 5))) {
+      spark.range(0, rows, 1, 3).selectExpr(
+        "id",
+        s"xxhash64(pmod(hash(id, $seed), 900)) AS spread",
+        s"if(id % 11 = 0, NULL, pmod(hash(id, $seed), 900)) AS narrow",
+        s"pmod(hash(id, $seed + 1), 100000) AS t"
+      ).createOrReplaceTempView(name)
+    }
+    for {
+      (k, engine) <- Seq("spread", "narrow").zip(TwoEngines)
+      joinType <- Seq("INNER", "LEFT", "FULL", "LEFT ANTI")
+    } {
+      def query = spark.sql(
+        s"SELECT * FROM l $joinType JOIN r ON l.$k = r.$k AND r.t BETWEEN l.t - 900 AND l.t + 900")
+      val found = checkAgainstStock(query, engines = Seq(engine))
+      assert(found > 10000)
+      withConf(engine: _*)(assert(executedPlan(query).toString.contains("RangeSort")))
+    }
   }
 
   test("no rows, and one") {
