@@ -42,18 +42,14 @@ class JoinBenchmark {
 
   @Setup
   def setup(): Unit = {
-    spark = SparkSession
-      .builder()
-      .master("local[1]")
-      .config("spark.ui.enabled", "false")
-      .config("spark.log.level", "ERROR")
-      .config("spark.sql.extensions", classOf[RangeJoinExtensions].getName)
-      .config("spark.sql.shuffle.partitions", "1")
-      .config(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key, "-1")
-      .config(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key, "false")
-      .config(SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key, codegen)
-      .config(RangeJoinConf.Enabled.key, range)
-      .getOrCreate()
+    spark = LocalSession.create(
+      "spark.sql.extensions" -> classOf[RangeJoinExtensions].getName,
+      "spark.sql.shuffle.partitions" -> "1",
+      SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1",
+      SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false",
+      SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> codegen,
+      RangeJoinConf.Enabled.key -> range
+    )
     // A hundred square roots.
     spark.udf.register(
       "expensive",

@@ -47,19 +47,13 @@ class SortBenchmark {
 
   @Setup
   def setup(): Unit = {
-    spark = SparkSession
-      .builder()
-      .master("local[1]")
-      .config("spark.ui.enabled", "false")
-      .config("spark.log.level", "ERROR")
-      .getOrCreate()
+    spark = LocalSession.create()
     val random = new SplittableRandom(1)
     val project = UnsafeProjection.create(Array.fill[DataType](4)(LongType))
-    val generated = Array.tabulate[InternalRow](500000) { i =>
+    SortBenchmark.rows = Array.tabulate[InternalRow](500000) { i =>
       val key = if (keys == "any") random.nextLong() else random.nextLong(keys.toLong)
       project(InternalRow(key, random.nextLong(1000000000L), i.toLong, -i.toLong)).copy()
     }
-    SortBenchmark.rows = generated
     val rows = spark.sparkContext.parallelize(Seq(0), 1)
       .mapPartitions(_ => SortBenchmark.rows.iterator)
     val columns = Seq("k", "y", "a", "b").map(AttributeReference(_, LongType)())
