@@ -23,7 +23,7 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.rangejoin.plan.{
   MarkRangeJoins,
   PlaceBroadcastRangeJoins,
-  PlaceRangeJoins,
+  PlaceSortMergeRangeJoins,
   PlanIndexedStages,
   ReadShufflesLocally
 }
@@ -37,7 +37,7 @@ import org.apache.spark.sql.rangejoin.plan.{
  * | [[PlanIndexedStages]]        | planner strategy: joins over a broadcast that has begun     |
  * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
  * | [[PlaceBroadcastRangeJoins]] | adaptive execution: the query stage preparation rules' last |
- * | [[PlaceRangeJoins]]          | but one and last                                            |
+ * | [[PlaceSortMergeRangeJoins]]          | but one and last                                            |
  * | both                         | otherwise: before columnar transitions and code generation  |
  *
  * On a Spark it was not made for it does nothing but warn, once.
@@ -54,7 +54,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
         case other => throw new IllegalStateException(s"Not a classic session: ${other.getClass}")
       }
       extensions.injectQueryStagePrepRule(_ => PlaceBroadcastRangeJoins)
-      extensions.injectQueryStagePrepRule(_ => PlaceRangeJoins)
+      extensions.injectQueryStagePrepRule(_ => PlaceSortMergeRangeJoins)
       extensions.injectQueryStageOptimizerRule(_ => ReadShufflesLocally)
       extensions.injectColumnar(_ => RangeJoinExtensions.BeforeTransitions)
     } else {
@@ -85,6 +85,6 @@ object RangeJoinExtensions extends Logging {
 
   private object BeforeTransitions extends ColumnarRule {
     override def preColumnarTransitions: Rule[SparkPlan] =
-      plan => PlaceRangeJoins(PlaceBroadcastRangeJoins(plan))
+      plan => PlaceSortMergeRangeJoins(PlaceBroadcastRangeJoins(plan))
   }
 }

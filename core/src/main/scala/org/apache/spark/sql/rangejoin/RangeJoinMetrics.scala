@@ -16,7 +16,8 @@ package org.apache.spark.sql.rangejoin
 
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
-import org.apache.spark.sql.rangejoin.exec.{BroadcastRangeJoinExec, SortMergeRangeJoinExec}
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 
 import org.json4s.JsonDSL._
 import org.json4s.jackson.JsonMethods.compact

@@ -19,8 +19,9 @@ import java.util.concurrent.TimeUnit
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.sql.rangejoin.codegen._
-import org.apache.spark.sql.rangejoin.exec.{PairTests, ScanMetrics, StreamedRangeScanner}
+import org.apache.spark.sql.rangejoin.join.PairTests
+import org.apache.spark.sql.rangejoin.kernel._
+import org.apache.spark.sql.rangejoin.merge.{StreamedRangeScanner, WindowMetrics}
 import org.apache.spark.sql.rangejoin.window._
 import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
 
@@ -119,5 +120,5 @@ class ScannerBenchmark {
 
 object ScannerBenchmark {
   private def metric = new SQLMetric("sum")
-  private def metrics = ScanMetrics(metric, metric, metric, metric, metric, metric)
+  private def metrics = WindowMetrics(metric, metric, metric, metric, metric, metric)
 }

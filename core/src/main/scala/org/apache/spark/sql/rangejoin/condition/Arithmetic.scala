@@ -15,7 +15,7 @@
 package org.apache.spark.sql.rangejoin.condition
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.rangejoin.codegen.{OrderedValue, WidenedSum}
+import org.apache.spark.sql.rangejoin.kernel.{OrderedValue, WidenedSum}
 import org.apache.spark.sql.types._
 
 /** The numbers in which the ends of a range of differences are computed ([[Difference]]). */

@@ -15,7 +15,7 @@
 package org.apache.spark.sql.rangejoin.condition
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, LessThan, LessThanOrEqual}
-import org.apache.spark.sql.rangejoin.codegen.{OrderedLong, RangeBound}
+import org.apache.spark.sql.rangejoin.kernel.{OrderedLong, RangeBound}
 
 /** Which child of a join. */
 sealed trait Side {

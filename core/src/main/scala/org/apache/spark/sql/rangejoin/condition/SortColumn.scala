@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.condition
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
-import org.apache.spark.sql.rangejoin.codegen.{OrderedValue, RangeBound, WidenedSum}
+import org.apache.spark.sql.rangejoin.kernel.{OrderedValue, RangeBound, WidenedSum}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.CalendarInterval
 

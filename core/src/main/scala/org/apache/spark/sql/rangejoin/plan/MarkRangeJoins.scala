@@ -26,12 +26,13 @@ import org.apache.spark.sql.execution.adaptive.LogicalQueryStageStrategy
 import org.apache.spark.sql.execution.joins.SortMergeJoinExec
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.rangejoin.RangeJoinConf
-import org.apache.spark.sql.rangejoin.condition.RangeExtractor
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.condition.{RangeCondition, RangeExtractor, Reason}
 
 /**
  * Marks the sort-merge and broadcast joins that can run as range joins. The plan is Spark's own in
  * every case: this strategy asks `JoinSelection` and hands on its answer, with a mark where it is a
- * join with a range. [[PlaceRangeJoins]] and [[PlaceBroadcastRangeJoins]] act on the mark once all
+ * join with a range. [[PlaceSortMergeRangeJoins]] and [[PlaceBroadcastRangeJoins]] act on the mark once all
  * rules of Spark that know the stock node are done with it.
  *
  * Steps aside for streaming plans, and where a finished broadcast stage decides the join.
@@ -40,8 +41,8 @@ import org.apache.spark.sql.rangejoin.condition.RangeExtractor
  *   that they put the range join to the test
  */
 case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
-    extends SparkStrategy
-    with Logging {
+    extends SparkStrategy {
+  import MarkRangeJoins._
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case join: Join
@@ -50,8 +51,8 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
       // Asked once: asking again would repeat its warnings about hints.
       val planned = session.sessionState.planner.JoinSelection(join)
       planned.foreach {
-        case smj: SortMergeJoinExec       => mark(smj)
-        case other if marksBroadcastJoins => PlaceBroadcastRangeJoins.mark(other)
+        case smj: SortMergeJoinExec       => markSortMerge(smj)
+        case other if marksBroadcastJoins => markBroadcast(other)
         case _                            =>
       }
       planned
@@ -71,22 +72,36 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
   private def isOurs(join: Join): Boolean =
     !join.isStreaming && LogicalQueryStageStrategy(join).isEmpty
 
-  private def mark(join: SortMergeJoinExec): Unit = {
+  private def markSortMerge(join: SortMergeJoinExec): Unit = {
     val (left, right) = (join.left.outputSet, join.right.outputSet)
     val range =
       if (everyJoin) RangeExtractor.normalForm(join.joinType, join.condition, left, right)
       else RangeExtractor.extract(join.joinType, join.condition, left, right)
-    range match {
-      case Right(_)     => join.setTagValue(MarkRangeJoins.Mark, ())
-      case Left(reason) =>
-        logDebug(s"Join on ${join.condition.map(_.sql).mkString} is left to SortMergeJoin: " +
-          reason.message)
-    }
+    mark(join, range, SortMergeMark)
+  }
+
+  private def markBroadcast(join: SparkPlan): Unit =
+    BroadcastRangeJoinExec.of(join).foreach(ours => mark(join, ours.extracted, BroadcastMark))
+
+  private def mark(
+      join: SparkPlan,
+      range: Either[Reason, RangeCondition],
+      mark: TreeNodeTag[Unit]
+  ): Unit = range match {
+    case Right(_)     => join.setTagValue(mark, ())
+    case Left(reason) => leave(join, reason)
   }
 }
 
-object MarkRangeJoins {
+object MarkRangeJoins extends Logging {
 
-  /** On a stock sort-merge join: to be replaced by a range join. */
-  val Mark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.mark")
+  /** On a stock sort-merge join: [[PlaceSortMergeRangeJoins]] replaces it by a range join. */
+  val SortMergeMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.sortMerge")
+
+  /** On a stock broadcast join: [[PlaceBroadcastRangeJoins]] replaces it by a range join. */
+  val BroadcastMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.broadcast")
+
+  /** Says why a join stays as Spark planned it. */
+  private[plan] def leave(join: SparkPlan, reason: Reason): Unit =
+    logDebug(s"Join is left to ${join.nodeName}: ${reason.message}\n${join.simpleString(100)}")
 }

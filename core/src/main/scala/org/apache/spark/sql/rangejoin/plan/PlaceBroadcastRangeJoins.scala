@@ -14,10 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.DynamicPruningExpression
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.joins.{
@@ -26,27 +24,19 @@ import org.apache.spark.sql.execution.joins.{
   HashedRelationBroadcastMode
 }
 import org.apache.spark.sql.execution.{InSubqueryExec, SparkPlan}
+import org.apache.spark.sql.rangejoin.broadcast.{BroadcastRangeJoinExec, IndexedStageJoinExec}
 import org.apache.spark.sql.rangejoin.condition.Reason
-import org.apache.spark.sql.rangejoin.exec.{BroadcastRangeJoinExec, IndexedStageJoinExec}
 
 /**
  * Puts the range join in the place of every marked broadcast join whose broadcast is yet to begin, and
  * has its exchange build a range index. One that has begun as something else stays what it is; so
  * does one that a dynamic partition pruning filter reuses.
  */
-object PlaceBroadcastRangeJoins extends Rule[SparkPlan] with AdaptiveSparkPlanHelper with Logging {
-
-  /** On a stock broadcast join: to be replaced by a range join. */
-  val Mark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.broadcast.mark")
-
-  /** Marks a broadcast join that can run as a range join; the log has the reason if it cannot. */
-  def mark(join: SparkPlan): Unit = BroadcastRangeJoinExec.of(join).foreach {
-    _.extracted.fold(leave(join, _), _ => join.setTagValue(Mark, ()))
-  }
+object PlaceBroadcastRangeJoins extends Rule[SparkPlan] with AdaptiveSparkPlanHelper {
 
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
     case join @ (_: BroadcastHashJoinExec | _: BroadcastNestedLoopJoinExec)
-        if join.getTagValue(Mark).isDefined =>
+        if join.getTagValue(MarkRangeJoins.BroadcastMark).isDefined =>
       BroadcastRangeJoinExec.of(join).filter(_.extracted.isRight).fold(join)(place(plan, join, _))
     case join: IndexedStageJoinExec => join.placed
   }
@@ -54,7 +44,7 @@ object PlaceBroadcastRangeJoins extends Rule[SparkPlan] with AdaptiveSparkPlanHe
   private def place(root: SparkPlan, stock: SparkPlan, join: BroadcastRangeJoinExec): SparkPlan =
     join.buildPlan match {
       case exchange: BroadcastExchangeExec if isReusedByFilter(root, exchange) =>
-        leave(stock, Reason.DynamicPruning)
+        MarkRangeJoins.leave(stock, Reason.DynamicPruning)
         stock
       case exchange: BroadcastExchangeExec =>
         val indexed = BroadcastExchangeExec(join.mode, exchange.child)
@@ -88,7 +78,4 @@ object PlaceBroadcastRangeJoins extends Rule[SparkPlan] with AdaptiveSparkPlanHe
 
   private def sameScans(a: SparkPlan, b: SparkPlan): Boolean =
     collectLeaves(a).map(_.canonicalized) == collectLeaves(b).map(_.canonicalized)
-
-  private def leave(join: SparkPlan, reason: Reason): Unit =
-    logDebug(s"Join is left to ${join.nodeName}: ${reason.message}\n${join.simpleString(100)}")
 }

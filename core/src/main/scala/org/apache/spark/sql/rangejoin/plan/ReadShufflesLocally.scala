@@ -19,7 +19,7 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadRule, OptimizeShuffleWithLocalRead}
 import org.apache.spark.sql.execution.exchange.ShuffleOrigin
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
-import org.apache.spark.sql.rangejoin.exec.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.index.RangeIndexMode
 
 /**

@@ -25,7 +25,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  * that this column orders. So rows of different prefix are in its order, whatever they hold; rows of
  * equal prefix are equal as long as no row has been [[isExact inexact]].
  *
- * @param bases by column, the [[org.apache.spark.sql.rangejoin.codegen.OrderedLong]] of the first
+ * @param bases by column, the [[org.apache.spark.sql.rangejoin.kernel.OrderedLong]] of the first
  *   value with a field value of its own
  * @param bits by column, width of its field; all together at most 64
  * @param shifts by column, the low bits of values that do not fit into the field

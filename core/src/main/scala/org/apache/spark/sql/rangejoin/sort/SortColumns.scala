@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.sort
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.rangejoin.codegen.{OrderedLong, OrderedValue}
+import org.apache.spark.sql.rangejoin.kernel.{OrderedLong, OrderedValue}
 import org.apache.spark.sql.types._
 
 /**

@@ -39,7 +39,7 @@ trait MarksHandMadeJoins extends QueryTest with EveryJoin {
     def marked(plans: Seq[SparkPlan]): SparkPlan = {
       val plan = planFunction(plans)
       plan.foreach {
-        case join: SortMergeJoinExec => join.setTagValue(MarkRangeJoins.Mark, ())
+        case join: SortMergeJoinExec => join.setTagValue(MarkRangeJoins.SortMergeMark, ())
         case _                       =>
       }
       plan

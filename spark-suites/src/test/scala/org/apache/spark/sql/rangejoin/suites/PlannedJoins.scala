@@ -20,7 +20,8 @@ import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
-import org.apache.spark.sql.rangejoin.exec.{BroadcastRangeJoinExec, SortMergeRangeJoinExec}
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 
 /**
  * Counts the range joins in the plans of a suite; to be loaded after the extension itself. A join

@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.exchange._
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.exec.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.index.RangeIndexMode
 import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinConf, RangeJoinTest}
 

@@ -19,8 +19,8 @@ import org.apache.spark.sql.catalyst.plans.FullOuter
 import org.apache.spark.sql.execution.joins.BroadcastNestedLoopJoinExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
-import org.apache.spark.sql.rangejoin.exec.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.meaning.MeaningTest
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
 import org.scalatest.Outcome
@@ -44,17 +44,17 @@ trait Broadcasting extends RangeJoinTest {
 }
 
 /** The same for the rules of meaning; each test under one engine, for there are many. */
-trait BroadcastMeaning extends MeaningTest with Broadcasting {
+trait BroadcastSemantics extends SemanticsTest with Broadcasting {
   override protected def oneOfEach(test: String): Seq[Settings] = oneOf(test)
 }
 
 /** As a range beside a key, but so that Spark finds no key. */
-trait WithoutKeys extends BroadcastMeaning {
+trait WithoutKeys extends BroadcastSemantics {
   override protected def keyed(range: String): String = s"coalesce(l.k = r.k, false) AND $range"
 
   // A full outer join is stock's, and raises for pairs that a conjunct before has refused.
   override protected def check(range: String, joinTypes: Seq[String])(pairs: (Int, Int)*): Unit =
-    super.check(range, joinTypes.filterNot(_ == MeaningTest.FullOuter))(pairs: _*)
+    super.check(range, joinTypes.filterNot(_ == SemanticsTest.FullOuter))(pairs: _*)
 
   /** Full outer joins are left to stock. */
   override protected def plannedJoins(df: DataFrame): Int =

@@ -19,7 +19,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, JoinedRow, Literal}
-import org.apache.spark.sql.rangejoin.codegen.RangeBound
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
 
 /**
  * What a range condition says of a pair of rows, as the scanner goes by it: a pair whose bounds are

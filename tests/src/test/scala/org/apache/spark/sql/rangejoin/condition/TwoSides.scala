@@ -21,7 +21,7 @@ import org.apache.spark.sql.catalyst.dsl.expressions._
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.{Inner, JoinType}
-import org.apache.spark.sql.rangejoin.codegen.RangeBound
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
 import org.apache.spark.sql.types._
 
 import org.scalatest.Assertions

@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.plan
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.exec.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.{BandOfTables, RangeJoinTest}
 
 /** The range join among other operators: below, above, beside itself. */

@@ -1,0 +1,111 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.kernel
+
+import java.math.BigInteger
+
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
+
+/**
+ * Order-preserving encoding of a value as a long, for every type that Spark can order. A window of
+ * bounds is then an array of longs, and a scan touches rows only where the longs do not decide.
+ *
+ *   - For an '''exact''' type `encode(x) <= encode(y)` exactly where Spark's own ordering says
+ *     `x <= y`, and equal where it says equal.
+ *   - For any other type the encoding is a prefix: `x <= y` implies `encode(x) <= encode(y)`, and
+ *     values of equal prefix have to be compared themselves. A prefix is never an extreme of LONG.
+ */
+object OrderedLong {
+
+  /** Whether the encoding loses nothing. */
+  def isExact(dataType: DataType): Boolean = dataType match {
+    case BooleanType | ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType |
+        DateType | TimestampType | TimestampNTZType | _: TimeType | _: AnsiIntervalType =>
+      true
+    case decimal: DecimalType => decimal.precision <= Decimal.MAX_LONG_DIGITS
+    case _                    => false
+  }
+
+  /** Encodes a value that is not NULL, in Spark's internal representation. */
+  def encode(value: Any, dataType: DataType): Long = dataType match {
+    case BooleanType                                       => ofBoolean(value.asInstanceOf[Boolean])
+    case ByteType                                          => value.asInstanceOf[Byte].toLong
+    case ShortType                                         => value.asInstanceOf[Short].toLong
+    case IntegerType | DateType | _: YearMonthIntervalType => value.asInstanceOf[Int].toLong
+    case FloatType                                => ofDouble(value.asInstanceOf[Float].toDouble)
+    case DoubleType                               => ofDouble(value.asInstanceOf[Double])
+    case decimal: DecimalType if isExact(decimal) =>
+      ofSmallDecimal(value.asInstanceOf[Decimal], decimal.scale)
+    case decimal: DecimalType    => prefixOf(value.asInstanceOf[Decimal], decimal.scale)
+    case other if isExact(other) => value.asInstanceOf[Long]
+    case string: StringType if string.supportsBinaryOrdering =>
+      prefixOf(value.asInstanceOf[UTF8String])
+    case BinaryType => prefixOf(value.asInstanceOf[Array[Byte]])
+    case _          => NoPrefix
+  }
+
+  /** Java source of an expression that encodes the given one. */
+  def encodeCode(value: String, dataType: DataType): String = {
+    val self = OrderedLong.getClass.getName.stripSuffix("$")
+    dataType match {
+      case BooleanType                              => s"$self.ofBoolean($value)"
+      case FloatType | DoubleType                   => s"$self.ofDouble((double) $value)"
+      case decimal: DecimalType if isExact(decimal) =>
+        s"$self.ofSmallDecimal($value, ${decimal.scale})"
+      case decimal: DecimalType    => s"$self.prefixOf($value, ${decimal.scale})"
+      case other if isExact(other) => s"(long) $value"
+      case string: StringType if string.supportsBinaryOrdering => s"$self.prefixOf($value)"
+      case BinaryType                                          => s"$self.prefixOf($value)"
+      case _                                                   => s"${NoPrefix}L"
+    }
+  }
+
+  /** The prefix of a type without a cheap one: all values have to be compared themselves. */
+  private val NoPrefix = 0L
+
+  def ofBoolean(value: Boolean): Long = if (value) 1L else 0L
+
+  /** In Spark's order: -0.0 equals 0.0, and NaN equals NaN and is greater than any other. */
+  def ofDouble(value: Double): Long = {
+    // Adding zero turns -0.0 into 0.0; doubleToLongBits has one NaN only.
+    val bits = java.lang.Double.doubleToLongBits(value + 0.0)
+    bits ^ ((bits >> 63) & Long.MaxValue)
+  }
+
+  /** The value in units of its last digit; of 18 digits at most. */
+  def ofSmallDecimal(value: Decimal, scale: Int): Long =
+    if (value.scale == scale) value.toUnscaledLong
+    else value.toJavaBigDecimal.setScale(scale).unscaledValue.longValueExact
+
+  /** The number of bits and the first 55 bits of the value in units of its last digit. */
+  def prefixOf(value: Decimal, scale: Int): Long = {
+    val unscaled = value.toJavaBigDecimal.setScale(scale).unscaledValue
+    if (unscaled.signum < 0) -magnitude(unscaled.negate) else magnitude(unscaled)
+  }
+
+  private def magnitude(number: BigInteger): Long = {
+    val bits = number.bitLength
+    val leading = if (bits <= 55) number.longValue << (55 - bits)
+    else number.shiftRight(bits - 55).longValue
+    // At most 127 bits: 38 digits are less than 2^127.
+    (bits.toLong << 55) | leading
+  }
+
+  /** Of the first bytes, in unsigned order; the two bits lost keep it off the extremes. */
+  def prefixOf(value: UTF8String): Long = value.getPrefix >>> 2
+
+  def prefixOf(value: Array[Byte]): Long = ByteArray.getPrefix(value) >>> 2
+}

@@ -1,0 +1,181 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.kernel
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.TaskKilledException
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.expressions.codegen.{
+  CodeGenerator,
+  CodegenContext,
+  ExprCode,
+  FalseLiteral,
+  JavaCode
+}
+import org.apache.spark.sql.catalyst.expressions.{ConditionalExpression, Expression}
+import org.apache.spark.sql.types.{DataType, LongType}
+
+/**
+ * One side of a range test as an order-preserving long that is evaluated without raising.
+ *
+ * Stock Spark evaluates `l.t + 10` only for pairs whose keys match, so a bound that is evaluated
+ * for every row must not raise. Where the child raises, or `trusted` does not hold, the bound is
+ * '''unknown''': it takes the extreme of the encoding that excludes no pair. The scanner hands
+ * every pair with a bound at that extreme to the join's original condition, which then matches,
+ * rejects or raises as stock does.
+ *
+ * @param child value of the bound, of any type that Spark can order
+ * @param trusted a condition without which the value of `child` says nothing
+ * @param unboundedBelow whether unknown means the smallest long (a lower bound of the streamed
+ *   side, or the sort bound of the buffered side) or the greatest
+ * @param strict whether the test excludes equality. Only a bound of the streamed side is strict:
+ *   it is moved by one, unless it is at the end. There it meets none but the bounds that may be
+ *   unknown, which the original condition decides. Not for a type whose encoding is a prefix: there
+ *   the values decide where the longs are equal.
+ */
+case class RangeBound(
+    child: Expression,
+    trusted: Option[Expression],
+    unboundedBelow: Boolean,
+    strict: Boolean
+) extends ConditionalExpression {
+  require(isExact || (!strict && trusted.isEmpty), "a prefix has no next value, and no guard")
+
+  /** Whether equal longs are equal values. */
+  def isExact: Boolean = OrderedLong.isExact(child.dataType)
+
+  /**
+   * What rows are sorted by to be in the order of this bound, where unknown means the smallest:
+   * the bound itself, or the value that it is a prefix of.
+   */
+  def sortKey: Expression = if (isExact) this else GuardedValue(child)
+
+  override def children: Seq[Expression] = child +: trusted.toSeq
+
+  override def dataType: DataType = LongType
+
+  override def nullable: Boolean = child.nullable
+
+  // Nothing below may be evaluated ahead of this expression: it could raise outside the guard.
+  override def alwaysEvaluatedInputs: Seq[Expression] = Nil
+
+  override def withNewAlwaysEvaluatedInputs(inputs: Seq[Expression]): ConditionalExpression = this
+
+  override def branchGroups: Seq[Seq[Expression]] = Nil
+
+  override def eval(input: InternalRow): Any =
+    try {
+      // As in Spark's own predicates, NULL is not true.
+      if (trusted.forall(t => java.lang.Boolean.TRUE == t.eval(input))) {
+        val value = child.eval(input)
+        if (value == null) null else moved(OrderedLong.encode(value, child.dataType))
+      } else {
+        unknown
+      }
+    } catch {
+      case e: Throwable =>
+        RangeBound.rethrowUnlessOfData(e)
+        unknown
+    }
+
+  private def unknown: Long = if (unboundedBelow) Long.MinValue else Long.MaxValue
+
+  private def lastStep: Long = if (unboundedBelow) Long.MaxValue else Long.MinValue
+
+  private def moved(value: Long): Long =
+    if (!strict || value == lastStep) value
+    else if (unboundedBelow) value + 1
+    else value - 1
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val value = child.genCode(ctx)
+    val encoded = ctx.freshName("encoded")
+    val isNull = if (nullable) JavaCode.isNullVariable(ctx.freshName("isNull")) else FalseLiteral
+    val setNull = if (nullable) s"$isNull = true;" else ""
+    val move =
+      if (!strict) s"${ev.value} = $encoded;"
+      else {
+        s"""
+           |${ev.value} = $encoded == ${literal(lastStep)}
+           |  ? $encoded : $encoded ${if (unboundedBelow) "+" else "-"} 1L;
+         """.stripMargin
+      }
+    val encode =
+      s"""
+         |long $encoded = ${OrderedLong.encodeCode(value.value.toString, child.dataType)};
+         |$move
+       """.stripMargin
+    val evaluate =
+      s"""
+         |${value.code}
+         |${if (child.nullable) s"if (${value.isNull}) { $setNull } else { $encode }" else encode}
+       """.stripMargin
+    val body = trusted.map { t =>
+      val guard = t.genCode(ctx)
+      s"""
+         |${guard.code}
+         |if (!${guard.isNull} && ${guard.value}) {
+         |  $evaluate
+         |} else {
+         |  ${ev.value} = ${literal(unknown)};
+         |}
+       """.stripMargin
+    }.getOrElse(evaluate)
+    val error = ctx.freshName("error")
+    val declareNull = if (nullable) s"boolean $isNull = false;" else ""
+    ev.copy(
+      code = code"""
+        |$declareNull
+        |${CodeGenerator.JAVA_LONG} ${ev.value} = 0L;
+        |try {
+        |  $body
+        |} catch (Throwable $error) {
+        |  ${RangeBound.getClass.getName.stripSuffix("$")}.rethrowUnlessOfData($error);
+        |  ${ev.value} = ${literal(unknown)};
+        |}
+      """.stripMargin,
+      isNull = isNull
+    )
+  }
+
+  // Long.MinValue has no literal of its own in Java without the sign being part of it.
+  private def literal(value: Long): String =
+    if (value == Long.MinValue) "Long.MIN_VALUE" else s"${value}L"
+
+  override def toString: String = {
+    val step = if (!strict) "" else if (unboundedBelow) " + 1 step" else " - 1 step"
+    s"range_bound($child$step)"
+  }
+
+  override def sql: String = s"range_bound(${child.sql})"
+
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): RangeBound =
+    copy(child = newChildren.head, trusted = newChildren.lift(1))
+}
+
+object RangeBound {
+
+  /**
+   * Lets pass what the value of a row can cause, and raises again what it cannot: a killed task,
+   * an interrupt, an error of the JVM.
+   */
+  def rethrowUnlessOfData(error: Throwable): Unit = error match {
+    case e: TaskKilledException => throw e
+    case NonFatal(_)            => ()
+    case e                      => throw e
+  }
+}

@@ -1,0 +1,254 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.broadcast
+
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.index.RangeCursor
+import org.apache.spark.sql.rangejoin.join.RowColumns
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
+import org.apache.spark.sql.types.{BooleanType, LongType}
+import org.apache.spark.unsafe.Platform
+
+/**
+ * Emits the join of one streamed row, whose columns are variables of the code below, with the
+ * broadcast index: the same steps as [[IndexScanner]].
+ *
+ * Columns of the build side are read where they are used: those of the condition in a block of their
+ * own, those of the output where a parent asks for them.
+ *
+ * @param keys of the streamed side, bound to it
+ * @param input the columns of the streamed row
+ * @param goOn condition, ending in `&&` where there is one, without which no more rows are needed
+ */
+private[broadcast] class BroadcastRangeJoinCodegen(
+    ctx: CodegenContext,
+    cursors: CursorFactory,
+    keys: Seq[Expression],
+    input: Seq[ExprCode],
+    streamed: Seq[Attribute],
+    build: Seq[Attribute],
+    range: RangeCondition,
+    condition: Expression,
+    goOn: String
+) {
+  import BroadcastRangeJoinCodegen._
+
+  private val factory = ctx.addReferenceObj("cursors", cursors)
+  private val cursor = ctx.addMutableState(
+    classOf[RangeCursor].getName,
+    "cursor",
+    v => s"$v = $factory.create();",
+    forceInline = true
+  )
+  private val buildRow = ctx.freshName("buildRow")
+  private val holds = ctx.freshName("holds")
+  private val matched = ctx.freshName("matched")
+
+  /**
+   * The code for one streamed row.
+   *
+   * @param empty whether the index has no row
+   * @param unique whether there is one row of the build side at most
+   * @param emit code for one output row from the columns of the build side; for an existence join
+   *   the flag stands in their place
+   */
+  def join(behavior: JoinTypeBehavior, empty: Boolean, unique: Boolean)(emit: Emit): String =
+    if (empty) withoutMatch(behavior, emit) else search(behavior, unique, emit)
+
+  /** The code for a streamed row that has no match, whose keys are evaluated by no one. */
+  private def withoutMatch(behavior: JoinTypeBehavior, emit: Emit): String =
+    behavior.emission match {
+      case EveryPair if behavior.keepsStreamed =>
+        emit(build.map(a => ExprCode.forNullValue(a.dataType)))
+      case StreamedRow(false) => emit(Nil)
+      case MatchFlag          => emit(Seq(FalseFlag))
+      case _                  => ""
+    }
+
+  private def search(behavior: JoinTypeBehavior, unique: Boolean, emit: Emit): String = {
+    val pairs = behavior.emission match {
+      case EveryPair if behavior.keepsStreamed => everyPairOrNone(emit)
+      case EveryPair                           => everyPair(unique, emit)
+      case StreamedRow(ifMatched)              =>
+        s"""
+           |$firstMatch
+           |if (${if (ifMatched) matched else s"!$matched"}) {
+           |  ${emit(Nil)}
+           |}
+         """.stripMargin
+      case MatchFlag =>
+        val flag = ExprCode(FalseLiteral, JavaCode.variable(matched, BooleanType))
+        s"""
+           |$firstMatch
+           |${emit(Seq(flag))}
+         """.stripMargin
+    }
+    s"""
+       |$seek
+       |$pairs
+     """.stripMargin
+  }
+
+  /** Goes to the rows in reach of the streamed row. */
+  private def seek: String = {
+    ctx.INPUT_ROW = null
+    ctx.currentVars = input
+    val found = ctx.freshName("found")
+    val findKey = keys match {
+      case Nil                                  => s"boolean $found = $cursor.seek();"
+      case Seq(key) if key.dataType == LongType => seekKey(key.genCode(ctx), found)(_.isNull)
+      case _                                    =>
+        val row = GenerateUnsafeProjection.createCode(ctx, keys)
+        seekKey(row, found)(r => s"${r.value}.anyNull()")
+    }
+    val (lower, upper) = (bound(range.lowerBound), bound(range.upperBound))
+    s"""
+       |$findKey
+       |if ($found && $cursor.isSearched()) {
+       |  ${lower.code}
+       |  ${upper.code}
+       |  if (${lower.isNull} || ${upper.isNull}) {
+       |    $cursor.skip();
+       |  } else {
+       |    $cursor.search(${lower.value}, ${upper.value});
+       |    $answers
+       |  }
+       |}
+     """.stripMargin
+  }
+
+  /** Answers what the search asks, where bounds are only prefixes. */
+  private def answers: String = {
+    val tests = Seq("" -> range.upperTie, "!" -> range.lowerTie).collect {
+      case (not, Some(test)) => s"if ($not$cursor.asksUpper()) ${holdsOnly(test)}"
+    }
+    if (tests.isEmpty) ""
+    else {
+      s"""
+         |while ($cursor.asks()) {
+         |  UnsafeRow $buildRow = $cursor.row();
+         |  boolean $holds = false;
+         |  ${tests.mkString("\n")}
+         |  $cursor.answer($holds);
+         |}
+       """.stripMargin
+    }
+  }
+
+  private def seekKey(key: ExprCode, found: String)(isNull: ExprCode => Any): String =
+    s"""
+       |${key.code}
+       |boolean $found = ${isNull(key)} ? $cursor.skip() : $cursor.seek(${key.value});
+     """.stripMargin
+
+  private def bound(bound: Option[RangeBound]): ExprCode =
+    bound.fold(ExprCode(EmptyBlock, FalseLiteral, JavaCode.literal("0L", LongType))) {
+      bindReference[Expression](_, streamed).genCode(ctx)
+    }
+
+  private def everyPair(unique: Boolean, emit: Emit): String =
+    s"""
+       |${if (unique) "if" else "while"} ($goOn $cursor.next()) {
+       |  UnsafeRow $buildRow = $cursor.row();
+       |  boolean $holds = true;
+       |  $check
+       |  if ($holds) {
+       |    ${emit(columns)}
+       |  }
+       |}
+     """.stripMargin
+
+  /** Left and right outer joins: after the last candidate comes a null one, if none has matched. */
+  private def everyPairOrNone(emit: Emit): String = {
+    val more = ctx.freshName("more")
+    s"""
+       |boolean $matched = false;
+       |boolean $more = true;
+       |while ($goOn $more) {
+       |  UnsafeRow $buildRow = null;
+       |  boolean $holds = true;
+       |  if ($cursor.next()) {
+       |    $buildRow = $cursor.row();
+       |    $check
+       |    $matched |= $holds;
+       |  } else {
+       |    $more = false;
+       |    $holds = !$matched;
+       |  }
+       |  if ($holds) {
+       |    ${emit(RowColumns.orNull(ctx, buildRow, build))}
+       |  }
+       |}
+     """.stripMargin
+  }
+
+  /**
+   * Semi, anti and existence joins: the search of a streamed row ends at its first match, and an error
+   * of a pair is kept until there is known to be none.
+   */
+  private def firstMatch: String = {
+    val error = ctx.freshName("error")
+    val caught = ctx.freshName("caught")
+    s"""
+       |boolean $matched = false;
+       |Throwable $error = null;
+       |while (!$matched && $cursor.next()) {
+       |  UnsafeRow $buildRow = $cursor.row();
+       |  boolean $holds = true;
+       |  try {
+       |    $check
+       |    $matched = $holds;
+       |  } catch (Throwable $caught) {
+       |    ${RangeBound.getClass.getName.stripSuffix("$")}.rethrowUnlessOfData($caught);
+       |    if ($error == null) $error = $caught;
+       |  }
+       |}
+       |if (!$matched && $error != null) ${classOf[Platform].getName}.throwException($error);
+     """.stripMargin
+  }
+
+  /** Code that sets `holds` for the current candidate. */
+  private def check: String = {
+    val decided = range.residual.map(residual => s"else ${holdsOnly(residual)}")
+    s"if ($cursor.isUndecided()) ${holdsOnly(condition)} ${decided.getOrElse("")}"
+  }
+
+  /** A block that sets `holds` to what a predicate says of the pair. */
+  private def holdsOnly(predicate: Expression): String = {
+    val buildColumns = columns
+    val read = RowColumns.read(build, buildColumns, Seq(predicate))
+    ctx.INPUT_ROW = null
+    ctx.currentVars = input ++ buildColumns
+    val value = bindReference(predicate, streamed ++ build).genCode(ctx)
+    s"""{
+       |  $read
+       |  ${value.code}
+       |  $holds = !${value.isNull} && ${value.value};
+       |}""".stripMargin
+  }
+
+  private def columns: Seq[ExprCode] = RowColumns.of(ctx, buildRow, build)
+}
+
+private[broadcast] object BroadcastRangeJoinCodegen {
+
+  private val FalseFlag = ExprCode(FalseLiteral, FalseLiteral)
+
+  /** Code for one output row from the columns of the build side. */
+  type Emit = Seq[ExprCode] => String
+}

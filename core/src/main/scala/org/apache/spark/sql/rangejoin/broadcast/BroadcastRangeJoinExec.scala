@@ -1,0 +1,325 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.broadcast
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.BindReferences.{bindReference, bindReferences}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.optimizer.{BuildRight, BuildSide}
+import org.apache.spark.sql.catalyst.plans.JoinType
+import org.apache.spark.sql.catalyst.plans.physical._
+import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
+import org.apache.spark.sql.execution.joins._
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.execution.{CodegenSupport, ExplainUtils, SQLExecution, SparkPlan}
+import org.apache.spark.sql.rangejoin.RangeJoinConf
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.index.{RangeIndex, RangeIndexMode}
+import org.apache.spark.sql.rangejoin.join.{JoinOutput, RangeJoinIterator}
+import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeBound}
+
+/**
+ * A join of which one side is broadcast, and whose condition holds a range, with or without equi
+ * keys. The broadcast side is a [[RangeIndex]]: a streamed row looks up its key and, in the rows of
+ * the key, those in its range. The streamed side is neither shuffled nor sorted.
+ *
+ * Takes the place of a `BroadcastHashJoinExec`, or where there are no keys of
+ * a `BroadcastNestedLoopJoinExec`, and promises what that node promised. The range is derived from
+ * `condition`, which stays whole, so that the node can always be explained, rewritten and compared
+ * like the stock one.
+ */
+case class BroadcastRangeJoinExec(
+    leftKeys: Seq[Expression],
+    rightKeys: Seq[Expression],
+    joinType: JoinType,
+    buildSide: BuildSide,
+    condition: Option[Expression],
+    left: SparkPlan,
+    right: SparkPlan,
+    isSkewJoin: Boolean = false
+) extends JoinCodegenSupport {
+
+  private lazy val streamLeft = buildSide == BuildRight
+
+  /** The range, or why there is none that a broadcast serves. */
+  lazy val extracted: Either[Reason, RangeCondition] =
+    for {
+      range <- RangeExtractor.extract(
+        joinType,
+        condition,
+        left.outputSet,
+        right.outputSet,
+        Some(if (streamLeft) LeftSide else RightSide))
+      _ <- (range.sortBound ++ range.evictBound)
+        .find(_.exists(_.isInstanceOf[PlanExpression[_]]))
+        .map(Reason.SubqueryInBuildBound(_))
+        .toLeft(())
+      _ <- Either.cond(!RangeIndexMode.needsRegistration, (), Reason.UnregisteredIndex)
+    } yield range
+
+  private lazy val range: RangeCondition = extracted.getOrElse(
+    throw new IllegalStateException(s"no range in the condition of\n${simpleStringWithNodeId()}"))
+
+  private lazy val behavior: JoinTypeBehavior = JoinTypeBehavior.of(joinType).get
+
+  lazy val (streamedPlan, buildPlan) = if (streamLeft) (left, right) else (right, left)
+  private lazy val (streamedKeys, buildKeys) =
+    if (streamLeft) (leftKeys, rightKeys) else (rightKeys, leftKeys)
+
+  private def packed(keys: Seq[Expression]): Seq[Expression] =
+    if (keys.isEmpty) Nil else HashJoin.rewriteKeyExpr(keys)
+
+  /** How the build side is broadcast. */
+  def mode: RangeIndexMode = RangeIndexMode(
+    bindReferences(packed(buildKeys), buildPlan.output),
+    range.sortBound.map(bindReference[Expression](_, buildPlan.output)),
+    range.evictBound.map(bindReference[Expression](_, buildPlan.output)),
+    range.sortBound.flatMap(valueOf),
+    range.evictBound.flatMap(valueOf),
+    conf.getConf(RangeJoinConf.SmallGroup)
+  )
+
+  /** What a bound is a prefix of, if it is. */
+  private def valueOf(bound: RangeBound): Option[Expression] =
+    Option.unless(bound.isExact)(bindReference(bound.sortKey, buildPlan.output))
+
+  @transient private lazy val stock: SparkPlan = asStock
+
+  /** The stock join that this node stands for. */
+  def asStock: SparkPlan =
+    if (leftKeys.isEmpty) {
+      BroadcastNestedLoopJoinExec(left, right, buildSide, joinType, condition)
+    } else {
+      BroadcastHashJoinExec(
+        leftKeys,
+        rightKeys,
+        joinType,
+        buildSide,
+        condition,
+        left,
+        right,
+        isNullAwareAntiJoin = false,
+        isSkewJoin)
+    }
+
+  /** This join over a stage that Spark's rules must not see. */
+  def overHidden(stage: BroadcastQueryStageExec): IndexedStageJoinExec = IndexedStageJoinExec(
+    leftKeys,
+    rightKeys,
+    joinType,
+    buildSide,
+    condition,
+    isSkewJoin,
+    stage,
+    streamedPlan
+  )
+
+  override lazy val output: Seq[Attribute] = stock.output
+
+  override lazy val outputPartitioning: Partitioning = stock.outputPartitioning
+
+  override lazy val outputOrdering: Seq[SortOrder] = stock.outputOrdering
+
+  override def requiredChildDistribution: Seq[Distribution] = {
+    val wanted = mode
+    // One that is reused may have been made for a mode that only looks different.
+    val broadcast = BroadcastDistribution(buildPlan.outputPartitioning match {
+      case BroadcastPartitioning(made: RangeIndexMode)
+          if made.canonicalized == wanted.canonicalized =>
+        made
+      case _ => wanted
+    })
+    if (streamLeft) Seq(UnspecifiedDistribution, broadcast)
+    else Seq(broadcast, UnspecifiedDistribution)
+  }
+
+  override lazy val metrics: Map[String, SQLMetric] = Map(
+    "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"),
+    "numCandidates" -> SQLMetrics.createMetric(sparkContext, "number of candidates examined"),
+    "indexSize" -> SQLMetrics.createSizeMetric(sparkContext, "index size"),
+    "indexRows" -> SQLMetrics.createMetric(sparkContext, "number of rows in the index"),
+    "indexTime" -> SQLMetrics.createNanoTimingMetric(sparkContext, "time to build the index")
+  )
+
+  override def verboseStringWithOperatorId(): String = {
+    val keys =
+      if (leftKeys.isEmpty) Nil
+      else {
+        Seq(
+          ExplainUtils.generateFieldString("Left keys", leftKeys),
+          ExplainUtils.generateFieldString("Right keys", rightKeys)
+        )
+      }
+    val ofRange = extracted.toSeq.flatMap { range =>
+      Seq(
+        ExplainUtils.generateFieldString("Range", range.predicates.mkString(" AND ")),
+        ExplainUtils.generateFieldString("Residual", range.residual.fold("None")(_.toString))
+      )
+    }
+    val (streamed, indexed) = if (streamLeft) ("left", "right") else ("right", "left")
+    val others = ExplainUtils.generateFieldString("Join type", joinType.toString) +: ofRange
+    val sides = Seq(
+      ExplainUtils.generateFieldString("Streamed side", streamed),
+      ExplainUtils.generateFieldString("Indexed side", indexed)
+    )
+    (formattedNodeName +: (keys ++ others ++ sides)).mkString("\n", "\n", "\n")
+  }
+
+  override def stringArgs: Iterator[Any] = {
+    val keys: Seq[Any] = if (leftKeys.isEmpty) Nil else Seq(leftKeys, rightKeys)
+    val ofRange = extracted.fold(
+      _ => condition.toSeq.map(_.toString),
+      range => {
+        val residual = range.residual.map("residual: " + _)
+        s"range: ${range.predicates.mkString(" AND ")}" +: residual.toSeq
+      }
+    )
+    val skewed = if (isSkewJoin) Seq("skew=true") else Nil
+    (keys ++ Seq[Any](joinType, buildSide) ++ ofRange ++ skewed).iterator
+  }
+
+  /** The index, as it was built, and what code depends on; its figures go to the metrics. */
+  @transient private lazy val (index, isEmpty, isUnique) = {
+    val broadcast = buildPlan.executeBroadcast[RangeIndex]()
+    val built = broadcast.value
+    val figures = Seq(
+      longMetric("indexSize") -> built.estimatedSize,
+      longMetric("indexRows") -> built.size.toLong,
+      longMetric("indexTime") -> built.buildNanos)
+    figures.foreach { case (metric, value) => metric.set(value) }
+    SQLMetrics.postDriverMetricUpdates(
+      sparkContext,
+      sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY),
+      figures.map(_._1))
+    (broadcast, built.isEmpty, built.keyIsUnique)
+  }
+
+  private def cursors = CursorFactory(index, longMetric("numCandidates"))
+
+  private def ofStreamed(e: Expression): Expression = bindReference(e, streamedPlan.output)
+
+  private def ofPair(e: Expression): Expression =
+    bindReference(e, streamedPlan.output ++ buildPlan.output)
+
+  // ---------------------------------------------------------------- interpreted
+
+  private def scannerFactory: IndexScannerFactory = {
+    def ofBuild(e: Expression) = bindReference(e, buildPlan.output)
+    IndexScannerFactory(
+      cursors,
+      packed(streamedKeys).map(ofStreamed),
+      KernelSpec(
+        Nil,
+        Nil,
+        lower = range.lowerBound.map(ofStreamed),
+        upper = range.upperBound.map(ofStreamed),
+        sortBound = range.sortBound.map(ofBuild),
+        evictBound = range.evictBound.map(ofBuild)
+      ),
+      ofPair(condition.get),
+      range.upperTie.map(ofPair),
+      range.lowerTie.map(ofPair),
+      behavior
+    )
+  }
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val factory = scannerFactory
+    val newOutput = outputFactory
+    val behavior = this.behavior
+    streamedPlan.execute().mapPartitions { streamed =>
+      RangeJoinIterator(factory.create(streamed), behavior, newOutput())
+    }
+  }
+
+  private def outputFactory: () => JoinOutput = JoinOutput.factory(
+    range.residual.map(ofPair),
+    output.zipWithIndex.map { case (a, i) => BoundReference(i, a.dataType, a.nullable) },
+    range.streamed,
+    left.output.size,
+    right.output.size,
+    longMetric("numOutputRows")
+  )
+
+  // ---------------------------------------------------------------- generated
+
+  override def inputRDDs(): Seq[RDD[InternalRow]] =
+    streamedPlan.asInstanceOf[CodegenSupport].inputRDDs()
+
+  override def needCopyResult: Boolean =
+    streamedPlan.asInstanceOf[CodegenSupport].needCopyResult ||
+      (behavior.emission == EveryPair && !isUnique)
+
+  override protected def doProduce(ctx: CodegenContext): String =
+    streamedPlan.asInstanceOf[CodegenSupport].produce(ctx, this)
+
+  // The search of a streamed row goes on after a fused LIMIT has all its rows unless it asks.
+  override protected def canCheckLimitNotReached: Boolean = true
+
+  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String =
+    new BroadcastRangeJoinCodegen(
+      ctx,
+      cursors,
+      packed(streamedKeys).map(ofStreamed),
+      input,
+      streamedPlan.output,
+      buildPlan.output,
+      range,
+      condition.get,
+      limitNotReachedCond
+    ).join(behavior, isEmpty, isUnique) { build =>
+      val columns = behavior.emission match {
+        case EveryPair if !streamLeft => build ++ input
+        case _                        => input ++ build
+      }
+      s"""
+         |${metricTerm(ctx, "numOutputRows")}.add(1);
+         |${consume(ctx, columns)}
+       """.stripMargin
+    }
+
+  override protected def withNewChildrenInternal(
+      newLeft: SparkPlan,
+      newRight: SparkPlan
+  ): BroadcastRangeJoinExec =
+    copy(left = newLeft, right = newRight)
+
+  /** The same join with another plan of the build side. */
+  def withBuildPlan(build: SparkPlan): BroadcastRangeJoinExec =
+    if (streamLeft) copy(right = build) else copy(left = build)
+}
+
+object BroadcastRangeJoinExec {
+
+  /** The range join in the place of a broadcast hash join or a broadcast nested loop join. */
+  def of(join: SparkPlan): Option[BroadcastRangeJoinExec] = join match {
+    case j: BroadcastHashJoinExec if !j.isNullAwareAntiJoin =>
+      Some(BroadcastRangeJoinExec(
+        j.leftKeys,
+        j.rightKeys,
+        j.joinType,
+        j.buildSide,
+        j.condition,
+        j.left,
+        j.right,
+        j.isSkewJoin))
+    case j: BroadcastNestedLoopJoinExec =>
+      Some(
+        BroadcastRangeJoinExec(Nil, Nil, j.joinType, j.buildSide, j.condition, j.left, j.right))
+    case _ => None
+  }
+}

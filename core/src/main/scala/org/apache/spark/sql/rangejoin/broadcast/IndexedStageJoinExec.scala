@@ -1,0 +1,71 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.broadcast
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression, SortOrder}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
+import org.apache.spark.sql.catalyst.plans.JoinType
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+
+/**
+ * Stands for a range join over a broadcast stage that adaptive execution has begun, while the rest of
+ * the query is planned again: Spark's rules accept such a stage below their own joins only, so it is
+ * no child here. The range join takes its place in the same planning.
+ *
+ * The expressions are those of the join, so that rules see them: subqueries have to be planned.
+ */
+case class IndexedStageJoinExec(
+    leftKeys: Seq[Expression],
+    rightKeys: Seq[Expression],
+    joinType: JoinType,
+    buildSide: BuildSide,
+    condition: Option[Expression],
+    isSkewJoin: Boolean,
+    stage: BroadcastQueryStageExec,
+    child: SparkPlan
+) extends UnaryExecNode {
+
+  /** The range join over the stage and the child. */
+  lazy val placed: BroadcastRangeJoinExec = {
+    val (left, right) = if (buildSide == BuildLeft) (stage, child) else (child, stage)
+    BroadcastRangeJoinExec(
+      leftKeys,
+      rightKeys,
+      joinType,
+      buildSide,
+      condition,
+      left,
+      right,
+      isSkewJoin)
+  }
+
+  override def output: Seq[Attribute] = placed.output
+
+  override def producedAttributes: AttributeSet = stage.outputSet
+
+  override def outputPartitioning: Partitioning = placed.outputPartitioning
+
+  override def outputOrdering: Seq[SortOrder] = placed.outputOrdering
+
+  override protected def doExecute(): RDD[InternalRow] =
+    throw new IllegalStateException(s"not placed:\n$treeString")
+
+  override protected def withNewChildInternal(newChild: SparkPlan): IndexedStageJoinExec =
+    copy(child = newChild)
+}

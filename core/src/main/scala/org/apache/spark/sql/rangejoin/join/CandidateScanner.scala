@@ -1,0 +1,87 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.join
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
+
+/**
+ * Finds candidates for one streamed row after the other. Driven as
+ *
+ * {{{
+ *   while (nextStreamed())
+ *     while (nextCandidate()) ...       // or nextCandidateOrNone(), where unmatched rows are kept
+ * }}}
+ *
+ * where both loops may be left at any time; `isScanning` says whether to go on with the inner one.
+ *
+ * A join that stops at the first match must not raise for a pair that stock Spark, whose rows of a
+ * key come in another order, has no need to look at. An error of a pair is therefore kept until it is
+ * known that the streamed row has no match, in which case stock looks at every pair as well.
+ */
+trait CandidateScanner {
+  // Of a pair of the current streamed row.
+  private[this] var keptError: Throwable = _
+  private[this] var matched = false
+
+  def currentStreamed: InternalRow
+
+  /** The candidate found last, valid until the next call; null where there is none. */
+  def currentCandidate: UnsafeRow
+
+  /** Whether the scan of the current streamed row may have candidates left. */
+  def isScanning: Boolean
+
+  /**
+   * Goes on to the next streamed row, or to the next that may have candidates, and begins its scan.
+   *
+   * @return false when there is none
+   */
+  def nextStreamed(): Boolean
+
+  /** Goes on to the next candidate for the current streamed row; false when there is none. */
+  def nextCandidate(): Boolean
+
+  /** Like `nextCandidate`, with one null candidate for a streamed row without a match. */
+  def nextCandidateOrNone(): Boolean =
+    nextCandidate() || {
+      val none = !matched
+      matched = true
+      if (none) noCandidate()
+      none
+    }
+
+  /** Makes the current candidate null. */
+  protected def noCandidate(): Unit
+
+  /** Says that the current candidate is a match. */
+  def markMatched(): Unit = matched = true
+
+  /** Forgets what was said and kept of the streamed row before. */
+  protected def begin(): Unit = {
+    matched = false
+    keptError = null
+  }
+
+  /** Keeps the error of a candidate, unless it is no error of the data. */
+  def keepError(error: Throwable): Unit = {
+    RangeBound.rethrowUnlessOfData(error)
+    if (keptError == null) keptError = error
+  }
+
+  /** Raises what was kept: the current streamed row has no match. */
+  def raiseKeptError(): Unit = if (keptError != null) throw keptError
+}

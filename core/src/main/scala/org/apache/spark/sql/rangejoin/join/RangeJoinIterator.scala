@@ -1,0 +1,212 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.join
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{
+  BasePredicate,
+  Expression,
+  GenericInternalRow,
+  JoinedRow,
+  UnsafeProjection
+}
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.rangejoin.condition.{
+  EveryPair,
+  JoinTypeBehavior,
+  LeftSide,
+  MatchFlag,
+  Side,
+  StreamedRow
+}
+
+/** The interpreted join: drives a scanner one output row at a time. */
+abstract class RangeJoinIterator(output: JoinOutput) extends Iterator[InternalRow] {
+  private[this] var found = false
+  private[this] var finished = false
+
+  /** Goes on to the next output row; false when there is none. */
+  protected def findNext(): Boolean
+
+  /** The row that `findNext` found. */
+  protected def current: InternalRow
+
+  override def hasNext: Boolean = {
+    if (!found && !finished) {
+      found = findNext()
+      finished = !found
+    }
+    found
+  }
+
+  override def next(): InternalRow = {
+    if (!hasNext) throw new NoSuchElementException("the range join has no more rows")
+    found = false
+    output.numOutputRows += 1
+    current
+  }
+}
+
+/**
+ * How an output row is made.
+ *
+ * @param residual over the streamed row followed by the buffered row; None where any candidate is a
+ *   match
+ * @param result over the left row followed by the right row, or by the flag of an existence join
+ * @param leftFields number of columns of the left row, NULL in an unmatched right row
+ * @param rightFields number of columns of the right row
+ */
+final class JoinOutput(
+    residual: Option[BasePredicate],
+    result: UnsafeProjection,
+    streamedSide: Side,
+    leftFields: Int,
+    rightFields: Int,
+    val numOutputRows: SQLMetric
+) {
+  private[this] val streamLeft = streamedSide == LeftSide
+  private[this] val check = residual.orNull
+  private[this] val pair = new JoinedRow
+  private[this] val joined = new JoinedRow
+  private[this] val noLeft = new GenericInternalRow(leftFields)
+  private[this] val noRight = new GenericInternalRow(rightFields)
+
+  def matches(streamed: InternalRow, buffered: InternalRow): Boolean =
+    check == null || check.eval(pair(streamed, buffered))
+
+  /** The row of a pair; null stands for the row that is missing. */
+  def apply(streamed: InternalRow, buffered: InternalRow): InternalRow = {
+    val left = if (streamLeft) streamed else buffered
+    val right = if (streamLeft) buffered else streamed
+    result(joined(if (left == null) noLeft else left, if (right == null) noRight else right))
+  }
+}
+
+object JoinOutput {
+
+  /**
+   * Makes the output of each task.
+   *
+   * @param residual bound to the streamed row followed by the buffered row
+   * @param result bound to the left row followed by the right row, or by the flag of an existence join
+   */
+  def factory(
+      residual: Option[Expression],
+      result: Seq[Expression],
+      streamedSide: Side,
+      leftFields: Int,
+      rightFields: Int,
+      numOutputRows: SQLMetric
+  ): () => JoinOutput = () =>
+    new JoinOutput(
+      residual.map(PairPredicate.create),
+      UnsafeProjection.create(result),
+      streamedSide,
+      leftFields,
+      rightFields,
+      numOutputRows
+    )
+}
+
+object RangeJoinIterator {
+
+  /** The rows of a join that is not full outer. */
+  def apply(
+      scanner: CandidateScanner,
+      behavior: JoinTypeBehavior,
+      output: JoinOutput
+  ): RangeJoinIterator = behavior.emission match {
+    case EveryPair              => new PairIterator(scanner, behavior.keepsStreamed, output)
+    case StreamedRow(ifMatched) => new StreamedRowIterator(scanner, ifMatched, output)
+    case MatchFlag              => new MatchFlagIterator(scanner, output)
+  }
+}
+
+/** Inner, left and right outer joins. */
+private final class PairIterator(
+    scanner: CandidateScanner,
+    keepsStreamed: Boolean,
+    output: JoinOutput
+) extends RangeJoinIterator(output) {
+
+  override protected def findNext(): Boolean = {
+    while (scanner.isScanning || scanner.nextStreamed()) {
+      while (nextCandidate()) {
+        if (scanner.currentCandidate == null) return true
+        if (output.matches(scanner.currentStreamed, scanner.currentCandidate)) {
+          scanner.markMatched()
+          return true
+        }
+      }
+    }
+    false
+  }
+
+  private def nextCandidate(): Boolean =
+    if (keepsStreamed) scanner.nextCandidateOrNone() else scanner.nextCandidate()
+
+  override protected def current: InternalRow =
+    output(scanner.currentStreamed, scanner.currentCandidate)
+}
+
+/** Joins that look for one match of every streamed row. */
+private sealed abstract class FirstMatchIterator(scanner: CandidateScanner, output: JoinOutput)
+    extends RangeJoinIterator(output) {
+
+  protected def hasMatch: Boolean = {
+    var found = false
+    while (!found && scanner.nextCandidate()) found = isMatch
+    if (!found) scanner.raiseKeptError()
+    found
+  }
+
+  private def isMatch: Boolean =
+    try output.matches(scanner.currentStreamed, scanner.currentCandidate)
+    catch {
+      case e: Throwable =>
+        scanner.keepError(e)
+        false
+    }
+}
+
+/** Semi and anti joins. */
+private final class StreamedRowIterator(
+    scanner: CandidateScanner,
+    ifMatched: Boolean,
+    output: JoinOutput
+) extends FirstMatchIterator(scanner, output) {
+
+  override protected def findNext(): Boolean = {
+    var found = false
+    while (!found && scanner.nextStreamed()) found = hasMatch == ifMatched
+    found
+  }
+
+  override protected def current: InternalRow = output(scanner.currentStreamed, null)
+}
+
+/** Existence joins. */
+private final class MatchFlagIterator(scanner: CandidateScanner, output: JoinOutput)
+    extends FirstMatchIterator(scanner, output) {
+
+  private[this] val flag = new GenericInternalRow(1)
+
+  override protected def findNext(): Boolean = scanner.nextStreamed() && {
+    flag.setBoolean(0, hasMatch)
+    true
+  }
+
+  override protected def current: InternalRow = output(scanner.currentStreamed, flag)
+}

@@ -1,0 +1,74 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.join
+
+import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeSet,
+  BoundReference,
+  Expression
+}
+
+/** Code for the columns of a row that is a variable. */
+private[rangejoin] object RowColumns {
+
+  /** The columns, each read where its code is. */
+  def of(ctx: CodegenContext, row: String, attributes: Seq[Attribute]): Seq[ExprCode] = {
+    ctx.currentVars = null
+    ctx.INPUT_ROW = row
+    attributes.toIndexedSeq.zipWithIndex.map { case (attribute, i) =>
+      BoundReference(i, attribute.dataType, attribute.nullable).genCode(ctx)
+    }
+  }
+
+  /** The columns of a row that may be null, and then are NULL. */
+  def orNull(ctx: CodegenContext, row: String, attributes: Seq[Attribute]): Seq[ExprCode] =
+    attributes.zip(of(ctx, row, attributes)).map { case (attribute, column) =>
+      val isNull = JavaCode.isNullVariable(ctx.freshName("isNull"))
+      val value = JavaCode.variable(ctx.freshName("value"), attribute.dataType)
+      val javaType = CodeGenerator.javaType(attribute.dataType)
+      ExprCode(
+        code"""
+           |boolean $isNull = true;
+           |$javaType $value = ${CodeGenerator.defaultValue(attribute.dataType)};
+           |if ($row != null) {
+           |  ${column.code}
+           |  $isNull = ${column.isNull};
+           |  $value = ${column.value};
+           |}
+         """.stripMargin,
+        isNull,
+        value
+      )
+    }
+
+  /** Code that reads the columns some expressions need; they count as read from then on. */
+  def read(
+      attributes: Seq[Attribute],
+      columns: Seq[ExprCode],
+      by: Iterable[Expression]
+  ): String = {
+    val needed = AttributeSet(by.flatMap(_.references))
+    val code = attributes.zip(columns).collect {
+      case (attribute, column) if needed.contains(attribute) =>
+        val read = column.code.toString
+        column.code = EmptyBlock
+        read
+    }
+    code.mkString("\n")
+  }
+}

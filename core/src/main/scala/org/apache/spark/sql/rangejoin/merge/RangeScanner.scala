@@ -1,0 +1,234 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.merge
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BasePredicate, JoinedRow, UnsafeRow}
+import org.apache.spark.sql.rangejoin.join.PairTests
+import org.apache.spark.sql.rangejoin.kernel.RangeJoinKernel
+import org.apache.spark.sql.rangejoin.window.RangeWindow
+
+/**
+ * The loop of the range join. Both sides come sorted by key; within a key the streamed side by its
+ * lower bound and the buffered side by its sort bound. For each streamed row:
+ *
+ * {{{
+ *   admit   buffered rows of the key while  sortBound <= upper
+ *   scan    the window from its head while  sortBound <= upper:
+ *             evictBound <  lower   evict the row: no later streamed row of the key matches it
+ *             otherwise             a candidate
+ *
+ *      evicted │ ├── window ──────────────┤ │ not yet admitted
+ *   ───────────┼─┼──────────────┼─────────┼─┼──────────────▶ sort bound
+ *              head      end of the scan   tail
+ * }}}
+ *
+ * Every row that is visited is a candidate or leaves for good, so the work is the number of rows of
+ * both sides and of candidates. The upper bound need not rise from one streamed row to the next:
+ * that is why a scan ends at the first row beyond it and does not trust the tail.
+ *
+ * A bound at the extreme of its encoding may be unknown (see `RangeBound`); a pair with one is a
+ * candidate only where the original condition of the join says so. Where bounds are prefixes, a
+ * pair of equal ones is decided by the values ([[PairTests]]).
+ *
+ * This class is one scan; which streamed row comes next, and what becomes of rows without a match,
+ * differs: see [[StreamedRangeScanner]] and [[FullOuterRangeScanner]]. Not here: the residual
+ * condition, join output, memory.
+ *
+ * @param bufferedFields number of columns of a buffered row
+ */
+abstract class RangeScanner(
+    kernel: RangeJoinKernel,
+    window: RangeWindow,
+    bufferedFields: Int,
+    tests: PairTests,
+    metrics: WindowMetrics
+) extends AutoCloseable {
+  import RangeScanner._
+
+  protected[this] var streamedRow: InternalRow = _
+  // The buffered row read last, not yet admitted; null when there is none left.
+  protected[this] var bufferedRow: InternalRow = _
+  protected[this] var groupOpen = false
+  protected[this] var closed = false
+
+  // The scan of the current streamed row: the next index to visit.
+  protected[this] var cursor = 0
+  private[this] var lower = 0L
+  private[this] var upper = 0L
+
+  protected[this] val windowRow = new UnsafeRow(bufferedFields)
+  private[this] val pair = new JoinedRow
+  private[this] val condition = tests.condition
+  // Null where the longs decide.
+  private[this] val upperTie = tests.upperTie.orNull
+  private[this] val lowerTie = tests.lowerTie.orNull
+  // Rows of the window with a bound that may be unknown; mostly there are none.
+  private[this] var unknownInWindow = 0
+  private[this] var streamedUnknown = false
+  // Whether both bounds of every row in the window are the same: behind one that stays all stay.
+  private[this] var onlyPoints = true
+  // Rows from `cursor` up to here are candidates, and no bound has to be read to know it.
+  private[this] var runEnd = 0
+
+  private[this] var candidates = 0L
+  protected[this] var evicted = 0L
+
+  /** The current streamed row; null where the current buffered row has no match. */
+  def currentStreamed: InternalRow
+
+  /**
+   * The candidate found last, valid until the next call of the scanner; null where the current
+   * streamed row has no match.
+   */
+  def currentCandidate: UnsafeRow
+
+  /** Says that the current candidate is a match. */
+  def markMatched(): Unit
+
+  /** Takes up the bounds of the streamed row. */
+  protected def readBounds(): Unit = {
+    lower = kernel.lower
+    upper = kernel.upper
+    streamedUnknown = lower == Long.MinValue || upper == Long.MaxValue
+    runEnd = 0
+    window.settle()
+  }
+
+  /** Whether the buffered row read last is within reach of the streamed row. */
+  protected def admits: Boolean = {
+    val bound = kernel.sortBound
+    bound < upper || (bound == upper &&
+      (upperTie == null || upperTie.eval(pair(streamedRow, bufferedRow))))
+  }
+
+  /** Whether the buffered row read last matches neither the streamed row nor a later one. */
+  protected def isDeadOnArrival: Boolean = isBelow(kernel.evictBound, bufferedRow)
+
+  /** Adds the buffered row read last to the window. */
+  protected def append(): Unit = {
+    if (isExtreme(kernel.sortBound, kernel.evictBound)) unknownInWindow += 1
+    if (kernel.sortBound != kernel.evictBound) onlyPoints = false
+    window.append(bufferedRow.asInstanceOf[UnsafeRow], kernel.sortBound, kernel.evictBound)
+  }
+
+  /**
+   * Goes on with the scan, from `cursor`.
+   *
+   * @param keepsUnmatched whether to stop at a row that would leave the window without a match
+   * @return the index of the next candidate, which `windowRow` points at; End; or, as
+   *   `Unmatched - index`, that of a row that has to leave the window
+   */
+  protected def visit(keepsUnmatched: Boolean): Int =
+    if (cursor < runEnd) {
+      val index = cursor
+      cursor = index + 1
+      window.read(index, windowRow)
+      candidates += 1
+      index
+    } else search(keepsUnmatched)
+
+  private def search(keepsUnmatched: Boolean): Int = {
+    while (cursor < window.tail) {
+      val index = window.nextRow(cursor)
+      if (index >= window.tail || isBeyond(index)) {
+        cursor = Int.MaxValue
+      } else {
+        cursor = index + 1
+        if (leaves(index)) {
+          if (keepsUnmatched && !window.isMatched(index)) return Unmatched - index
+          evict(index)
+        } else {
+          window.read(index, windowRow)
+          candidates += 1
+          if (!mayBeUnknown(index)) {
+            beginRun()
+            return index
+          }
+          if (holds(condition, windowRow)) return index
+        }
+      }
+    }
+    End
+  }
+
+  /** There is a candidate before `cursor`: looks how far the rows behind it are candidates, too. */
+  private def beginRun(): Unit =
+    if (onlyPoints && unknownInWindow == 0 && upperTie == null && lowerTie == null &&
+      window.isContiguous) {
+      runEnd = window.firstBeyond(cursor, upper)
+    }
+
+  /** Whether the original condition holds for the streamed row and a buffered row. */
+  protected def holds(condition: BasePredicate, row: InternalRow): Boolean =
+    condition.eval(pair(streamedRow, row))
+
+  private def isBeyond(index: Int): Boolean = {
+    val bound = window.sortBound(index)
+    bound > upper || (bound == upper && upperTie != null && {
+      window.read(index, windowRow)
+      !upperTie.eval(pair(streamedRow, windowRow))
+    })
+  }
+
+  private def leaves(index: Int): Boolean = {
+    val bound = window.evictBound(index)
+    if (bound == lower && lowerTie != null) window.read(index, windowRow)
+    isBelow(bound, windowRow)
+  }
+
+  private def isBelow(evictBound: Long, row: InternalRow): Boolean =
+    evictBound < lower ||
+      (evictBound == lower && lowerTie != null && !lowerTie.eval(pair(streamedRow, row)))
+
+  protected def evict(index: Int): Unit = {
+    if (unknownInWindow > 0 && isExtreme(window.sortBound(index), window.evictBound(index))) {
+      unknownInWindow -= 1
+    }
+    window.evict(index)
+    evicted += 1
+  }
+
+  protected def clearWindow(): Unit = {
+    groupOpen = false
+    unknownInWindow = 0
+    onlyPoints = true
+    window.clear()
+  }
+
+  private def mayBeUnknown(index: Int): Boolean =
+    streamedUnknown ||
+      (unknownInWindow > 0 && isExtreme(window.sortBound(index), window.evictBound(index)))
+
+  private def isExtreme(sortBound: Long, evictBound: Long): Boolean =
+    sortBound == Long.MinValue || evictBound == Long.MaxValue
+
+  /** Releases the window and reports the metrics; the second call does nothing. */
+  override def close(): Unit = if (!closed) {
+    closed = true
+    bufferedRow = null
+    metrics.report(candidates, evicted, window)
+    window.close()
+  }
+}
+
+private object RangeScanner {
+
+  /** The scan has visited all it had to. */
+  val End: Int = -1
+
+  /** Added to the negative index of a row that leaves the window unmatched. */
+  val Unmatched: Int = -2
+}

@@ -1,0 +1,112 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.merge
+
+import org.apache.spark.memory.TaskMemoryManager
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
+import org.apache.spark.sql.rangejoin.join.PairTests
+import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeJoinKernelFactory}
+import org.apache.spark.sql.rangejoin.window._
+import org.apache.spark.util.TaskCompletionListener
+import org.apache.spark.{SparkEnv, TaskContext}
+
+/**
+ * What tasks need to make their scanner. Interpreted and generated code both start here.
+ *
+ * @param bufferedFields number of columns of a buffered row
+ * @param condition the original condition, bound to the streamed row followed by the buffered row
+ * @param upperTie what decides the upper test between equal prefixes, bound likewise
+ * @param lowerTie likewise the lower test
+ */
+case class RangeScannerFactory(
+    kernel: KernelSpec,
+    bufferedFields: Int,
+    condition: Expression,
+    upperTie: Option[Expression],
+    lowerTie: Option[Expression],
+    behavior: JoinTypeBehavior,
+    limits: WindowLimits,
+    metrics: WindowMetrics
+) {
+
+  /**
+   * A scanner for any join type but full outer, that belongs to the current task and is closed with
+   * it, however it ends.
+   */
+  def create(
+      streamed: Iterator[InternalRow],
+      buffered: Iterator[InternalRow]
+  ): StreamedRangeScanner = closedWithTask { window =>
+    new StreamedRangeScanner(
+      streamed,
+      buffered,
+      RangeJoinKernelFactory.createObject(kernel),
+      window,
+      bufferedFields,
+      PairTests.create(condition, upperTie, lowerTie),
+      metrics,
+      behavior.visitsAllStreamed,
+      behavior.stopsAtMatch
+    )
+  }
+
+  /** Likewise for a full outer join. */
+  def createFullOuter(
+      streamed: Iterator[InternalRow],
+      buffered: Iterator[InternalRow]
+  ): FullOuterRangeScanner = closedWithTask { window =>
+    new FullOuterRangeScanner(
+      streamed,
+      buffered,
+      RangeJoinKernelFactory.createObject(kernel),
+      window,
+      bufferedFields,
+      PairTests.create(condition, upperTie, lowerTie),
+      metrics
+    )
+  }
+
+  private def closedWithTask[S <: RangeScanner](create: RangeWindow => S): S = {
+    val task = TaskContext.get()
+    val window = createWindow(task.taskMemoryManager())
+    val scanner = create(window)
+    task.addTaskCompletionListener(new TaskCompletionListener {
+      override def onTaskCompletion(context: TaskContext): Unit = {
+        scanner.close()
+        val metrics = context.taskMetrics()
+        metrics.incPeakExecutionMemory(window.peakMemory)
+        metrics.incMemoryBytesSpilled(window.spilledBytes)
+        metrics.incDiskBytesSpilled(window.spillSize)
+      }
+    })
+    scanner
+  }
+
+  private def createWindow(tasks: TaskMemoryManager): RangeWindow = {
+    val env = SparkEnv.get
+    val memory = new WindowMemory(tasks)
+    new RangeWindow(
+      memory,
+      new PagedRowStore(memory, tasks, env.memoryManager.pageSizeBytes),
+      new SpillFiles(
+        env.serializerManager,
+        () => env.blockManager.diskBlockManager.createTempLocalBlock()
+      ),
+      limits
+    )
+  }
+}

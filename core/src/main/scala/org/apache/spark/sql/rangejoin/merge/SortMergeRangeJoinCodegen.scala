@@ -1,0 +1,200 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.merge
+
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.join.RowColumns
+import org.apache.spark.sql.types.BooleanType
+
+/**
+ * Emits the part of the join that whole-stage code generation fuses with its parents: the residual
+ * and the columns of the output, in a loop around the scanner.
+ *
+ * Columns are read late: those of the residual before it (of the streamed row once per scan), all
+ * others where a parent asks for them. After each output row the loop asks whether to stop, and
+ * resumes the scan where it stood, so that rows of a hot key do not pile up.
+ *
+ * @param goOn condition, ending in `&&` where there is one, without which no more rows are needed
+ * @param stopCheck statement that leaves the loop when the consumer has to be served first
+ */
+private[merge] class SortMergeRangeJoinCodegen(
+    ctx: CodegenContext,
+    scanner: String,
+    streamed: Seq[Attribute],
+    buffered: Seq[Attribute],
+    residual: Option[Expression],
+    goOn: String,
+    stopCheck: String
+) {
+  import SortMergeRangeJoinCodegen.Emit
+
+  private val streamedRow = ctx.freshName("streamedRow")
+  private val bufferedRow = ctx.freshName("bufferedRow")
+
+  /**
+   * The loop.
+   *
+   * @param emit code for one output row from the columns of the streamed and of the buffered side;
+   *   for an existence join the flag stands in the place of the latter
+   */
+  def loop(behavior: JoinTypeBehavior)(emit: Emit): String = behavior.emission match {
+    case EveryPair if behavior.keepsBuffered => everyRow(emit)
+    case EveryPair if behavior.keepsStreamed => everyStreamedRow(emit)
+    case EveryPair                           => everyPair(emit)
+    case StreamedRow(ifMatched)              =>
+      firstMatch { (streamedColumns, found) =>
+        s"""
+           |if (${if (ifMatched) found else s"!$found"}) {
+           |  ${emit(streamedColumns, Nil)}
+           |  $stopCheck
+           |}
+         """.stripMargin
+      }
+    case MatchFlag =>
+      firstMatch { (streamedColumns, found) =>
+        val flag = ExprCode(FalseLiteral, JavaCode.variable(found, BooleanType))
+        s"""
+           |${emit(streamedColumns, Seq(flag))}
+           |$stopCheck
+         """.stripMargin
+      }
+  }
+
+  private def everyPair(emit: Emit): String = {
+    val streamedColumns = columns(streamedRow, streamed)
+    val bufferedColumns = columns(bufferedRow, buffered)
+    s"""
+       |while ($goOn ($scanner.isScanning() || $scanner.nextStreamed())) {
+       |  InternalRow $streamedRow = $scanner.currentStreamed();
+       |  ${readForResidual(streamed, streamedColumns)}
+       |  while ($goOn $scanner.nextCandidate()) {
+       |    UnsafeRow $bufferedRow = $scanner.currentCandidate();
+       |    ${readForResidual(buffered, bufferedColumns)}
+       |    ${checkResidual(streamedColumns ++ bufferedColumns)}
+       |    ${emit(streamedColumns, bufferedColumns)}
+       |    $stopCheck
+       |  }
+       |}
+     """.stripMargin
+  }
+
+  /** Left and right outer joins: the buffered row of a streamed row without a match is null. */
+  private def everyStreamedRow(emit: Emit): String = {
+    val streamedColumns = columns(streamedRow, streamed)
+    val bufferedColumns = columnsOrNull(bufferedRow, buffered)
+    s"""
+       |while ($goOn ($scanner.isScanning() || $scanner.nextStreamed())) {
+       |  InternalRow $streamedRow = $scanner.currentStreamed();
+       |  ${readForResidual(streamed, streamedColumns)}
+       |  while ($goOn $scanner.nextCandidateOrNone()) {
+       |    UnsafeRow $bufferedRow = $scanner.currentCandidate();
+       |    ${readForResidual(buffered, bufferedColumns)}
+       |    if ($bufferedRow != null) {
+       |      ${checkResidual(streamedColumns ++ bufferedColumns)}
+       |      $scanner.markMatched();
+       |    }
+       |    ${emit(streamedColumns, bufferedColumns)}
+       |    $stopCheck
+       |  }
+       |}
+     """.stripMargin
+  }
+
+  /** Full outer joins: either row may be null. */
+  private def everyRow(emit: Emit): String = {
+    val streamedColumns = columnsOrNull(streamedRow, streamed)
+    val bufferedColumns = columnsOrNull(bufferedRow, buffered)
+    s"""
+       |while ($goOn $scanner.nextPair()) {
+       |  InternalRow $streamedRow = $scanner.currentStreamed();
+       |  UnsafeRow $bufferedRow = $scanner.currentCandidate();
+       |  ${readForResidual(streamed, streamedColumns)}
+       |  ${readForResidual(buffered, bufferedColumns)}
+       |  if ($scanner.isPair()) {
+       |    ${checkResidual(streamedColumns ++ bufferedColumns)}
+       |    $scanner.markMatched();
+       |  }
+       |  ${emit(streamedColumns, bufferedColumns)}
+       |  $stopCheck
+       |}
+     """.stripMargin
+  }
+
+  /**
+   * Semi, anti and existence joins: the scan of a streamed row ends at its first match, and an error
+   * of the residual is kept until there is known to be none.
+   */
+  private def firstMatch(emit: (Seq[ExprCode], String) => String): String = {
+    val streamedColumns = columns(streamedRow, streamed)
+    val bufferedColumns = columns(bufferedRow, buffered)
+    val found = ctx.freshName("found")
+    val error = ctx.freshName("error")
+    val readStreamed = readForResidual(streamed, streamedColumns)
+    val isMatch = if (residual.isEmpty) s"$found = true;"
+    else {
+      s"""
+         |try {
+         |  ${readForResidual(buffered, bufferedColumns)}
+         |  ${checkResidual(streamedColumns ++ bufferedColumns)}
+         |  $found = true;
+         |} catch (Throwable $error) {
+         |  $scanner.keepError($error);
+         |}
+       """.stripMargin
+    }
+    s"""
+       |while ($goOn $scanner.nextStreamed()) {
+       |  InternalRow $streamedRow = $scanner.currentStreamed();
+       |  $readStreamed
+       |  boolean $found = false;
+       |  while (!$found && $scanner.nextCandidate()) {
+       |    UnsafeRow $bufferedRow = $scanner.currentCandidate();
+       |    $isMatch
+       |  }
+       |  if (!$found) $scanner.raiseKeptError();
+       |  ${emit(streamedColumns, found)}
+       |}
+     """.stripMargin
+  }
+
+  private def columns(row: String, attributes: Seq[Attribute]): Seq[ExprCode] =
+    RowColumns.of(ctx, row, attributes)
+
+  private def columnsOrNull(row: String, attributes: Seq[Attribute]): Seq[ExprCode] =
+    RowColumns.orNull(ctx, row, attributes)
+
+  private def readForResidual(attributes: Seq[Attribute], columns: Seq[ExprCode]): String =
+    RowColumns.read(attributes, columns, residual)
+
+  private def checkResidual(columns: Seq[ExprCode]): String =
+    residual.map { predicate =>
+      ctx.currentVars = columns
+      ctx.INPUT_ROW = null
+      val holds = bindReference(predicate, streamed ++ buffered).genCode(ctx)
+      s"""
+         |${holds.code}
+         |if (${holds.isNull} || !${holds.value}) continue;
+       """.stripMargin
+    }.getOrElse("")
+}
+
+private[merge] object SortMergeRangeJoinCodegen {
+
+  /** Code for one output row from the columns of the streamed and of the buffered side. */
+  type Emit = (Seq[ExprCode], Seq[ExprCode]) => String
+}

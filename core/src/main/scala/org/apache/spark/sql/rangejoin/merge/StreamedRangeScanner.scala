@@ -1,0 +1,136 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.merge
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BasePredicate, UnsafeRow}
+import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairTests}
+import org.apache.spark.sql.rangejoin.kernel.RangeJoinKernel
+import org.apache.spark.sql.rangejoin.window.RangeWindow
+
+/**
+ * Scans for one streamed row after the other: for every join type but full outer.
+ *
+ * @param keepsStreamed whether `nextStreamed` stops at rows that have no candidates, too
+ * @param stopsAtMatch whether the first match of a streamed row is all that is looked for
+ */
+final class StreamedRangeScanner(
+    streamed: Iterator[InternalRow],
+    buffered: Iterator[InternalRow],
+    kernel: RangeJoinKernel,
+    window: RangeWindow,
+    bufferedFields: Int,
+    tests: PairTests,
+    metrics: WindowMetrics,
+    keepsStreamed: Boolean,
+    stopsAtMatch: Boolean
+) extends RangeScanner(kernel, window, bufferedFields, tests, metrics) with CandidateScanner {
+  import RangeScanner.End
+
+  private[this] var started = false
+  private[this] var scanning = false
+  private[this] var candidate: UnsafeRow = _
+
+  override def currentStreamed: InternalRow = streamedRow
+
+  override def currentCandidate: UnsafeRow = candidate
+
+  override def isScanning: Boolean = scanning
+
+  /** As declared; everything is released when there is none. */
+  override def nextStreamed(): Boolean = {
+    if (!started) {
+      started = true
+      readBuffered()
+    }
+    scanning = false
+    while (!scanning && !closed) {
+      if ((!keepsStreamed && bufferedRow == null && window.isEmpty) || !streamed.hasNext) {
+        close()
+      } else {
+        streamedRow = streamed.next()
+        begin()
+        if (kernel.loadStreamed(streamedRow) && findGroup()) {
+          readBounds()
+          admit()
+          cursor = window.head
+          scanning = keepsStreamed || cursor < window.tail
+        } else {
+          cursor = Int.MaxValue
+          scanning = keepsStreamed
+        }
+      }
+    }
+    scanning
+  }
+
+  override def nextCandidate(): Boolean = {
+    scanning = scanning && visit(keepsUnmatched = false) != End
+    candidate = windowRow
+    scanning
+  }
+
+  override protected def noCandidate(): Unit = candidate = null
+
+  override protected def holds(condition: BasePredicate, row: InternalRow): Boolean =
+    if (stopsAtMatch) {
+      try super.holds(condition, row)
+      catch {
+        case e: Throwable =>
+          keepError(e)
+          false
+      }
+    } else {
+      super.holds(condition, row)
+    }
+
+  /** Moves the buffered side to the key of the streamed row; false when it has no such key. */
+  private def findGroup(): Boolean = {
+    if (groupOpen && !kernel.streamedInGroup()) {
+      clearWindow()
+    }
+    if (!groupOpen) {
+      var comparison = 1
+      while (bufferedRow != null && comparison > 0) {
+        comparison = kernel.compareStreamedWithBuffered()
+        if (comparison > 0) readBuffered()
+      }
+      groupOpen = bufferedRow != null && comparison == 0
+      if (groupOpen) kernel.openGroup()
+    }
+    groupOpen
+  }
+
+  private def admit(): Unit =
+    while (bufferedRow != null && kernel.bufferedInGroup() && admits) {
+      // A row that is dead on arrival is never stored.
+      if (isDeadOnArrival) evicted += 1 else append()
+      readBuffered()
+    }
+
+  /** Reads the next buffered row that can match anything at all. */
+  private def readBuffered(): Unit = {
+    bufferedRow = null
+    while (bufferedRow == null && buffered.hasNext) {
+      val row = buffered.next()
+      if (kernel.loadBuffered(row)) bufferedRow = row
+    }
+  }
+
+  override def close(): Unit = {
+    scanning = false
+    super.close()
+  }
+}

@@ -1,0 +1,65 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.merge
+
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.rangejoin.window.RangeWindow
+
+/** The metrics of a scan; tasks report them once, when they are done with the window. */
+case class WindowMetrics(
+    candidates: SQLMetric,
+    evictedRows: SQLMetric,
+    peakWindowRows: SQLMetric,
+    peakMemory: SQLMetric,
+    spillSize: SQLMetric,
+    spilledRows: SQLMetric
+) {
+
+  def report(candidates: Long, evicted: Long, window: RangeWindow): Unit = {
+    this.candidates += candidates
+    evictedRows += evicted
+    peakWindowRows += window.peakRows
+    peakMemory += window.peakMemory
+    spillSize += window.spillSize
+    spilledRows += window.spilledRows
+  }
+}
+
+object WindowMetrics {
+
+  /**
+   * The metrics a range join shows, by their names. Peaks are the sums over tasks, as everywhere in
+   * Spark; candidates against output rows tells what the range saves.
+   */
+  def create(context: SparkContext): Map[String, SQLMetric] = Map(
+    "numOutputRows" -> SQLMetrics.createMetric(context, "number of output rows"),
+    "numCandidates" -> SQLMetrics.createMetric(context, "number of candidates examined"),
+    "numEvictedRows" -> SQLMetrics.createMetric(context, "number of rows evicted"),
+    "peakWindowRows" -> SQLMetrics.createMetric(context, "peak window rows"),
+    "peakMemory" -> SQLMetrics.createSizeMetric(context, "peak memory"),
+    "spillSize" -> SQLMetrics.createSizeMetric(context, "spill size"),
+    "spilledRows" -> SQLMetrics.createMetric(context, "number of rows spilled")
+  )
+
+  def of(metrics: Map[String, SQLMetric]): WindowMetrics = WindowMetrics(
+    metrics("numCandidates"),
+    metrics("numEvictedRows"),
+    metrics("peakWindowRows"),
+    metrics("peakMemory"),
+    metrics("spillSize"),
+    metrics("spilledRows")
+  )
+}

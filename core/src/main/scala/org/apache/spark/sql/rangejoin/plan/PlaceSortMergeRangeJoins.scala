@@ -1,0 +1,115 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  Expression,
+  NamedExpression,
+  SortOrder
+}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.exchange.Exchange
+import org.apache.spark.sql.execution.joins.SortMergeJoinExec
+import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan, UnionExec}
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
+import org.apache.spark.sql.rangejoin.merge.{CodegenBoundaryExec, SortMergeRangeJoinExec}
+import org.apache.spark.sql.rangejoin.sort.RangeSortExec
+
+/**
+ * Puts the range join in the place of every marked sort-merge join, and supplies the order it
+ * needs. Runs as late as can be and several times over the same plan; what it has replaced it
+ * leaves alone.
+ */
+object PlaceSortMergeRangeJoins extends Rule[SparkPlan] {
+
+  override def apply(plan: SparkPlan): SparkPlan = {
+    val placed = plan.transformUp {
+      case join: SortMergeJoinExec if join.getTagValue(MarkRangeJoins.SortMergeMark).isDefined =>
+        place(join)
+    }
+    if (placed.eq(plan)) plan else placed.transformUp { case u: UnionExec => guard(u) }
+  }
+
+  private def place(join: SortMergeJoinExec): SparkPlan =
+    RangeExtractor
+      .normalForm(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
+      .fold(_ => join, rangeJoin(join, _))
+
+  private def rangeJoin(join: SortMergeJoinExec, range: RangeCondition): SparkPlan = {
+    val (left, leftKey) = ordered(join.left, join.leftKeys, range.orderOf(LeftSide))
+    val (right, rightKey) = ordered(join.right, join.rightKeys, range.orderOf(RightSide))
+    SortMergeRangeJoinExec(
+      join.leftKeys,
+      join.rightKeys,
+      join.joinType,
+      join.condition,
+      leftKey,
+      rightKey,
+      left,
+      right,
+      join.isSkewJoin
+    )
+  }
+
+  /**
+   * The child in the order the join needs, and the column that holds the bound where one had to be
+   * added: a bound that no column is known to rise with is evaluated once per row, not once per
+   * comparison of the sort.
+   */
+  private def ordered(
+      child: SparkPlan,
+      keys: Seq[Expression],
+      bound: Option[RangeBound]
+  ): (SparkPlan, Option[Attribute]) = {
+    val (input, rangeKey) = bound.filter(SortColumn.of(_).isEmpty) match {
+      case Some(computed) =>
+        val added = Alias(computed.sortKey, "range_key")()
+        val projected = child.output :+ (added: NamedExpression)
+        (ProjectExec(projected, unsorted(child)), Some(added.toAttribute))
+      case None => (child, None)
+    }
+    val order = SortMergeRangeJoinExec.order(keys, bound, rangeKey)
+    val sorted =
+      if (SortOrder.orderingSatisfies(input.outputOrdering, order)) input
+      else RangeSortExec.sort(order, unsorted(input))
+    (CodegenBoundaryExec(sorted), rangeKey)
+  }
+
+  /** Without the sort by key that was planned for the stock join. */
+  private def unsorted(child: SparkPlan): SparkPlan = child match {
+    case SortExec(_, false, input, _) => input
+    case other                        => other
+  }
+
+  /**
+   * `UNION` fuses the code of its children unless it finds a stock join of two inputs below; this
+   * join it does not know.
+   */
+  private def guard(union: UnionExec): SparkPlan =
+    union.withNewChildren(union.children.map {
+      case boundary: CodegenBoundaryExec  => boundary
+      case child if fusesRangeJoin(child) => CodegenBoundaryExec(child)
+      case child                          => child
+    })
+
+  private def fusesRangeJoin(plan: SparkPlan): Boolean = plan match {
+    case _: SortMergeRangeJoinExec            => true
+    case _: Exchange | _: CodegenBoundaryExec => false
+    case other                                => other.children.exists(fusesRangeJoin)
+  }
+}

@@ -1,0 +1,71 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.broadcast
+
+import org.apache.spark.sql.rangejoin.plan.CoverageSuite
+import org.apache.spark.sql.rangejoin.semantics._
+
+// The rules of meaning, where a side is broadcast.
+
+class BroadcastJoinTypeSuite extends JoinTypeSuite with BroadcastSemantics
+
+class KeylessJoinTypeSuite extends JoinTypeSuite with WithoutKeys
+
+class BroadcastNullSuite extends NullSuite with BroadcastSemantics
+
+class KeylessNullSuite extends NullSuite with WithoutKeys
+
+class BroadcastOverflowSuite extends OverflowSuite with BroadcastSemantics
+
+class KeylessOverflowSuite extends OverflowSuite with WithoutKeys
+
+class BroadcastRaisingSuite extends RaisingSuite with BroadcastSemantics
+
+class KeylessRaisingSuite extends RaisingSuite with WithoutKeys
+
+class BroadcastTypeSuite extends TypeSuite with BroadcastSemantics
+
+class KeylessTypeSuite extends TypeSuite with WithoutKeys
+
+class BroadcastKeySuite extends KeySuite with BroadcastSemantics
+
+class BroadcastStringSuite extends StringSuite with BroadcastSemantics
+
+class BroadcastDecimalSuite extends DecimalSuite with BroadcastSemantics
+
+class BroadcastEndsSuite extends EndsSuite with BroadcastSemantics
+
+class BroadcastFloatOrderSuite extends FloatOrderSuite with BroadcastSemantics
+
+class BroadcastFloatArithmeticSuite extends FloatArithmeticSuite with BroadcastSemantics
+
+class BroadcastMonotonicitySuite extends MonotonicitySuite with BroadcastSemantics
+
+class BroadcastPayloadSuite extends PayloadSuite with BroadcastSemantics
+
+class BroadcastCalendarSuite extends CalendarSuite with BroadcastSemantics
+
+class BroadcastCompositionSuite extends CompositionSuite with BroadcastSemantics
+
+/** The tables of the README hold for broadcast joins as well. */
+class BroadcastCoverageSuite extends CoverageSuite with Broadcasting {
+
+  // The one no of the table is a yes here, as the README says below it.
+  override protected def asInReadme(line: String): String =
+    if (line.startsWith("| difference |")) {
+      assert(line.endsWith(" yes |"))
+      line.stripSuffix(" yes |") + " no |"
+    } else line
+}

@@ -1,0 +1,46 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.merge
+
+import scala.util.Random
+
+/** Random rows for a scanner, and what is true of a pair of them. */
+trait RandomRows {
+
+  /** Bounds of small values, some of them NULL and some, where wanted, unknown. */
+  protected def randomRows(random: Random, unknown: Boolean): Seq[Row] =
+    Seq.fill(random.nextInt(30)) {
+      def orNull(value: => Any): Any = if (random.nextInt(15) == 0) null else value
+      val first = random.nextInt(12).toLong
+      val second = first - 2 + random.nextInt(6)
+      Row(
+        orNull(random.nextInt(3)),
+        orNull(if (unknown && random.nextInt(6) == 0) Long.MinValue else first),
+        orNull(if (unknown && random.nextInt(6) == 0) Long.MaxValue else second)
+      )
+    }.sortBy { row =>
+      (Option(row.key).map(_.asInstanceOf[Int]), Option(row.first).map(_.asInstanceOf[Long]))
+    }
+
+  protected def overlaps(streamed: Row, buffered: Row): Boolean =
+    (streamed, buffered) match {
+      case (Row(k: Int, lower: Long, upper: Long), Row(j: Int, sort: Long, evict: Long)) =>
+        k == j && sort <= upper && evict >= lower
+      case _ => false
+    }
+
+  protected def isExtreme(row: Row): Boolean =
+    row.first == Long.MinValue || row.second == Long.MaxValue
+}

@@ -1,0 +1,60 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.merge
+
+import org.apache.spark.sql.rangejoin.kernel._
+import org.apache.spark.sql.rangejoin.window.WindowLimits
+
+/** The contract of the scanner, driven by the generated kernel. */
+class GeneratedRangeScannerSuite extends RangeScannerContract {
+  override protected def kernelOf(spec: KernelSpec): RangeJoinKernel =
+    GenerateRangeJoinKernel.generate(spec)
+}
+
+/** The contract of the scanner, driven by the interpreted kernel. */
+class InterpretedRangeScannerSuite extends RangeScannerContract {
+  override protected def kernelOf(spec: KernelSpec): RangeJoinKernel =
+    new InterpretedRangeJoinKernel(spec)
+}
+
+/** Rows without a match, with the generated kernel. */
+class GeneratedUnmatchedRowsSuite extends UnmatchedRowsContract {
+  override protected def kernelOf(spec: KernelSpec): RangeJoinKernel =
+    GenerateRangeJoinKernel.generate(spec)
+}
+
+/** Rows without a match, with the interpreted kernel. */
+class InterpretedUnmatchedRowsSuite extends UnmatchedRowsContract {
+  override protected def kernelOf(spec: KernelSpec): RangeJoinKernel =
+    new InterpretedRangeJoinKernel(spec)
+}
+
+/** The contract with few rows of the window in memory and the others in blocks on disk. */
+abstract class SpillingRangeScannerSuite(rows: Int) extends InterpretedRangeScannerSuite {
+  override protected def limits: WindowLimits = WindowLimits(rows, Long.MaxValue)
+}
+
+class OneRowRangeScannerSuite extends SpillingRangeScannerSuite(1)
+class TwoRowsRangeScannerSuite extends SpillingRangeScannerSuite(2)
+class SevenRowsRangeScannerSuite extends SpillingRangeScannerSuite(7)
+
+/** Rows without a match, of which few are in memory. */
+abstract class SpillingUnmatchedRowsSuite(rows: Int) extends InterpretedUnmatchedRowsSuite {
+  override protected def limits: WindowLimits = WindowLimits(rows, Long.MaxValue)
+}
+
+class OneRowUnmatchedRowsSuite extends SpillingUnmatchedRowsSuite(1)
+class TwoRowsUnmatchedRowsSuite extends SpillingUnmatchedRowsSuite(2)
+class SevenRowsUnmatchedRowsSuite extends SpillingUnmatchedRowsSuite(7)

@@ -1,0 +1,198 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.merge
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.rangejoin.join.PairTests
+import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeJoinKernel}
+import org.apache.spark.sql.rangejoin.window._
+import org.apache.spark.sql.types._
+
+/** A row of either side, with its two bounds; null is NULL. */
+case class Row(key: Any, first: Any, second: Any)
+
+/** What a scan did: the pairs by the positions of their rows, in the order they were found. */
+case class Scan(
+    pairs: Seq[(Int, Int)],
+    asked: Seq[(Int, Int)],
+    candidates: Long,
+    evicted: Long,
+    peakRows: Long)
+
+/** A scanner over rows written by hand, with either kernel and without a session. */
+trait ScanOfRows extends TaskMemory {
+  import ScanOfRows._
+
+  protected def kernelOf(spec: KernelSpec): RangeJoinKernel
+
+  protected def limits: WindowLimits = WindowLimits.None
+
+  /** Rows of one side as iterators of Spark give them: all in one buffer. */
+  private def iterator(rows: Seq[Row]): Iterator[InternalRow] = {
+    val project = UnsafeProjection.create(Types)
+    rows.iterator.zipWithIndex.map { case (row, i) =>
+      project(InternalRow(row.key, row.first, row.second, i))
+    }
+  }
+
+  /**
+   * A scanner whose condition answers by the positions of the rows. Only pairs with a bound that
+   * may be unknown are to be asked about.
+   */
+  protected def withScanner[T](
+      streamed: Seq[Row],
+      buffered: Seq[Row],
+      condition: (Int, Int) => Boolean = (_, _) => false,
+      keepsStreamed: Boolean = false,
+      stopsAtMatch: Boolean = false)(
+      block: (StreamedRangeScanner, () => Scan) => T): T =
+    withParts(condition) { (window, tests, metrics, scan) =>
+      val scanner = new StreamedRangeScanner(
+        iterator(streamed),
+        iterator(buffered),
+        kernelOf(Spec),
+        window,
+        Types.length,
+        tests,
+        metrics,
+        keepsStreamed,
+        stopsAtMatch)
+      try block(scanner, scan)
+      finally scanner.close()
+    }
+
+  private def withParts[T](condition: (Int, Int) => Boolean)(
+      block: (RangeWindow, PairTests, WindowMetrics, () => Scan) => T): T =
+    withWindow(limits = limits) { (window, memory) =>
+      val asked = new Condition(condition)
+      val metrics = WindowMetrics(metric(), metric(), metric(), metric(), metric(), metric())
+      def scan() = Scan(
+        Nil,
+        asked.pairs.toSeq,
+        metrics.candidates.value,
+        metrics.evictedRows.value,
+        metrics.peakWindowRows.value)
+      try block(window, PairTests(asked), metrics, () => scan())
+      finally assert(memory.getUsed == 0L)
+    }
+
+  /** Runs a scan to its end. */
+  protected def scan(
+      streamed: Seq[Row],
+      buffered: Seq[Row],
+      condition: (Int, Int) => Boolean = (_, _) => false): Scan =
+    withScanner(streamed, buffered, condition) { (scanner, result) =>
+      val pairs = drain(scanner)
+      result().copy(pairs = pairs)
+    }
+
+  /**
+   * Runs a scan of a left outer join to its end. A candidate is a match where `matches` says so;
+   * the missing row of a streamed row without a match is `None`.
+   */
+  protected def scanOuter(
+      streamed: Seq[Row],
+      buffered: Seq[Row],
+      condition: (Int, Int) => Boolean = (_, _) => false,
+      matches: (Int, Int) => Boolean = (_, _) => true): Seq[(Option[Int], Option[Int])] =
+    withScanner(streamed, buffered, condition, keepsStreamed = true) { (scanner, _) =>
+      val rows = mutable.ArrayBuffer.empty[(Option[Int], Option[Int])]
+      while (scanner.isScanning || scanner.nextStreamed()) {
+        while (scanner.nextCandidateOrNone()) {
+          collect(scanner, scanner.currentCandidate != null, matches).foreach(rows += _)
+        }
+      }
+      rows.toSeq
+    }
+
+  /** Likewise for a full outer join, with its metrics. */
+  protected def scanFullOuter(
+      streamed: Seq[Row],
+      buffered: Seq[Row],
+      condition: (Int, Int) => Boolean = (_, _) => false,
+      matches: (Int, Int) => Boolean = (_, _) => true): (Seq[(Option[Int], Option[Int])], Scan) =
+    withParts(condition) { (window, tests, metrics, scan) =>
+      val scanner = new FullOuterRangeScanner(
+        iterator(streamed),
+        iterator(buffered),
+        kernelOf(Spec),
+        window,
+        Types.length,
+        tests,
+        metrics)
+      val rows = mutable.ArrayBuffer.empty[(Option[Int], Option[Int])]
+      while (scanner.nextPair()) collect(scanner, scanner.isPair, matches).foreach(rows += _)
+      assert(!scanner.nextPair())
+      (rows.toSeq, scan())
+    }
+
+  private def collect(
+      scanner: RangeScanner,
+      isPair: Boolean,
+      matches: (Int, Int) => Boolean): Option[(Option[Int], Option[Int])] = {
+    val found = (
+      Option(scanner.currentStreamed).map(_.getInt(Id)),
+      Option(scanner.currentCandidate).map(_.getInt(Id)))
+    found match {
+      case (Some(s), Some(b)) if isPair =>
+        if (matches(s, b)) {
+          scanner.markMatched()
+          Some(found)
+        } else None
+      case other =>
+        assert(!isPair && (other._1.isEmpty || other._2.isEmpty))
+        Some(other)
+    }
+  }
+
+  protected def drain(scanner: StreamedRangeScanner): Seq[(Int, Int)] = {
+    val pairs = mutable.ArrayBuffer.empty[(Int, Int)]
+    while (scanner.isScanning || scanner.nextStreamed()) {
+      if (scanner.nextCandidate()) pairs += current(scanner)
+    }
+    pairs.toSeq
+  }
+
+  protected def current(scanner: RangeScanner): (Int, Int) =
+    (scanner.currentStreamed.getInt(Id), scanner.currentCandidate.getInt(Id))
+}
+
+private object ScanOfRows {
+  val Types: Array[DataType] = Array(IntegerType, LongType, LongType, IntegerType)
+  val Id: Int = Types.length - 1
+
+  val Spec: KernelSpec = {
+    def column(i: Int) = BoundReference(i, Types(i), nullable = true)
+    val (key, first, second) = (column(0), column(1), column(2))
+    KernelSpec(Seq(key), Seq(key), Some(first), Some(second), Some(first), Some(second))
+  }
+
+  private def metric() = new SQLMetric("sum")
+
+  /** A condition that remembers the pairs it was asked about. */
+  private class Condition(answer: (Int, Int) => Boolean) extends BasePredicate {
+    val pairs: mutable.ArrayBuffer[(Int, Int)] = mutable.ArrayBuffer.empty
+
+    override def eval(row: InternalRow): Boolean = {
+      val pair = (row.getInt(Id), row.getInt(Types.length + Id))
+      pairs += pair
+      answer(pair._1, pair._2)
+    }
+  }
+}

@@ -1,0 +1,169 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.merge
+
+import scala.util.Random
+
+import org.apache.spark.TaskKilledException
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/**
+ * Rows that find no match, as outer joins keep them. Rows are those of [[RangeScannerContract]]; a
+ * row without a match comes with `None`.
+ */
+abstract class UnmatchedRowsContract extends AnyFunSuite with ScanOfRows with RandomRows {
+  private type Found = (Option[Int], Option[Int])
+
+  private def rows(key: Any)(bounds: (Any, Any)*): Seq[Row] =
+    bounds.map { case (first, second) => Row(key, long(first), long(second)) }
+
+  private def points(key: Any)(values: Any*): Seq[Row] = rows(key)(values.map(v => (v, v)): _*)
+
+  private def long(bound: Any): Any = bound match {
+    case number: Int => number.toLong
+    case other       => other
+  }
+
+  private def pair(s: Int, b: Int): Found = (Some(s), Some(b))
+  private def alone(s: Int): Found = (Some(s), None)
+  private def left(b: Int): Found = (None, Some(b))
+
+  // ---------------------------------------------------------------- one side kept
+
+  test("every streamed row comes out once at least, where it stands") {
+    val streamed = rows(null)((1, 1)) ++ rows(1)((null, 9), (0, 1), (5, 6)) ++ rows(2)((0, 9)) ++
+      rows(3)((0, 3), (0, 9))
+    val buffered = rows(null)((1, 1)) ++ points(1)(0, 1, 9) ++ points(3)(5)
+    assert(scanOuter(streamed, buffered) ==
+      Seq(alone(0), alone(1), pair(2, 1), pair(2, 2), alone(3), alone(4), alone(5), pair(6, 4)))
+  }
+
+  test("a streamed side without another side is all alone") {
+    val streamed = points(1)(1, 2) ++ points(2)(1)
+    assert(scanOuter(streamed, Nil) == Seq(alone(0), alone(1), alone(2)))
+    assert(scanOuter(Nil, streamed).isEmpty)
+  }
+
+  test("a streamed row whose candidates are all refused is alone") {
+    val found = scanOuter(
+      rows(1)((0, 9), (0, 9)),
+      points(1)(1, 2),
+      matches = (s, b) => s == 1 && b == 1)
+    assert(found == Seq(alone(0), pair(1, 1)))
+  }
+
+  test("a streamed row beyond the last buffered row is alone, and so are all that follow") {
+    val found = scanOuter(points(1)(1, 5) ++ points(7)(1), points(1)(1))
+    assert(found == Seq(pair(0, 0), alone(1), alone(2)))
+  }
+
+  // ---------------------------------------------------------------- first matches
+
+  test("where one match is enough an error is raised only for a row without one") {
+    val unknown = (Long.MinValue, Long.MaxValue)
+    def raise(s: Int, b: Int): Boolean =
+      if (b == 0) throw new IllegalArgumentException(s"$s with $b") else s == 2
+    withScanner(
+      rows(1)((0, 9), (2, 3), (2, 4), (6, 9)),
+      rows(1)(unknown, unknown, (1, 1), (8, 8)),
+      raise,
+      stopsAtMatch = true) { (scanner, _) =>
+      assert(scanner.nextStreamed() && scanner.nextCandidate())
+      assert(current(scanner) == ((0, 2)))
+      // Not a match; the error is still kept, and forgotten with the next streamed row.
+      assert(scanner.nextCandidate() && current(scanner) == ((0, 3)))
+      assert(scanner.nextStreamed() && !scanner.nextCandidate())
+      val error = intercept[IllegalArgumentException](scanner.raiseKeptError())
+      assert(error.getMessage == "1 with 0")
+      assert(scanner.nextStreamed() && scanner.nextCandidate() && current(scanner) == ((2, 1)))
+      assert(scanner.nextStreamed() && scanner.nextCandidate() && current(scanner) == ((3, 3)))
+      intercept[TaskKilledException](scanner.keepError(new TaskKilledException("killed")))
+    }
+  }
+
+  // ---------------------------------------------------------------- both sides kept
+
+  test("in a full outer join a row comes out without a match when it leaves") {
+    // 0: dead on arrival; 1: matched; 2: evicted from the middle; 3: left when the group ends.
+    val buffered = rows(1)((0, 1), (1, 20), (2, 6), (7, 30))
+    val streamed = points(1)(5, 9, 10)
+    val (found, scan) =
+      scanFullOuter(streamed, buffered, matches = (_, b) => b == 1)
+    assert(found == Seq(left(0), pair(0, 1), pair(1, 1), left(2), pair(2, 1), left(3)))
+    assert(scan.evicted == 2)
+  }
+
+  test("in a full outer join NULL keys and bounds of both sides come out") {
+    val streamed = rows(null)((1, 1)) ++ rows(1)((null, 9), (0, null), (0, 9))
+    val buffered = rows(null)((1, 1)) ++ rows(1)((null, 9), (0, null), (3, 3))
+    val (found, _) = scanFullOuter(streamed, buffered)
+    assert(found.sorted == (Seq(alone(0), alone(1), alone(2), left(0), left(1), left(2)) :+
+      pair(3, 3)).sorted)
+  }
+
+  test("in a full outer join groups of one side come out") {
+    val streamed = points(2)(1) ++ points(4)(1)
+    val buffered = points(1)(1, 2) ++ points(2)(1, 7) ++ points(3)(1) ++ points(5)(1)
+    val (found, _) = scanFullOuter(streamed, buffered)
+    assert(found == Seq(left(0), left(1), pair(0, 2), left(3), left(4), alone(1), left(5)))
+  }
+
+  test("in a full outer join an empty side leaves all of the other") {
+    val some = points(1)(1, 2) ++ points(2)(3)
+    assert(scanFullOuter(some, Nil)._1 == Seq(alone(0), alone(1), alone(2)))
+    assert(scanFullOuter(Nil, some)._1 == Seq(left(0), left(1), left(2)))
+    assert(scanFullOuter(Nil, Nil)._1.isEmpty)
+  }
+
+  test("in a full outer join a row matched by one of many streamed rows does not come out") {
+    val (found, _) = scanFullOuter(
+      rows(1)((0, 9), (1, 9), (2, 9)),
+      points(1)(5),
+      matches =
+        (s, _) => s == 1)
+    assert(found == Seq(alone(0), pair(1, 0), alone(2)))
+  }
+
+  // ---------------------------------------------------------------- random rows
+
+  test("random rows come out as by comparing all with all") {
+    for (seed <- 1 to 600) {
+      val random = new Random(seed)
+      val unknown = seed % 2 == 0
+      val (streamed, buffered) = (randomRows(random, unknown), randomRows(random, unknown))
+      def condition(s: Int, b: Int): Boolean = (s * 7 + b * 3) % 4 != 0
+      def residual(s: Int, b: Int): Boolean = (s + b) % 3 != 0
+      val candidates = for {
+        (s, i) <- streamed.zipWithIndex
+        (b, j) <- buffered.zipWithIndex
+        if overlaps(s, b)
+      } yield (i, j)
+      val pairs = candidates.filter { case (i, j) =>
+        residual(i, j) && (condition(i, j) || !(isExtreme(streamed(i)) || isExtreme(buffered(j))))
+      }
+      val matched = pairs.map { case (i, j) => pair(i, j) }
+      val streamedAlone = streamed.indices.diff(pairs.map(_._1)).map(alone)
+      val bufferedAlone = buffered.indices.diff(pairs.map(_._2)).map(left)
+      assert(
+        scanOuter(streamed, buffered, condition, residual).sorted ==
+          (matched ++ streamedAlone).sorted,
+        s"seed $seed")
+      val (full, scan) = scanFullOuter(streamed, buffered, condition, residual)
+      assert(full.sorted == (matched ++ streamedAlone ++ bufferedAlone).sorted, s"seed $seed")
+      assert(scan.candidates == candidates.size, s"seed $seed")
+    }
+  }
+}

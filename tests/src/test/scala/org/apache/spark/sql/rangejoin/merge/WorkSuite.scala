@@ -1,0 +1,160 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.merge
+
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+
+/**
+ * The work is bounded: `candidates <= output + refused by the residual + rows of both sides`, for
+ * every shape of a range and every join type, on data made to defeat it. Almost all rows have one
+ * key, so that comparing all with all would be hundreds of times as much.
+ */
+class WorkSuite extends RangeJoinTest {
+  import WorkSuite._
+
+  /** A side of rows from `t` to `u`; one row in fifty has a key of its own. */
+  private def side(name: String, interval: Interval): Unit =
+    spark.range(0, Rows, 1, 2).selectExpr(
+      "id",
+      "if(id % 50 = 49, -id, 0) AS k",
+      s"${interval.from} AS t",
+      s"${interval.to} AS u",
+      "id % 3 AS v"
+    ).createOrReplaceTempView(name)
+
+  private def count(joinType: String, condition: String): String = joinType match {
+    case "EXISTENCE" =>
+      s"SELECT count(*) FROM l WHERE EXISTS (SELECT 1 FROM r WHERE $condition) OR l.id < 0"
+    case _ => s"SELECT count(*) FROM l $joinType JOIN r ON $condition"
+  }
+
+  /** Runs a join; checks its candidates, and the output of an inner join. */
+  private def checkWork(joinType: String, condition: String, pairs: Long, refused: Long): Unit = {
+    val sql = count(joinType, condition)
+    val settings = RangeJoinTest.Engines(Math.floorMod(sql.hashCode, RangeJoinTest.Engines.size))
+    withConf(settings: _*) {
+      val df = spark.sql(sql)
+      df.collect()
+      val metrics = only(rangeJoins(df)).metrics
+      val (candidates, output) = (metrics("numCandidates").value, metrics("numOutputRows").value)
+      val clue = s"$candidates candidates, $output rows, $pairs pairs, $refused refused: $sql"
+      assert(candidates <= output + refused + 2 * Rows, clue)
+      assert(candidates <= pairs + refused, clue)
+      if (joinType == "INNER") assert(output == pairs, clue)
+    }
+  }
+
+  /** The pairs that a range joins, and how many of them the residual leaves, by stock. */
+  private def pairsOf(range: String, residual: String): (Long, Long) =
+    withConf(Flag -> "false") {
+      val row = spark.sql(
+        s"SELECT count(*), count_if($residual) FROM l JOIN r ON l.k = r.k AND $range").head()
+      (row.getLong(0), row.getLong(1))
+    }
+
+  for ((data, (left, right)) <- Datasets) {
+    test(s"the work is bounded on $data") {
+      side("l", left)
+      side("r", right)
+      for (((range, rest), i) <- Shapes.zipWithIndex) {
+        val (inRange, pairs) = pairsOf(range, rest)
+        // Each join type has its turn.
+        val others = Seq.tabulate(4)(j => OtherTypes((i + data.length + j) % OtherTypes.size))
+        for (joinType <- Seq("INNER", "FULL OUTER") ++ others.take(2)) {
+          checkWork(joinType, s"l.k = r.k AND $range AND $rest", pairs, inRange - pairs)
+        }
+        val residual = s"$rest AND (l.v + r.v) % 3 = 1"
+        val (_, remaining) = pairsOf(range, residual)
+        for (joinType <- others.drop(1)) {
+          val condition = s"l.k = r.k AND $range AND $residual"
+          checkWork(joinType, condition, remaining, inRange - remaining)
+        }
+      }
+    }
+  }
+
+  test("the work is bounded for values of which a prefix says nothing") {
+    for (value <- Seq(
+        "concat('customer/0000/', lpad(cast(t AS STRING), 8, '0'))",
+        "cast(lpad(cast(t AS STRING), 20, '0') AS BINARY)",
+        "cast(t AS DECIMAL(38, 2)) + 12345678901234567890",
+        "concat('A', lpad(cast(t AS STRING), 8, '0')) COLLATE UNICODE_CI",
+        "array(1, t)",
+        "cast(t AS DOUBLE) / 3"
+      )) {
+      val (left, right) = Datasets("long and short intervals in turn")
+      for ((name, interval) <- Seq("l" -> left, "r" -> right)) {
+        side(name, interval)
+        val (from, to) = (value, value.replace("(t AS", "(u AS").replace(", t)", ", u)"))
+        spark.sql(s"SELECT id, k, v, $from AS t, $to AS u FROM $name WHERE id % 3 <> 1")
+          .createOrReplaceTempView(name)
+      }
+      val range = "l.t <= r.u AND r.t <= l.u"
+      val (pairs, _) = pairsOf(range, "true")
+      for (joinType <- Seq("INNER", "FULL OUTER", "LEFT ANTI")) {
+        checkWork(joinType, s"l.k = r.k AND $range", pairs, 0)
+      }
+    }
+  }
+}
+
+object WorkSuite {
+  private val Rows = 600L
+
+  private case class Interval(from: String, to: String)
+
+  private val OtherTypes =
+    Seq("LEFT OUTER", "RIGHT OUTER", "LEFT SEMI", "LEFT ANTI", "EXISTENCE")
+
+  /** Ranges, each with what of its condition has no part in the window. */
+  private val Shapes = Seq(
+    "r.t BETWEEN l.t - 7 AND l.t + 7" -> "true",
+    "r.t BETWEEN l.t AND l.u" -> "true",
+    "l.t BETWEEN r.t AND r.u" -> "true",
+    "l.t <= r.u AND r.t <= l.u" -> "true",
+    "r.t >= l.t" -> "true",
+    "r.t < l.t" -> "true",
+    "l.t <= r.t" -> "l.u <= r.u",
+    "r.t <= l.t" -> "r.u < l.u"
+  )
+
+  /** Intervals of the left and of the right side, in terms of `id`. */
+  private val Datasets: Map[String, (Interval, Interval)] = Map(
+    "a staircase" -> (
+      Interval("10 * id", "10 * id + 9"),
+      Interval("10 * id + 5", "10 * id + 6")
+    ),
+    "one interval that covers everything, on each side" -> (
+      Interval("if(id = 0, 0, 10 * id)", "if(id = 0, 1000000, 10 * id + 3)"),
+      Interval("if(id = 0, 0, 10 * id + 5)", "if(id = 0, 1000000, 10 * id + 7)")
+    ),
+    "long and short intervals in turn" -> (
+      Interval("10 * id", "10 * id + if(id % 40 = 0, 3000, 3)"),
+      Interval("10 * id + 5", "10 * id + if(id % 40 = 7, 3000, 6)")
+    ),
+    "ties that all match, and ties that do not" -> (
+      Interval("if(id % 4 = 0, 5, 50)", "if(id % 4 = 0, 5, 50)"),
+      Interval("if(id % 5 = 0, 5, 500)", "if(id % 5 = 0, 5, 500)")
+    ),
+    "intervals in no order, some of them inverted" -> (
+      Interval("pmod(id * 7919, 10007)", "pmod(id * 104729, 10007)"),
+      Interval("pmod(id * 6101, 10007)", "pmod(id * 6101, 10007) + pmod(id, 11) * 30 - 60")
+    ),
+    "ends that fall while beginnings rise" -> (
+      Interval("10 * id", "20000 - 10 * id"),
+      Interval("10 * id + 1", "18000 - 10 * id")
+    )
+  )
+}

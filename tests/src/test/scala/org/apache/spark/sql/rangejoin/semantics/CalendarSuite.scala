@@ -1,0 +1,155 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.semantics
+
+/** Days and months are those of the calendar, in the time zone of the session. */
+class CalendarSuite extends SemanticsTest {
+  import SemanticsTest._
+
+  private val zones =
+    Seq("America/Los_Angeles", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe", "UTC")
+
+  for (zone <- zones) {
+    test(s"whole days are days of the calendar in $zone") {
+      withConf(Zone -> zone) {
+        def hours(from: String) = spark.sql(
+          s"""SELECT year(t) AS k, unix_micros(t) AS id, t FROM (SELECT explode(sequence(
+             |  timestamp '$from 00:00:00', timestamp '$from 00:00:00' + interval 60 hours,
+             |  interval 30 minutes)) AS t)""".stripMargin)
+        for (from <- Seq("2024-03-09", "2024-03-30", "2024-10-05", "2024-11-02")) {
+          hours(from).createOrReplaceTempView("l")
+          hours(from).createOrReplaceTempView("r")
+          for ((band, joinType) <- Seq(
+              "r.t BETWEEN l.t - INTERVAL '1' DAY AND l.t + INTERVAL '1' DAY" -> Inner,
+              "r.t >= l.t + INTERVAL '1' DAY AND r.t < l.t + INTERVAL '25' HOUR" -> FullOuter,
+              "abs(l.t - r.t) <= INTERVAL '90' MINUTE" -> LeftOuter
+            )) {
+            def query = joinOn(joinType, s"l.k = r.k AND $band")
+            assert(checkAgainstStock(query, engines = oneOf(band + from + zone)) > 0)
+          }
+        }
+      }
+    }
+  }
+
+  test("a day is 23 or 25 hours long where the clock is changed") {
+    withConf(Zone -> "America/Los_Angeles") {
+      // Ten in the morning on the day before, and on the day of, the change in spring and autumn.
+      tables("k STRING, t TIMESTAMP")(
+        "'spring', '2024-03-09 10:00:00'",
+        "'autumn', '2024-11-02 10:00:00'")(
+        "'spring', '2024-03-10 10:00:00'",
+        "'spring', '2024-03-10 11:00:00'",
+        "'autumn', '2024-11-03 09:00:00'",
+        "'autumn', '2024-11-03 10:00:00'")
+      def after(interval: String) = s"r.t BETWEEN l.t + $interval AND l.t + $interval"
+      check(after("INTERVAL '1' DAY"), SomeTypes)(1 -> 1, 2 -> 4)
+      check(after("INTERVAL '23' HOUR"), InnerAndFull)(1 -> 1)
+      // Spark takes whole days out of an interval of hours.
+      check(after("INTERVAL '24' HOUR"), InnerAndFull)(1 -> 1, 2 -> 4)
+      check(after("INTERVAL '25' HOUR"), InnerAndFull)(1 -> 2)
+      check(after("make_interval(0, 0, 0, 0, 24)"), InnerAndFull)(1 -> 2, 2 -> 3)
+    }
+  }
+
+  test("an hour that the clock shows twice is not one hour") {
+    withConf(Zone -> "America/Los_Angeles") {
+      val (first, second) = (
+        "1, timestamp '2024-11-03 01:30:00'",
+        "1, timestamp '2024-11-03 01:30:00' + INTERVAL '1' HOUR")
+      tables("k INT, t TIMESTAMP")(first, second)(first, second)
+      check("r.t BETWEEN l.t AND l.t", SomeTypes)(1 -> 1, 2 -> 2)
+      check("r.t > l.t AND r.t <= l.t + INTERVAL '1' HOUR", InnerAndFull)(1 -> 2)
+      // A difference is one of local times.
+      val all = Seq(1 -> 1, 1 -> 2, 2 -> 1, 2 -> 2)
+      check("abs(l.t - r.t) <= INTERVAL '0' HOUR", SomeTypes)(all: _*)
+      check("l.t - r.t BETWEEN INTERVAL '0' HOUR AND INTERVAL '1' HOUR", InnerAndFull)(all: _*)
+    }
+  }
+
+  test("a local time that the clock leaves out is compared as Spark casts it") {
+    withConf(Zone -> "America/Los_Angeles") {
+      table("l", "k INT, t TIMESTAMP")("1, '2024-03-10 03:00:00'", "1, '2024-03-10 03:30:00'")
+      table("r", "k INT, t TIMESTAMP_NTZ")(
+        "1, '2024-03-10 02:30:00'",
+        "1, '2024-03-10 03:30:00'",
+        "1, '2024-03-10 02:00:00'",
+        "1, '2024-03-10 01:59:59'")
+      // Half past two is half past three.
+      check("r.t BETWEEN l.t AND l.t", SomeTypes)(1 -> 3, 2 -> 1, 2 -> 2)
+      check("r.t >= l.t", SomeTypes)(1 -> 1, 1 -> 2, 1 -> 3, 2 -> 1, 2 -> 2)
+      check("l.t BETWEEN r.t AND r.t + INTERVAL '1' HOUR", InnerAndFull)(
+        1 -> 3,
+        1 -> 4,
+        2 -> 1,
+        2 -> 2,
+        2 -> 4)
+      checkRange("abs(l.t - r.t) <= INTERVAL '30' MINUTE", FullOuter)
+    }
+  }
+
+  test("calendar intervals of days and of hours") {
+    for (zone <- Seq("America/Los_Angeles", "UTC")) withConf(Zone -> zone) {
+      tables("k INT, t TIMESTAMP")(
+        "1, '2024-03-09 02:30:00'",
+        "1, '2024-03-10 01:30:00'",
+        "1, '2024-03-09 03:30:00'")(
+        "1, '2024-03-10 03:30:00'",
+        "1, '2024-03-10 01:30:00'",
+        "1, '2024-03-11 01:30:00'")
+      val day = "make_interval(0, 0, 0, 1)"
+      for (joinType <- InnerAndFull) {
+        checkRange(s"r.t >= l.t + $day AND r.t < l.t + make_interval(0, 0, 0, 1, 1)", joinType)
+        checkRange(s"r.t - $day <= l.t AND r.t >= l.t", joinType)
+      }
+      checkRange(s"r.t >= l.t + $day", LeftAnti)
+    }
+  }
+
+  test("months are of different lengths, with a zone and without") {
+    for (columnType <- Seq("TIMESTAMP_NTZ", "TIMESTAMP", "DATE")) {
+      tables(s"k INT, t $columnType")(
+        "1, '2026-01-30 23:00:00'",
+        "1, '2026-01-31 01:00:00'",
+        "1, '2026-01-28 00:00:00'")(
+        "1, '2026-02-28 02:00:00'",
+        "1, '2026-02-28 12:00:00'",
+        "1, '2026-02-28 00:00:00'")
+      checkRange("r.t >= add_months(l.t, 1) AND r.t <= add_months(l.t, 2)")
+      if (columnType != "DATE") {
+        assert(checkRange(
+          "r.t >= l.t + make_interval(0, 1) AND r.t <= l.t + make_interval(0, 1, 0, 1)") > 0)
+        checkRange("r.t >= l.t + INTERVAL '1' MONTH AND r.t <= l.t + INTERVAL '2' MONTH")
+      }
+    }
+  }
+
+  test("the last days of a month are the same day a month later") {
+    for (columnType <- Seq("TIMESTAMP_NTZ", "TIMESTAMP", "DATE")) {
+      tables(s"k INT, t $columnType")(
+        "1, '2026-01-28'",
+        "1, '2026-01-31'",
+        "1, '2026-01-29'",
+        "1, '2026-03-31'")("1, '2026-02-28'", "1, '2026-02-27'", "1, '2026-04-30'")
+      val later = Seq(1 -> 1, 2 -> 1, 3 -> 1, 4 -> 3)
+      check("r.t BETWEEN add_months(l.t, 1) AND add_months(l.t, 1)", SomeTypes)(later: _*)
+      val month = "l.t + INTERVAL '1' MONTH"
+      check(s"r.t BETWEEN $month AND $month", InnerAndFull)(later: _*)
+      check("l.t BETWEEN r.t - INTERVAL '1' MONTH AND r.t - INTERVAL '1' MONTH", InnerAndFull)(
+        1 -> 1)
+      check("r.t < l.t - INTERVAL '1' MONTH", InnerAndFull)(4 -> 2)
+    }
+  }
+}

@@ -1,0 +1,94 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.semantics
+
+/** NULL in a key, a bound or a range column matches nothing; a row with it is not lost. */
+class NullSuite extends SemanticsTest {
+  import SemanticsTest._
+
+  test("NULL in a key, a range column or a bound matches nothing") {
+    tables("k INT, t INT")("1, 5", "1, NULL", "NULL, 5", "2, 5")(
+      "1, 4",
+      "1, NULL",
+      "NULL, 5",
+      "2, 9")
+    check("r.t BETWEEN l.t - 2 AND l.t + 2")(1 -> 1)
+    check("r.t >= l.t - 2 AND r.t <= if(l.k = 1, NULL, l.t + 9)")(4 -> 4)
+  }
+
+  test("a row with NULL is emitted by the join types that emit rows without match") {
+    tables("k INT, t INT")("1, 5", "1, NULL", "NULL, 5", "NULL, NULL", "2, 5")(
+      "1, 4",
+      "1, NULL",
+      "NULL, 5",
+      "NULL, NULL",
+      "3, 5")
+    check("r.t BETWEEN l.t - 2 AND l.t + 2", JoinTypes)(1 -> 1)
+  }
+
+  test("NULL at an end of an interval leaves it without points") {
+    table("l", "k INT, t INT, u INT")("1, 1, 9", "1, NULL, 9", "1, 1, NULL", "1, NULL, NULL")
+    table("r", "k INT, t INT")("1, 5", "1, NULL")
+    check("r.t BETWEEN l.t AND l.u", JoinTypes)(1 -> 1)
+    table("l", "k INT, t INT")("1, 5", "1, NULL")
+    table("r", "k INT, t INT, u INT")("1, 1, 9", "1, NULL, 9", "1, 1, NULL", "1, NULL, NULL")
+    check("l.t BETWEEN r.t AND r.u", SomeTypes)(1 -> 1)
+  }
+
+  test("NULL at an end of an interval leaves it without overlaps") {
+    val intervals = Seq("1, 1, 9", "1, NULL, 9", "1, 1, NULL", "2, NULL, NULL")
+    tables("k INT, t INT, u INT")(intervals: _*)(intervals: _*)
+    check("l.t <= r.u AND r.t <= l.u", SomeTypes)(1 -> 1)
+  }
+
+  test("NULL is on neither side of a range without an end") {
+    tables("k INT, t INT")("1, NULL", "1, 5", "2, NULL")("1, 5", "1, NULL", "2, 1", "1, 4")
+    check("r.t >= l.t", JoinTypes)(2 -> 1)
+    check("r.t <= l.t", InnerAndFull)(2 -> 1, 2 -> 4)
+  }
+
+  test("NULL in one of two tests in the same direction matches nothing") {
+    table("l", "k INT, t INT, u INT")("1, 1, 2", "1, NULL, 2", "1, 1, NULL")
+    table("r", "k INT, t INT, u INT")("1, 3, 3", "1, NULL, 3", "1, 3, NULL")
+    check("l.t <= r.t AND l.u <= r.u", SomeTypes)(1 -> 1)
+  }
+
+  test("NULL as tolerance, as distance and from an expression matches nothing") {
+    table("l", "k INT, t INT, d INT")("1, 5, 2", "1, 5, NULL")
+    table("r", "k INT, t INT")("1, 4", "1, NULL")
+    check("r.t BETWEEN l.t - l.d AND l.t + l.d", InnerAndFull)(1 -> 1)
+    check("abs(l.t - r.t) <= l.d", InnerAndFull)(1 -> 1)
+    check("r.t BETWEEN l.t - nullif(l.id, 1) AND l.t + 1", InnerAndFull)(2 -> 1)
+    ansi(on = false) {
+      check("r.t >= l.t - 2 AND r.t <= l.t + 5 div (l.id - 1)", InnerAndFull)(2 -> 1)
+    }
+  }
+
+  test("NULL in a residual refuses the pair, not the row") {
+    table("l", "k INT, t INT, v INT")("1, 5, 1", "1, 5, NULL", "1, 9, NULL")
+    table("r", "k INT, t INT, v INT")("1, 4, 1", "1, 6, NULL")
+    check("r.t BETWEEN l.t - 2 AND l.t + 2 AND l.v = r.v", SomeTypes)(1 -> 1)
+    check("r.t BETWEEN l.t - 2 AND l.t + 2 AND NOT (l.v <=> r.v)", SomeTypes)(
+      1 -> 2,
+      2 -> 1)
+  }
+
+  test("a side of NULLs only") {
+    tables("k INT, t INT")("1, NULL", "NULL, 3")("1, 5", "2, 7")
+    check("r.t BETWEEN l.t - 2 AND l.t + 2", SomeTypes)()
+    tables("k INT, t INT")("1, 5", "2, 7")("1, NULL", "NULL, 3")
+    check("r.t BETWEEN l.t - 2 AND l.t + 2", SomeTypes)()
+  }
+}

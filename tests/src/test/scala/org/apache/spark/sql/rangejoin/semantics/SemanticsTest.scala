@@ -1,0 +1,185 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.semantics
+
+import scala.util.{Failure, Success, Try}
+
+import org.apache.spark.SparkThrowable
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings, TwoEngines}
+import org.apache.spark.sql.types.StructType
+
+/**
+ * What the suites of the rules share: two small tables `l` and `r`, whose rows have their position
+ * (from 1) as `id`, and joins of every type between them. A test names the pairs of rows that a
+ * condition joins; the rows of every join type follow from them.
+ */
+trait SemanticsTest extends RangeJoinTest {
+  import SemanticsTest._
+
+  protected val Zone = "spark.sql.session.timeZone"
+
+  /** A session in which the type TIME may be used. */
+  protected def withTimeType(test: => Unit): Unit =
+    withConf("spark.sql.timeType.enabled" -> "true")(test)
+
+  private var sizes = Map.empty[String, Int]
+
+  /** A view of rows given in SQL, each value cast to the type of its column. */
+  protected def table(name: String, columns: String)(rows: String*): Unit = {
+    val fields = StructType.fromDDL(columns)
+    val values = rows.zipWithIndex.map { case (row, i) => s"(${i + 1}, $row)" }.mkString(", ")
+    val cast = fields.map(f => s"cast(${f.name} AS ${f.dataType.sql}) AS ${f.name}").mkString(", ")
+    spark.sql(s"SELECT id, $cast FROM VALUES $values AS v(id, ${fields.names.mkString(", ")})")
+      .createOrReplaceTempView(name)
+    sizes += name -> rows.size
+  }
+
+  /** The tables `l` and `r`, of the same columns. */
+  protected def tables(columns: String)(left: String*)(right: String*): Unit = {
+    table("l", columns)(left: _*)
+    table("r", columns)(right: _*)
+  }
+
+  /** A side without rows, which the optimizer does not know to be one. */
+  protected def emptied(name: String): Unit = {
+    spark.table(name).where("id % 1000 > 900").createOrReplaceTempView(name)
+    sizes += name -> 0
+  }
+
+  /** A join of `l` and `r`; its columns are the ids, for an existence join the id and the answer. */
+  protected def joinOn(joinType: String, condition: String): DataFrame = spark.sql(joinType match {
+    case Existence =>
+      s"SELECT l.id, EXISTS (SELECT 1 FROM r WHERE $condition) AS found FROM l"
+    case LeftSemi | LeftAnti => s"SELECT l.id FROM l $joinType JOIN r ON $condition"
+    case _                   => s"SELECT l.id, r.id FROM l $joinType JOIN r ON $condition"
+  })
+
+  /**
+   * Checks that a condition joins these pairs of ids, in each of the join types, and that stock
+   * says so too. One join type is run under both engines; of several join types each is run under
+   * one.
+   */
+  protected def checkOn(condition: String, joinTypes: Seq[String] = Seq(Inner))(
+      pairs: (Int, Int)*): Unit =
+    for (joinType <- joinTypes) {
+      val engines =
+        if (joinTypes.size == 1) oneOfEach(condition)
+        else oneOf(spark.table("l").schema.sql + joinType + condition)
+      val actual = rowsAsStock(joinOn(joinType, condition), engines = engines)
+      val expected = rowsOf(joinType, pairs, sizes("l"), sizes("r")).sorted
+      assertSameRows(actual, expected, s"as stock, but not as written: $joinType ON $condition")
+    }
+
+  /** A range beside `l.k = r.k`. */
+  protected def keyed(range: String): String = s"l.k = r.k AND $range"
+
+  /** As `checkOn`, for a range beside `l.k = r.k`. */
+  protected def check(range: String, joinTypes: Seq[String] = Seq(Inner))(
+      pairs: (Int, Int)*): Unit = checkOn(keyed(range), joinTypes)(pairs: _*)
+
+  /** Checks a range beside `l.k = r.k` against stock alone; returns the number of rows. */
+  protected def checkRange(range: String, joinType: String = Inner): Int =
+    checkAgainstStock(joinOn(joinType, keyed(range)), engines = oneOfEach(range))
+
+  /** The generated and the interpreted engine, one of them with adaptive execution. */
+  protected def oneOfEach(test: String): Seq[Settings] =
+    if (test.hashCode % 2 == 0) Seq(Engines(0), Engines(3)) else Seq(Engines(1), Engines(2))
+
+  /** One engine, always the same for the same test. */
+  protected def oneOf(test: String): Seq[Settings] =
+    Seq(Engines(Math.floorMod(test.hashCode, Engines.size)))
+
+  protected def ansi[T](on: Boolean)(test: => T): T =
+    withConf(SQLConf.ANSI_ENABLED.key -> on.toString)(test)
+
+  /** The rows, or None where the query raises. */
+  protected def rowsUnlessRaised(df: => DataFrame): Option[Seq[String]] = Try(rows(df)) match {
+    case Success(found)             => Some(found)
+    case Failure(_: SparkThrowable) => None
+    case Failure(other)             => throw other
+  }
+
+  /**
+   * Where stock gives rows the range join gives the same. Where stock raises the range join, which
+   * looks at fewer pairs, may raise or give rows.
+   *
+   * @param planned whether the join has to be a range join
+   * @return the rows of stock, unless it raises
+   */
+  protected def checkUnlessStockRaises(
+      query: => DataFrame,
+      engines: Seq[Settings] = TwoEngines,
+      planned: Boolean = true
+  ): Option[Seq[String]] = {
+    val expected = withConf(Flag -> "false")(rowsUnlessRaised(query))
+    for (settings <- engines) withConf(settings: _*) {
+      val df = query
+      if (planned) assertPlanned(df, 1, settings)
+      (expected, rowsUnlessRaised(df)) match {
+        case (Some(wanted), Some(actual)) =>
+          assertSameRows(actual, wanted, s"under $settings\n${executedPlan(df)}")
+        case (Some(_), None) =>
+          fail(s"raised where stock does not, under $settings\n${executedPlan(df)}")
+        case (None, _) =>
+      }
+    }
+    expected
+  }
+}
+
+object SemanticsTest {
+  val Inner = "INNER"
+  val LeftOuter = "LEFT OUTER"
+  val RightOuter = "RIGHT OUTER"
+  val FullOuter = "FULL OUTER"
+  val LeftSemi = "LEFT SEMI"
+  val LeftAnti = "LEFT ANTI"
+
+  /** `EXISTS` whose answer is a column. */
+  val Existence = "EXISTENCE"
+
+  val JoinTypes: Seq[String] =
+    Seq(Inner, LeftOuter, RightOuter, FullOuter, LeftSemi, LeftAnti, Existence)
+
+  val InnerAndFull: Seq[String] = Seq(Inner, FullOuter)
+
+  /** One that emits pairs, one that keeps both sides, one that stops at its first match. */
+  val SomeTypes: Seq[String] = Seq(Inner, FullOuter, LeftAnti)
+
+  /** The rows of a join of one of the types above, from the pairs of ids its condition joins. */
+  private def rowsOf(
+      joinType: String,
+      pairs: Seq[(Int, Int)],
+      left: Int,
+      right: Int
+  ): Seq[String] = {
+    val joined = pairs.map { case (l, r) => s"$l|$r" }
+    val (found, alone) = (1 to left).partition(pairs.map(_._1).contains)
+    val leftAlone = alone.map(l => s"$l|null")
+    val rightAlone = (1 to right).filterNot(pairs.map(_._2).contains).map(r => s"null|$r")
+    joinType match {
+      case Inner      => joined
+      case LeftOuter  => joined ++ leftAlone
+      case RightOuter => joined ++ rightAlone
+      case FullOuter  => joined ++ leftAlone ++ rightAlone
+      case LeftSemi   => found.map(_.toString)
+      case LeftAnti   => alone.map(_.toString)
+      case _          => found.map(l => s"$l|true") ++ alone.map(l => s"$l|false")
+    }
+  }
+}
