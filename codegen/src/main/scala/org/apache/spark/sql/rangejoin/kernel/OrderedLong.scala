@@ -23,7 +23,7 @@ import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
  * Order-preserving encoding of a value as a long, for every type that Spark can order. A window of
  * bounds is then an array of longs, and a scan touches rows only where the longs do not decide.
  *
- *   - For an '''exact''' type `encode(x) <= encode(y)` exactly where Spark's own ordering says
+ *   - For an '''lossless''' type `encode(x) <= encode(y)` exactly where Spark's own ordering says
  *     `x <= y`, and equal where it says equal.
  *   - For any other type the encoding is a prefix: `x <= y` implies `encode(x) <= encode(y)`, and
  *     values of equal prefix have to be compared themselves. A prefix is never an extreme of LONG.
@@ -31,7 +31,7 @@ import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
 object OrderedLong {
 
   /** Whether the encoding loses nothing. */
-  def isExact(dataType: DataType): Boolean = dataType match {
+  def isLossless(dataType: DataType): Boolean = dataType match {
     case BooleanType | ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType |
         DateType | TimestampType | TimestampNTZType | _: TimeType | _: AnsiIntervalType =>
       true
@@ -45,12 +45,12 @@ object OrderedLong {
     case ByteType                                          => value.asInstanceOf[Byte].toLong
     case ShortType                                         => value.asInstanceOf[Short].toLong
     case IntegerType | DateType | _: YearMonthIntervalType => value.asInstanceOf[Int].toLong
-    case FloatType                                => ofDouble(value.asInstanceOf[Float].toDouble)
-    case DoubleType                               => ofDouble(value.asInstanceOf[Double])
-    case decimal: DecimalType if isExact(decimal) =>
+    case FloatType                                   => ofDouble(value.asInstanceOf[Float].toDouble)
+    case DoubleType                                  => ofDouble(value.asInstanceOf[Double])
+    case decimal: DecimalType if isLossless(decimal) =>
       ofSmallDecimal(value.asInstanceOf[Decimal], decimal.scale)
-    case decimal: DecimalType    => prefixOf(value.asInstanceOf[Decimal], decimal.scale)
-    case other if isExact(other) => value.asInstanceOf[Long]
+    case decimal: DecimalType       => prefixOf(value.asInstanceOf[Decimal], decimal.scale)
+    case other if isLossless(other) => value.asInstanceOf[Long]
     case string: StringType if string.supportsBinaryOrdering =>
       prefixOf(value.asInstanceOf[UTF8String])
     case BinaryType => prefixOf(value.asInstanceOf[Array[Byte]])
@@ -61,12 +61,12 @@ object OrderedLong {
   def encodeCode(value: String, dataType: DataType): String = {
     val self = OrderedLong.getClass.getName.stripSuffix("$")
     dataType match {
-      case BooleanType                              => s"$self.ofBoolean($value)"
-      case FloatType | DoubleType                   => s"$self.ofDouble((double) $value)"
-      case decimal: DecimalType if isExact(decimal) =>
+      case BooleanType                                 => s"$self.ofBoolean($value)"
+      case FloatType | DoubleType                      => s"$self.ofDouble((double) $value)"
+      case decimal: DecimalType if isLossless(decimal) =>
         s"$self.ofSmallDecimal($value, ${decimal.scale})"
-      case decimal: DecimalType    => s"$self.prefixOf($value, ${decimal.scale})"
-      case other if isExact(other) => s"(long) $value"
+      case decimal: DecimalType       => s"$self.prefixOf($value, ${decimal.scale})"
+      case other if isLossless(other) => s"(long) $value"
       case string: StringType if string.supportsBinaryOrdering => s"$self.prefixOf($value)"
       case BinaryType                                          => s"$self.prefixOf($value)"
       case _                                                   => s"${NoPrefix}L"

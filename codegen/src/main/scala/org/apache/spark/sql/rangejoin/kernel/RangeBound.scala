@@ -53,16 +53,16 @@ case class RangeBound(
     unboundedBelow: Boolean,
     strict: Boolean
 ) extends ConditionalExpression {
-  require(isExact || (!strict && trusted.isEmpty), "a prefix has no next value, and no guard")
+  require(isLossless || (!strict && trusted.isEmpty), "a prefix has no next value, and no guard")
 
   /** Whether equal longs are equal values. */
-  def isExact: Boolean = OrderedLong.isExact(child.dataType)
+  def isLossless: Boolean = OrderedLong.isLossless(child.dataType)
 
   /**
    * What rows are sorted by to be in the order of this bound, where unknown means the smallest:
    * the bound itself, or the value that it is a prefix of.
    */
-  def sortKey: Expression = if (isExact) this else GuardedValue(child)
+  def sortKey: Expression = if (isLossless) this else GuardedValue(child)
 
   override def children: Seq[Expression] = child +: trusted.toSeq
 

@@ -95,7 +95,7 @@ case class BroadcastRangeJoinExec(
 
   /** What a bound is a prefix of, if it is. */
   private def valueOf(bound: RangeBound): Option[Expression] =
-    Option.unless(bound.isExact)(bindReference(bound.sortKey, buildPlan.output))
+    Option.unless(bound.isLossless)(bindReference(bound.sortKey, buildPlan.output))
 
   @transient private lazy val stock: SparkPlan = asStock
 

@@ -62,11 +62,11 @@ case class RangeTest(
   def on(side: Side): Expression = if (side == lesserSide) lesser else greater
 
   /** Whether the values compared are longs, so that a bound decides by itself. */
-  def isExactType: Boolean = OrderedLong.isExact(lesser.dataType)
+  def isLosslessType: Boolean = OrderedLong.isLossless(lesser.dataType)
 
   /** The comparison itself, where bounds are only prefixes of the values. */
   def tie: Option[Expression] =
-    if (isExactType) None
+    if (isLosslessType) None
     else Some(if (strict) LessThan(lesser, greater) else LessThanOrEqual(lesser, greater))
 }
 
@@ -102,7 +102,7 @@ case class RangeCondition(
   val evictBound: Option[RangeBound] = lowerTest.map(bufferedBound(_, unboundedBelow = false))
 
   private def streamedBound(test: RangeTest, unboundedBelow: Boolean) =
-    bound(test, streamed, unboundedBelow, strict = test.strict && test.isExactType)
+    bound(test, streamed, unboundedBelow, strict = test.strict && test.isLosslessType)
 
   private def bufferedBound(test: RangeTest, unboundedBelow: Boolean) =
     bound(test, buffered, unboundedBelow, strict = false)

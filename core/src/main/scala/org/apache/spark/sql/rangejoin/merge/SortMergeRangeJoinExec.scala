@@ -117,7 +117,7 @@ case class SortMergeRangeJoinExec(
     def ofBuffered(e: Expression) = bindReference(e, bufferedPlan.output)
     // Where the range key is the bound it need not be evaluated again.
     def known(bound: RangeBound, rangeKey: Option[Attribute]): Expression =
-      rangeKey.filter(_ => bound.isExact).getOrElse(bound)
+      rangeKey.filter(_ => bound.isLossless).getOrElse(bound)
     RangeScannerFactory(
       KernelSpec(
         streamedKeys.map(ofStreamed),
@@ -264,7 +264,7 @@ object SortMergeRangeJoinExec {
       bound: Option[RangeBound],
       rangeKey: Option[Attribute]
   ): Seq[SortOrder] = {
-    val within = rangeKey.orElse(bound.map(b => SortColumn.of(b).getOrElse(b.sortKey)))
+    val within = rangeKey.orElse(bound.map(b => MonotoneColumn.of(b).getOrElse(b.sortKey)))
     (keys ++ within).map(SortOrder(_, Ascending))
   }
 }

@@ -76,7 +76,7 @@ object PlaceSortMergeRangeJoins extends Rule[SparkPlan] {
       keys: Seq[Expression],
       bound: Option[RangeBound]
   ): (SparkPlan, Option[Attribute]) = {
-    val (input, rangeKey) = bound.filter(SortColumn.of(_).isEmpty) match {
+    val (input, rangeKey) = bound.filter(MonotoneColumn.of(_).isEmpty) match {
       case Some(computed) =>
         val added = Alias(computed.sortKey, "range_key")()
         val projected = child.output :+ (added: NamedExpression)

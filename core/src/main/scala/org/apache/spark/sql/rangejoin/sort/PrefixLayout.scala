@@ -23,7 +23,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  * stands for NULL, one for all values below and one for all above those that have a value of their
  * own. Where a column's value has none, the fields after it stay empty, as they must not order rows
  * that this column orders. So rows of different prefix are in its order, whatever they hold; rows of
- * equal prefix are equal as long as no row has been [[isExact inexact]].
+ * equal prefix are equal as long as no row has been [[isLossless lossy]].
  *
  * @param bases by column, the [[org.apache.spark.sql.rangejoin.kernel.OrderedLong]] of the first
  *   value with a field value of its own
@@ -41,7 +41,7 @@ final class PrefixLayout private[sort] (
   private var exact = true
 
   /** Whether rows of equal prefix are equal, among those seen so far. */
-  def isExact: Boolean = exact
+  def isLossless: Boolean = exact
 
   /** @param values the longs of the sort columns, NULL where the column is */
   def prefixOf(values: UnsafeRow): Long = {

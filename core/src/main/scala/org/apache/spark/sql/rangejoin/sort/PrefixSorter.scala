@@ -160,7 +160,7 @@ final class PrefixSorter(
     if (!rows.hasNext) {
       cleanupResources()
       Iterator.empty
-    } else if (comparesRows || layout.isExact) {
+    } else if (comparesRows || layout.isLossless) {
       new SortedRows(rows)
     } else {
       new RowsOfRuns(rows)

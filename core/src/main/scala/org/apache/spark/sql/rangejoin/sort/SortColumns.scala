@@ -31,7 +31,7 @@ private[sort] final class SortColumns(order: Seq[SortOrder], val numFields: Int)
   /** What is known of each column's longs. */
   val columns: Array[PrefixLayout.Column] = expressions.map { e =>
     val (least, greatest) = SortColumns.ends(e.dataType)
-    val exact = OrderedLong.isExact(e.dataType)
+    val exact = OrderedLong.isLossless(e.dataType)
     PrefixLayout.Column(
       least,
       greatest,

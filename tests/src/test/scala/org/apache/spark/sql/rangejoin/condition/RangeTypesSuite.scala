@@ -186,7 +186,7 @@ class RangeTypesSuite extends AnyFunSuite with TwoSides {
     val limit = Literal(Decimal(BigDecimal("0.1000"), 20, 4), DecimalType(20, 4))
     assertSameMeaning(Abs(wide) <= limit, decimals(3))
     assertSameMeaning(-limit < wide && wide <= limit, decimals(3))
-    assert(range(-limit < wide && wide <= limit).upperTest.exists(_.isExactType))
+    assert(range(-limit < wide && wide <= limit).upperTest.exists(_.isLosslessType))
   }
 
   test("columns of small integers are widened to the type of a band") {

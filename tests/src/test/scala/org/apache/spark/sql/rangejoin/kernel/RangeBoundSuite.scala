@@ -101,7 +101,7 @@ class RangeBoundSuite extends AnyFunSuite {
 
   test("bounds of every exact type stand in the order of their values") {
     for ((dataType, values) <- ascending) {
-      assert(OrderedLong.isExact(dataType))
+      assert(OrderedLong.isLossless(dataType))
       val column = BoundReference(0, dataType, nullable = true)
       val bounds = values.map(v => evaluate(lower(column), v).get)
       assert(bounds == bounds.sorted.distinct, dataType)
@@ -139,7 +139,7 @@ class RangeBoundSuite extends AnyFunSuite {
 
   test("bounds of every other type do not fall, and are no extreme") {
     for ((dataType, values) <- prefixed) {
-      assert(!OrderedLong.isExact(dataType))
+      assert(!OrderedLong.isLossless(dataType))
       val column = BoundReference(0, dataType, nullable = true)
       val bounds = values.map(v => evaluate(lower(column), v).get)
       assert(bounds == bounds.sorted, dataType)

@@ -58,7 +58,7 @@ class PrefixLayoutSuite extends AnyFunSuite {
     } {
       val order = java.lang.Long.compareUnsigned(p, q)
       if (order != 0) assert(order.sign == compare(a, b).sign, s"$a $b in $layout")
-      else if (layout.isExact) assert(compare(a, b) == 0, s"$a $b in $layout")
+      else if (layout.isLossless) assert(compare(a, b) == 0, s"$a $b in $layout")
     }
     layout
   }
@@ -71,7 +71,7 @@ class PrefixLayoutSuite extends AnyFunSuite {
       Seq(AnyInt, AnyLong),
       sample,
       Seq(values(-500, -500), values(0, 5), values(0, 6), values(12345, 4000000000L)) ++ sample)
-    assert(layout.isExact)
+    assert(layout.isLossless)
   }
 
   test("a value far outside keeps its place, and says so") {
@@ -80,7 +80,7 @@ class PrefixLayoutSuite extends AnyFunSuite {
         Seq(AnyLong, AnyLong),
         Seq(values(10, 10), values(20, 20)),
         Seq(values(far, 1), values(far, 0), values(15, far), values(15, 15), values(16, 0)))
-      assert(!layout.isExact)
+      assert(!layout.isLossless)
     }
   }
 
@@ -97,7 +97,7 @@ class PrefixLayoutSuite extends AnyFunSuite {
         values(Long.MaxValue - 1, 2),
         values(Long.MaxValue, 2))
     )
-    assert(!layout.isExact)
+    assert(!layout.isLossless)
   }
 
   test("a column that does not decide ends the prefix") {
@@ -105,16 +105,16 @@ class PrefixLayoutSuite extends AnyFunSuite {
       Seq(AnyInt, Text, AnyLong),
       Seq(values(1, 500, 1), values(2, 600, 2)),
       Seq(values(1, 500, 9), values(1, 500, 3), values(1, 501, 0), values(2, 0, 0)))
-    assert(!layout.isExact)
+    assert(!layout.isLossless)
   }
 
   test("of a dictionary's longs the odd ones decide") {
     val keys = Column(0, 6, OfOdd)
     val rows = Seq(values(1, 9), values(1, 3), values(3, 2), values(5, 5))
-    assert(check(Seq(keys, AnyLong), rows, rows).isExact)
+    assert(check(Seq(keys, AnyLong), rows, rows).isLossless)
     val between = values(2, 4)
     val layout = check(Seq(keys, AnyLong), rows, rows :+ between)
-    assert(!layout.isExact)
+    assert(!layout.isLossless)
     // It has to say nothing of what comes after the key: another one may have the same long.
     assert(layout.prefixOf(row(between)) == layout.prefixOf(row(values(2, 400))))
   }
@@ -126,7 +126,7 @@ class PrefixLayoutSuite extends AnyFunSuite {
       Seq(Seq(None, None), values(5, 5), values(-5, 5), Seq(None, Some(1)), Seq(Some(5), None)))
     val layout =
       check(Seq(AnyInt, AnyInt), Seq(values(7, 7)), Seq(values(7, 7), values(8, -7), values(-9, 0)))
-    assert(layout.isExact)
+    assert(layout.isLossless)
   }
 
   test("random columns, samples and rows") {
@@ -153,7 +153,7 @@ class PrefixLayoutSuite extends AnyFunSuite {
         case (other, _)        => other
       })
       val layout = check(columns, sample, sample ++ fitting ++ draw(random.nextInt(20)))
-      if (layout.isExact) exact += 1 else inexact += 1
+      if (layout.isLossless) exact += 1 else inexact += 1
     }
     assert(exact > 300 && inexact > 300, s"$exact exact, $inexact not")
   }

@@ -31,7 +31,7 @@ import org.scalatest.funsuite.AnyFunSuite
  * What is proven to rise with a column. Each proof is held against values: sorted by the column,
  * bounds do not fall. What is not proven has a pair of values, where there is one, that shows why.
  */
-class SortColumnSuite extends AnyFunSuite {
+class MonotoneColumnSuite extends AnyFunSuite {
   private val Zone = Some("America/Los_Angeles")
   private val ints =
     Seq[Any](Int.MinValue, Int.MinValue + 9, -1, 0, 8, Int.MaxValue - 9, Int.MaxValue)
@@ -63,17 +63,17 @@ class SortColumnSuite extends AnyFunSuite {
   }
 
   private def assertRises(e: Expression, column: Attribute, ascending: Seq[Any]): Unit = {
-    assert(SortColumn.of(bound(e)).contains(column), e.sql)
+    assert(MonotoneColumn.of(bound(e)).contains(column), e.sql)
     assert(risesOver(e, column, ascending), e.sql)
   }
 
   private def assertFalls(e: Expression, column: Attribute, ascending: Seq[Any]): Unit = {
-    assert(SortColumn.of(bound(e)).isEmpty, e.sql)
+    assert(MonotoneColumn.of(bound(e)).isEmpty, e.sql)
     assert(!risesOver(e, column, ascending), e.sql)
   }
 
   private def assertNotProven(e: Expression): Unit =
-    assert(SortColumn.of(bound(e)).isEmpty, e.sql)
+    assert(MonotoneColumn.of(bound(e)).isEmpty, e.sql)
 
   private def later(column: Attribute, micros: Long): Expression =
     TimestampAddInterval(column, Literal(micros, DayTimeIntervalType()), Zone)
@@ -190,6 +190,6 @@ class SortColumnSuite extends AnyFunSuite {
   }
 
   test("a bound that is trusted conditionally does not rise: it is unknown here and there") {
-    assert(SortColumn.of(bound(t, trusted = Some(t > 0))).isEmpty)
+    assert(MonotoneColumn.of(bound(t, trusted = Some(t > 0))).isEmpty)
   }
 }

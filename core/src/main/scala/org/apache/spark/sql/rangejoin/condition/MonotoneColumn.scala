@@ -29,7 +29,7 @@ import org.apache.spark.unsafe.types.CalendarInterval
  * daylight saving. An addition that raises does: a bound that raises is unknown, and either stands
  * at the end of the order where the smallest long belongs, or belongs to a row without match.
  */
-object SortColumn {
+object MonotoneColumn {
 
   /** The column that the bound rises with, where that is proven. */
   def of(bound: RangeBound): Option[Attribute] =
@@ -44,7 +44,7 @@ object SortColumn {
     case s @ Subtract(child, step, _) if keepsOrder(s, step)            => risesWith(child)
     case WidenedSum(child, step, _, _) if isFinite(step)                => risesWith(child)
     case TimestampAddInterval(child, Literal(interval, _), _)
-        if isExact(interval, wholeDays = child.dataType == TimestampNTZType) =>
+        if isFixedLength(interval, wholeDays = child.dataType == TimestampNTZType) =>
       risesWith(child)
     case _ => None
   }
@@ -63,7 +63,7 @@ object SortColumn {
   }
 
   /** Months are of different lengths; so are days, except in local time without a zone. */
-  private def isExact(interval: Any, wholeDays: Boolean): Boolean = interval match {
+  private def isFixedLength(interval: Any, wholeDays: Boolean): Boolean = interval match {
     case micros: Long => wholeDays || (micros > -MICROS_PER_DAY && micros < MICROS_PER_DAY)
     case calendar: CalendarInterval =>
       calendar.months == 0 && (wholeDays || calendar.days == 0)
