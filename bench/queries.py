@@ -12,10 +12,11 @@ Contestants, which take turns in every round; a median of the rounds is quoted:
     floor     stock Spark's shuffle and sort of both sides by (key, range column), nothing joined
 
 All read the same Parquet files with two threads. A contestant that exceeds `--limit` seconds in the
-first round that warms up is stopped and left out; one that is slow warms up once, and has as many
-rounds as fit into `--budget` seconds; where none does, its first run counts. Beside the seconds:
-the execution memory of the tasks of the stage that takes most. (What stock's sort-merge join
-buffers of a key is on the heap, and not in it.) The joins are in `cases.py`. Needs the packages
+first round that warms up is stopped, and stands at the limit in the picture; one that is slow warms
+up once, and has as many rounds as fit into `--budget` seconds; where none does, its first run
+counts. Beside the seconds: the execution memory of the tasks of the stage that takes most. (What
+stock's sort-merge join buffers of a key is on the heap, and not in it.)
+The joins are in `cases.py`. Needs the packages
 `rangejoin` (see README.md), `duckdb`, `polars` and `pyarrow`.
 """
 
@@ -42,7 +43,17 @@ from rangejoin.demo import data
 
 FLAG = "spark.sql.join.smj.useInnerRangeOptimization"
 SMALL = "spark.sql.autoBroadcastJoinThreshold"
-CONTESTANTS = ["ours", "smj", "shj", "default", "bins", "duckdb", "polars", "floor"]
+NAMES = {
+    "ours": "ours",
+    "smj": "stock sort-merge",
+    "shj": "stock shuffled hash",
+    "default": "stock's choice",
+    "bins": "bins",
+    "duckdb": "DuckDB",
+    "polars": "Polars",
+    "floor": "sort alone",
+}
+CONTESTANTS = list(NAMES)
 
 
 def session() -> SparkSession:
@@ -304,7 +315,7 @@ def cell(result: dict[str, Any], contestant: str, limit: float) -> str:
 def shown(results: list[dict[str, Any]], contestants: list[str], limit: float) -> str:
     """Tables in Markdown: seconds, and execution memory."""
     lines = [
-        "| case | rows out | " + " | ".join(contestants) + " |",
+        "| case | rows out | " + " | ".join(NAMES[c] for c in contestants) + " |",
         "|---" * (len(contestants) + 2) + "|",
     ]
     for result in results:
@@ -313,7 +324,7 @@ def shown(results: list[dict[str, Any]], contestants: list[str], limit: float) -
     ofspark = [c for c in contestants if any(c in r["memory"] for r in results)]
     lines += [
         "",
-        "| memory, MiB | " + " | ".join(ofspark) + " |",
+        "| memory, MiB | " + " | ".join(NAMES[c] for c in ofspark) + " |",
         "|---" * (len(ofspark) + 1) + "|",
     ]
     for result in results:
@@ -325,34 +336,48 @@ def shown(results: list[dict[str, Any]], contestants: list[str], limit: float) -
     return "\n".join(lines)
 
 
-def chart(results: list[dict[str, Any]], contestants: list[str], path: Path) -> None:
-    """Draws what each contestant takes in proportion to ours, on a logarithmic axis."""
+def chart(results: list[dict[str, Any]], contestants: list[str], limit: float, path: Path) -> None:
+    """Draws what each contestant takes in proportion to ours, on a logarithmic axis.
+
+    One that was stopped stands at the limit, hollow and with an arrow: it takes longer than that.
+    Those stopped in one case stand at one place, and are drawn above one another.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
     rivals = [c for c in contestants if c != "ours"]
-    figure, axes = pyplot.subplots(figsize=(9, 1.5 + 0.32 * len(results)), layout="constrained")
-    for contestant, marker in zip(rivals, "osD^vPX", strict=False):
-        points = [
-            (
-                statistics.median(r["seconds"][contestant])
-                / statistics.median(r["seconds"]["ours"]),
-                i,
-            )
-            for i, r in enumerate(results)
-            if contestant in r["seconds"]
-        ]
-        ratios, places = zip(*points, strict=True)
-        axes.scatter(ratios, places, marker=marker, s=28, label=contestant)
+    ours = [statistics.median(r["seconds"]["ours"]) for r in results]
+    figure, axes = pyplot.subplots(figsize=(9, 1.5 + 0.42 * len(results)), layout="constrained")
+    for number, (contestant, marker) in enumerate(zip(rivals, "osD^vPX", strict=False)):
+        color = f"C{number}"
+        axes.scatter([], [], marker=marker, s=28, color=color, label=NAMES[contestant])
+        for place, result in enumerate(results):
+            if contestant in result["seconds"]:
+                ratio = statistics.median(result["seconds"][contestant]) / ours[place]
+                axes.scatter(ratio, place, marker=marker, s=28, color=color)
+            elif contestant in result["stopped"]:
+                behind = result["stopped"].index(contestant) - (len(result["stopped"]) - 1) / 2
+                at = (limit / ours[place], place + 0.22 * behind)
+                axes.scatter(*at, marker=marker, s=16, facecolors="none", edgecolors=color)
+                axes.annotate(
+                    "",
+                    xy=(at[0] * 1.5, at[1]),
+                    xytext=(at[0] * 1.06, at[1]),
+                    arrowprops={"arrowstyle": "->", "color": color, "linewidth": 0.9},
+                )
     axes.axvline(1, color="#d9622b", linewidth=1)
     axes.set_xscale("log")
+    axes.set_xlim(right=axes.get_xlim()[1] * 1.5)  # room for arrows
     axes.xaxis.set_major_formatter("{x:g}x")
     axes.set_yticks(range(len(results)), [r["case"] for r in results])
     axes.invert_yaxis()
     axes.grid(axis="y", linewidth=0.3)
-    axes.set_xlabel("time in proportion to the range join (1x; further right is slower)")
+    axes.set_xlabel(
+        "time in proportion to the range join (1x; further right is slower); "
+        f"arrow: stopped at {limit:.0f} s"
+    )
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(rivals), frameon=False)
     figure.savefig(path, dpi=130)
     pyplot.close(figure)
@@ -370,7 +395,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder to keep the data in")
     parser.add_argument("--json", type=Path, help="file for the figures")
     parser.add_argument("--chart", type=Path, help="file for a picture")
+    parser.add_argument("--draw", type=Path, help="draw the table of this file, and run nothing")
     args = parser.parse_args()
+    if args.draw:
+        kept = json.loads(args.draw.read_text())["table"]
+        chart(kept, args.contestants, args.limit, args.chart)
+        return
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.data or Path(temporary)
         spark = session()
@@ -386,7 +416,7 @@ def main() -> None:
                 args.json.write_text(json.dumps(results, indent=1) + "\n")
         print(shown(results, args.contestants, args.limit))
         if args.chart:
-            chart(results, args.contestants, args.chart)
+            chart(results, args.contestants, args.limit, args.chart)
 
 
 if __name__ == "__main__":
