@@ -1,7 +1,7 @@
 # Everything from a fresh clone: needs Java 17+, Maven (or sbt) and Python 3.10+.
 # A target that leaves files behind is not repeated while they are up to date.
 
-VERSION := 0.1.0
+VERSION := $(shell cat VERSION)
 PYSPARK_VERSION := 4.2.0
 SBT_VERSION := 1.12.14
 PYTHON ?= python3
@@ -18,9 +18,9 @@ INSTALLED := $(VENV)/.installed
 NEIGHBOURS := $(VENV)/.neighbours
 
 JVM_SOURCES := $(shell find codegen/src core/src -type f) \
-	build.sbt $(wildcard project/*.sbt project/*.scala) project/build.properties
+	VERSION build.sbt $(wildcard project/*.sbt project/*.scala) project/build.properties
 PYTHON_SOURCES := $(shell find python/src/rangejoin -name '*.py' -o -name py.typed) \
-	python/hatch_build.py python/pyproject.toml python/README.md LICENSE
+	python/hatch_build.py python/pyproject.toml python/README.md LICENSE VERSION
 
 # An installed sbt serves; otherwise its launcher comes through Maven, once.
 JAVA := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
@@ -41,6 +41,8 @@ LINT_PYTHON := python/src python/hatch_build.py bench tests/cluster tests/neighb
 RUFF := $(BIN)/ruff
 MYPY := $(BIN)/mypy --config-file python/pyproject.toml
 
+DOCS_SOURCE := target/docs-source
+
 DEMO_ARGS ?=
 BENCH_ARGS ?= -wi 1 -i 2 -f 1 -w 1s -r 1s
 SUITES ?= *
@@ -51,7 +53,8 @@ PYTEST_ARGS ?=
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 .PHONY: help setup jar wheel demo test test-scala test-python test-cluster test-neighbours \
-	spark-suites fuzz lint lint-scala lint-python format bench clean check-java check-python
+	spark-suites fuzz docs publish-local lint lint-scala lint-python format bench clean \
+	check-java check-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,6 +91,17 @@ test-cluster: $(INSTALLED) ## run the tests on a cluster of two workers on this 
 
 test-neighbours: $(INSTALLED) $(NEIGHBOURS) $(NEIGHBOUR_JARS) $(OTHER_VENVS) ## run the tests beside other software (downloads 2 GB)
 	$(BIN)/python -m pytest tests/neighbours $(PYTEST_ARGS)
+
+docs: $(DEPENDENCIES) ## build the site of the documentation, in target/docs
+	rm -rf $(DOCS_SOURCE)
+	mkdir -p $(DOCS_SOURCE)/bench
+	cp *.md LICENSE $(DOCS_SOURCE)
+	cp -r docs design $(DOCS_SOURCE)
+	cp -r bench/README.md bench/results $(DOCS_SOURCE)/bench
+	$(BIN)/mkdocs build --strict
+
+publish-local: $(SBT_LAUNCHER) | check-java ## put the jar into the local Maven repository, for --packages
+	$(SBT) core/publishM2
 
 lint: lint-scala lint-python ## check format, style and types
 
@@ -136,7 +150,7 @@ $(JAR): $(JVM_SOURCES) $(SBT_LAUNCHER) | check-java
 $(DEPENDENCIES): python/pyproject.toml | check-python
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check \
-		-e './python[demo,test,lint]' 'pyspark==$(PYSPARK_VERSION)'
+		-e './python[demo,test,lint,docs]' 'pyspark==$(PYSPARK_VERSION)'
 	@touch $@
 
 $(WHEEL): $(JAR) $(PYTHON_SOURCES) $(DEPENDENCIES)

@@ -5,8 +5,16 @@
 val sparkVersion = "4.2.0"
 
 ThisBuild / organization := "io.github.spark-range-join"
-ThisBuild / version := "0.1.0"
+ThisBuild / version := IO.read((ThisBuild / baseDirectory).value / "VERSION").trim
 ThisBuild / scalaVersion := "2.13.18"
+ThisBuild / description := "Range joins for Spark: equi key plus band, planned automatically"
+ThisBuild / homepage := Some(url("https://github.com/spark-range-join/spark-range-join"))
+ThisBuild / scmInfo := Some(
+  ScmInfo(
+    url("https://github.com/spark-range-join/spark-range-join"),
+    "scm:git:https://github.com/spark-range-join/spark-range-join.git"
+  )
+)
 ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
 ThisBuild / javacOptions ++= Seq("--release", "17", "-Xlint:all,-serial,-processing", "-Werror")
 ThisBuild / scalacOptions ++= Seq(
@@ -77,6 +85,7 @@ def inJvms(suites: Seq[TestDefinition], options: ForkOptions, target: File): Seq
 lazy val codegen = project
   .settings(
     name := "spark-range-join-codegen",
+    publish / skip := true, // inside the jar of core
     libraryDependencies += spark("catalyst", "provided")
   )
 
@@ -88,7 +97,11 @@ lazy val core = project
     // What is Java here comes by what Spark hides from Scala alone.
     compileOrder := CompileOrder.JavaThenScala,
     libraryDependencies += spark("sql", "provided"),
-    Compile / packageBin / mappings ++= (codegen / Compile / packageBin / mappings).value.distinct
+    Compile / packageBin / mappings ++= (codegen / Compile / packageBin / mappings).value.distinct,
+    Compile / packageSrc / mappings ++= (codegen / Compile / packageSrc / mappings).value,
+    // No user calls these classes, and scaladoc cannot read the Java that sees what Spark hides.
+    Compile / packageDoc / publishArtifact := false,
+    projectDependencies := Nil // codegen is in the jar; the POM must not ask for it as well
   )
 
 lazy val tests = project
@@ -107,7 +120,8 @@ lazy val tests = project
       "-ea",
       "-Duser.timezone=America/Los_Angeles",
       s"-Drangejoin.jar=${(core / Compile / packageBin).value}",
-      s"-Drangejoin.readme=${(ThisBuild / baseDirectory).value / "README.md"}"
+      s"-Drangejoin.pom=${(core / makePom).value}",
+      s"-Drangejoin.home=${(ThisBuild / baseDirectory).value}"
     ),
     // Spark honours NO_CODEGEN only where it is tested; and it runs the rules of its optimizer twice
     // then. So random joins meet interpreted expressions, and the other suites have their time.

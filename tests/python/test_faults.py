@@ -1,4 +1,4 @@
-"""What a user meets who has set something up wrongly; README.md and python/README.md list it."""
+"""What a user meets who has set something up wrongly; docs/troubleshooting.md lists it."""
 
 from __future__ import annotations
 

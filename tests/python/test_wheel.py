@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ def project(tmp_path: Path) -> Path:
     ignored = shutil.ignore_patterns("jars", "dist", "__pycache__")
     shutil.copytree(REPOSITORY / "python", copy, ignore=ignored)
     (copy / "src" / "rangejoin" / "jars").mkdir()
+    shutil.copy(REPOSITORY / "VERSION", tmp_path)
     return copy
 
 
@@ -77,3 +79,35 @@ def test_a_wheel_without_exactly_its_jar_is_not_built(
     assert built.returncode != 0
     assert not list(project.glob("dist/*.whl"))
     assert re.search(rf"carries exactly one jar, \S+{JAR_NAME}.*{found}", built.stderr)
+
+
+def test_twine_finds_nothing_to_complain_about(project: Path) -> None:
+    put(project, JAR_NAME)
+    assert build(project).returncode == 0
+    (wheel,) = (project / "dist").glob("*.whl")
+    checked = subprocess.run(
+        [sys.executable, "-m", "twine", "check", "--strict", str(wheel)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_the_version_has_one_place() -> None:
+    version = (REPOSITORY / "VERSION").read_text(encoding="utf-8").strip()
+    assert metadata("spark-range-join")["Version"] == version
+    assert f"-{version}.jar" in JAR_NAME
+    for path in ("Makefile", "build.sbt", "python/pyproject.toml"):
+        assert version not in (REPOSITORY / path).read_text(encoding="utf-8"), path
+    assert f"## {version}" in (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_metadata_has_links_and_classifiers() -> None:
+    found = metadata("spark-range-join")
+    links = dict(entry.split(", ", 1) for entry in found.get_all("Project-URL") or [])
+    assert {"Homepage", "Documentation", "Changelog", "Issues"} <= links.keys()
+    assert all(link.startswith(links["Homepage"]) for link in links.values())
+    assert found["License-Expression"] == "Apache-2.0"
+    assert "Typing :: Typed" in (found.get_all("Classifier") or [])

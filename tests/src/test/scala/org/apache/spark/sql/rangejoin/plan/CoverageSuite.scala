@@ -14,13 +14,11 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import java.nio.file.{Files, Path}
-
-import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.{RangeJoinTest, Repository}
 
 /**
  * What is taken: every range type in every kind of range, and every shape of range, each for every
- * join type. The tables of the README are what this suite finds, and the rows are those of stock.
+ * join type. The tables of docs/reference.md are what this suite finds, and the rows are those of stock.
  *
  * Spark takes apart a correlated EXISTS that subtracts one side from the other before it plans a
  * join, mostly; hence differences are looked at as joins.
@@ -80,18 +78,14 @@ class CoverageSuite extends RangeJoinTest {
     }
   }
 
-  /** What the README has for a line of a table. */
-  protected def asInReadme(line: String): String = line
-
-  private def readme: Seq[String] = {
-    val path = Path.of(System.getProperty("rangejoin.readme"))
-    Files.readString(path).linesIterator.toSeq
-  }
+  /** What the reference has for a line of a table. */
+  protected def asInReference(line: String): String = line
 
   for ((name, table) <- Seq("types" -> (() => byType), "shapes" -> (() => byShape))) {
-    test(s"the README has the table of $name") {
-      val found = table().map(asInReadme)
-      assert(readme.containsSlice(found), found.mkString("it should be\n", "\n", "\n"))
+    test(s"docs/reference.md has the table of $name") {
+      val found = table().map(asInReference)
+      val reference = Repository.lines("docs/reference.md")
+      assert(reference.containsSlice(found), found.mkString("it should be\n", "\n", "\n"))
     }
   }
 

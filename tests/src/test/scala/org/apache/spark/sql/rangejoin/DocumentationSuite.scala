@@ -1,0 +1,129 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin
+
+import scala.reflect.runtime.{universe => ru}
+
+import org.apache.spark.internal.config.ConfigEntry
+import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.plans.LeftOuter
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, Reason}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/**
+ * The pages say what the code says: settings and reasons in docs/reference.md, files in
+ * design/02-modules.md. The tables of shapes and types are held by the coverage suites.
+ */
+class DocumentationSuite extends AnyFunSuite {
+  import DocumentationSuite._
+
+  test("docs/reference.md has every setting with its default, and no other") {
+    val found = Repository.table("docs/reference.md", "key", "default", "meaning").map(_.take(2))
+    val wanted = RangeJoinConf.all.map(e => Seq(s"`${e.key}`", s"`${e.defaultValueString}`"))
+    assert(
+      found == wanted,
+      s"the table of settings should begin its rows with\n${wanted.map(row).mkString("\n")}")
+  }
+
+  test("every entry of RangeJoinConf is in its list") {
+    val entries = RangeJoinConf.getClass.getMethods
+      .filter(m => classOf[ConfigEntry[_]].isAssignableFrom(m.getReturnType))
+      .map(_.getName)
+      .filterNot(_.contains("$"))
+    assert(entries.length == RangeJoinConf.all.size, entries.mkString(", "))
+  }
+
+  test("there is an example of every reason") {
+    val without = leaves(ru.typeOf[Reason].typeSymbol) -- examples.map(_.productPrefix)
+    assert(without.isEmpty, "add an example to DocumentationSuite, and a row to docs/reference.md")
+  }
+
+  test("docs/reference.md has every reason by the words of its message, and no other") {
+    val rows = Repository.table("docs/reference.md", "message", "what to do").map(_.head)
+    for (reason <- examples) {
+      assert(
+        rows.count(occursIn(reason.message)) == 1,
+        s"${reason.productPrefix}: the table of reasons should have one row with words of\n" +
+          reason.message)
+    }
+    for (row <- rows) {
+      assert(examples.exists(reason => occursIn(reason.message)(row)), s"no reason says: $row")
+    }
+  }
+
+  test("design/02-modules.md has every source file in its folder, and no other") {
+    val found = for {
+      module <- Set("codegen", "core")
+      Source(folder, name) <- Repository.files(s"$module/src/main").map(_.toString)
+    } yield s"$module: $folder$name"
+    val listed = modules
+    val missing = (found -- listed).toSeq.sorted
+    val gone = (listed -- found).toSeq.sorted
+    assert(missing.isEmpty, "add a line for each of these to the map in design/02-modules.md")
+    assert(gone.isEmpty, "these are in the map of design/02-modules.md, and in no source folder")
+  }
+}
+
+private object DocumentationSuite {
+
+  private val examples: Seq[Reason with Product] = Seq(
+    Reason.NoCondition,
+    Reason.NoRangePredicate,
+    Reason.InexactDifference(Literal(1)),
+    Reason.Nondeterministic(Literal(1)),
+    Reason.UnsupportedJoinType(LeftOuter),
+    Reason.PreservedSideBroadcast(LeftOuter, LeftSide),
+    Reason.SubqueryInBuildBound(Literal(1)),
+    Reason.UnregisteredIndex,
+    Reason.DynamicPruning
+  )
+
+  /** The names of the classes below a sealed one that have none below them. */
+  private def leaves(symbol: ru.Symbol): Set[String] = {
+    val below = symbol.asClass.knownDirectSubclasses
+    if (below.isEmpty) Set(symbol.name.toString) else below.flatMap(leaves)
+  }
+
+  /** Whether the words of a cell, `…` standing for any others, are in the message. */
+  private def occursIn(message: String)(cell: String): Boolean = {
+    val words = cell.split("…", -1).map(part => java.util.regex.Pattern.quote(part))
+    words.mkString("(?s).*", ".+", ".*").r.matches(message)
+  }
+
+  private def row(cells: Seq[String]): String = cells.mkString("| ", " | ", " |")
+
+  /** A path below `src/main`: the folder below the root package, and the name of the file. */
+  private val Source = """(?:java|scala)/org/apache/spark/sql/rangejoin/(.*?)(\w+)\.\w+""".r
+
+  private val Folder = """    ( *)([\w-]+)/.*""".r
+  private val Names = """    +((?:[A-Z]\w+)(?:, [A-Z]\w+)*)(?: .*)?""".r
+
+  /**
+   * The files that the map in design/02-modules.md lists, as `module: folder/Name`. The map is the
+   * first indented block: modules, below them folders, below them names at the start of a line.
+   */
+  private def modules: Set[String] = {
+    val map = Repository.lines("design/02-modules.md").dropWhile(!_.startsWith("    "))
+    val start = ("", "", Set.empty[String])
+    map.takeWhile(_.startsWith("    ")).foldLeft(start) {
+      case ((_, _, files), Folder("", module))     => (module, "", files)
+      case ((module, _, files), Folder(_, folder)) => (module, s"$folder/", files)
+      case ((module, folder, files), Names(names)) =>
+        (module, folder, files ++ names.split(", ").map(name => s"$module: $folder$name"))
+      case (unchanged, _) => unchanged
+    }._3
+  }
+}

@@ -1,0 +1,56 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin
+
+import java.io.File
+import java.util.jar.JarFile
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+import scala.xml.XML
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** What is published: one jar with all classes, and a POM that asks for nothing but Spark. */
+class PublicationSuite extends AnyFunSuite {
+  private val pom = XML.loadFile(System.getProperty("rangejoin.pom"))
+  private val jar = new File(System.getProperty("rangejoin.jar"))
+  private val version = Repository.lines("VERSION").mkString.trim
+
+  test("the POM depends on Scala, and on Spark where it is there already") {
+    val found = (pom \ "dependencies" \ "dependency").map { dependency =>
+      (dependency \ "artifactId").text -> (dependency \ "scope").text
+    }
+    assert(found.toSet == Set("scala-library" -> "", "spark-sql_2.13" -> "provided"))
+  }
+
+  test("the POM has what a repository asks of it") {
+    assert((pom \ "artifactId").text == "spark-range-join_4.2_2.13")
+    assert((pom \ "version").text == version)
+    for (field <- Seq("name", "description", "url", "licenses", "scm")) {
+      assert((pom \ field).text.trim.nonEmpty, field)
+    }
+  }
+
+  test("the jar has the kernel and the extension, once") {
+    val entries = Using.resource(new JarFile(jar))(_.entries.asScala.map(_.getName).toVector)
+    val classes = entries.filter(_.endsWith(".class"))
+    assert(classes.distinct.size == classes.size)
+    for (name <- Seq("kernel/RangeJoinKernel", "RangeJoinExtensions")) {
+      assert(classes.contains(s"org/apache/spark/sql/rangejoin/$name.class"))
+    }
+    assert(jar.getName.endsWith(s"-$version.jar"))
+  }
+}

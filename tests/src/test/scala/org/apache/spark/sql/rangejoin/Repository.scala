@@ -1,0 +1,46 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin
+
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+/** The files of the repository, for tests that hold pages to the code. */
+object Repository {
+  private val home = Path.of(System.getProperty("rangejoin.home"))
+
+  /** The lines of a page. */
+  def lines(path: String): Seq[String] = Files.readAllLines(home.resolve(path)).asScala.toSeq
+
+  /** The files below a folder, as paths that start there. */
+  def files(folder: String): Seq[Path] = {
+    val root = home.resolve(folder)
+    Using.resource(Files.walk(root)) {
+      _.iterator.asScala.filter(Files.isRegularFile(_)).map(root.relativize).toVector
+    }
+  }
+
+  /** The cells of the rows of the table whose header starts with these cells. */
+  def table(page: String, header: String*): Seq[Seq[String]] = {
+    val rows = lines(page).map { line =>
+      if (line.startsWith("|")) line.split('|').map(_.trim).toSeq.drop(1) else Nil
+    }
+    val at = rows.indexWhere(_.startsWith(header))
+    require(at >= 0, s"$page has no table ${header.mkString("| ", " | ", " |")}")
+    rows.drop(at + 2).takeWhile(_.nonEmpty)
+  }
+}
