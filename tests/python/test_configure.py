@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rangejoin import EXTENSION_CLASS, RangeJoinError, configure, jar_path
+from rangejoin.names import EXPLAIN_CLASS, EXPLAIN_CONF
 from rangejoin.session import add_extension, add_jar
 
 
@@ -38,6 +39,12 @@ class TestWithoutJvm:
     def test_a_second_call_changes_nothing(self) -> None:
         builder = SparkSession.builder
         assert configured(builder) == configured(builder)
+
+    def test_explain_tells_of_range_joins_beside_what_it_tells_already(self) -> None:
+        assert configure(SparkSession.builder)._options[EXPLAIN_CONF] == EXPLAIN_CLASS
+        builder = SparkSession.builder.config(EXPLAIN_CONF, "x.Explains")
+        assert configure(builder)._options[EXPLAIN_CONF] == f"x.Explains,{EXPLAIN_CLASS}"
+        assert configure(builder)._options[EXPLAIN_CONF] == f"x.Explains,{EXPLAIN_CLASS}"
 
     def test_submit_arguments_are_merged(self, monkeypatch: pytest.MonkeyPatch) -> None:
         arguments = "--jars a.jar -c spark.sql.extensions=x.A pyspark-shell"
@@ -124,3 +131,15 @@ def test_an_active_session_with_the_extension_needs_no_warning(
     again = configure(SparkSession.builder).getOrCreate()
     assert again is spark
     assert not [warning for warning in recwarn if "range join" in str(warning.message)]
+
+
+def test_explain_says_why_a_join_is_none(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    points = spark.range(10).selectExpr("id AS p")
+    spans = spark.range(10).selectExpr("id AS lo", "id + 1 AS hi")
+    in_span = (points.p >= spans.lo) & (points.p < spans.hi)
+    points.join(spans.hint("shuffle_replicate_nl"), in_span).explain()
+    printed = capsys.readouterr().out
+    assert "== Extended Information (Range joins) ==" in printed
+    assert "1. CartesianProduct, INNER\n   no range join: there is no equi key" in printed

@@ -3,6 +3,9 @@
 EXTENSION_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinExtensions"
 """What belongs in `spark.sql.extensions`."""
 
+EXPLAIN_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinExplainGenerator"
+"""What belongs in `spark.sql.extendedExplainProviders`: why a join is a range join, or is none."""
+
 METRICS_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinMetrics"
 """Reads the metrics of the range joins of a query."""
 
@@ -17,6 +20,7 @@ SPARK_VERSION = "4.2"
 """The Spark release line the extension works in; in any other it steps aside."""
 
 EXTENSIONS_CONF = "spark.sql.extensions"
+EXPLAIN_CONF = "spark.sql.extendedExplainProviders"
 JARS_CONF = "spark.jars"
 
 SERVER_REMEDY = (

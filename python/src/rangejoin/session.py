@@ -18,7 +18,14 @@ from rangejoin.inherited import (
     running_jvm,
     submit_setting,
 )
-from rangejoin.names import EXTENSION_CLASS, EXTENSIONS_CONF, JARS_CONF, SERVER_REMEDY
+from rangejoin.names import (
+    EXPLAIN_CLASS,
+    EXPLAIN_CONF,
+    EXTENSION_CLASS,
+    EXTENSIONS_CONF,
+    JARS_CONF,
+    SERVER_REMEDY,
+)
 from rangejoin.packaged import jar_path
 
 if TYPE_CHECKING:
@@ -28,10 +35,11 @@ if TYPE_CHECKING:
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Adds the packaged jar and the extension to `builder`, keeping what is there.
 
-    `spark.jars` and `spark.sql.extensions` are merged into the value that would hold without
+    `spark.jars`, `spark.sql.extensions` and `spark.sql.extendedExplainProviders` (which adds to
+    EXPLAIN why a join is a range join, or is none) are merged into the value that would hold without
     this call: the builder's own, or else that of `spark-submit`, `PYSPARK_SUBMIT_ARGS` or
     `spark-defaults.conf` (see `rangejoin.inherited`). Order is kept, ours comes last, nothing is
-    listed twice. Call it after other options that set these two keys.
+    listed twice. Call it after other options that set these keys.
 
     How the jar reaches the driver depends on its JVM. Where none runs yet, Spark starts one with
     `spark.jars` on its class path; a list of jars in `PYSPARK_SUBMIT_ARGS` would win over the
@@ -64,6 +72,11 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     builder.config(JARS_CONF, add_jar(jars, jar))
     builder.config(EXTENSIONS_CONF, add_extension(extensions))
     _prepare_driver(jar)
+    jvm = running_jvm()
+    # Spark fails every query of a session that names a provider it cannot load.
+    if jvm is None or can_load(jvm, EXPLAIN_CLASS):
+        providers = options.get(EXPLAIN_CONF) or inherited_setting(EXPLAIN_CONF)
+        builder.config(EXPLAIN_CONF, add_class(providers, EXPLAIN_CLASS))
     return builder
 
 
@@ -81,9 +94,14 @@ def add_jar(jars: str, jar: str) -> str:
 
 def add_extension(extensions: str) -> str:
     """Returns the comma separated class names `extensions` with this project's in it once."""
-    entries = _entries(extensions)
-    if EXTENSION_CLASS not in entries:
-        entries.append(EXTENSION_CLASS)
+    return add_class(extensions, EXTENSION_CLASS)
+
+
+def add_class(classes: str, ours: str) -> str:
+    """Returns the comma separated names `classes` with `ours` in it once."""
+    entries = _entries(classes)
+    if ours not in entries:
+        entries.append(ours)
     return ",".join(entries)
 
 

@@ -106,7 +106,24 @@ object RangeExtractor {
   ): Either[Reason, Seq[RangeTest]] = {
     val (refused, tests) = new PredicateReader(left, right).read(predicates)
     if (tests.nonEmpty) Right(tests)
-    else Left(refused.headOption.getOrElse(Reason.NoRangePredicate))
+    else Left(refused.headOption.orElse(nested(predicates, left, right)).getOrElse(
+      Reason.NoRangePredicate))
+  }
+
+  /** A comparison of the sides that is no conjunct, but a part of one. */
+  private def nested(
+      predicates: Seq[Expression],
+      left: AttributeSet,
+      right: AttributeSet
+  ): Option[Reason] = {
+    def compares(e: Expression) = isInequality(e) && e.references.intersect(left).nonEmpty &&
+      e.references.intersect(right).nonEmpty
+    predicates.find(p => !isInequality(p) && p.exists(compares)).map(Reason.NoConjunct)
+  }
+
+  private def isInequality(e: Expression): Boolean = e match {
+    case _: LessThan | _: LessThanOrEqual | _: GreaterThan | _: GreaterThanOrEqual => true
+    case _                                                                         => false
   }
 
   private def choose(tests: Seq[RangeTest]): Range = {

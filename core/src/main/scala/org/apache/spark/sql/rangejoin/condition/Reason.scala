@@ -18,11 +18,19 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.JoinType
 
 /**
- * Why a join is left to stock Spark. Each reason is a value, so that tests can name it, and has a
- * message that a user can act on; the log shows it at debug level.
+ * Why a join is left to stock Spark. Each reason is a value, so that tests can name it; EXPLAIN shows
+ * it, and the log does at debug level.
  */
 sealed trait Reason {
-  def message: String
+
+  /** Why there is no range join, as the end of a sentence. */
+  def cause: String
+
+  /** What a user can do about it; None where there is nothing to do. */
+  def remedy: Option[String]
+
+  /** Both, in one line. */
+  final def message: String = (cause +: remedy.toSeq).mkString("; ")
 }
 
 object Reason {
@@ -32,60 +40,123 @@ object Reason {
 
   /** The join has no condition beside its equi keys. */
   case object NoCondition extends NoRange {
-    override def message: String = "the join has no condition beside its equi keys"
+    override def cause: String = "the join has no condition beside its equi keys"
+    override def remedy: Option[String] = None
   }
 
   /** No conjunct compares an expression of one side with an expression of the other. */
   case object NoRangePredicate extends NoRange {
-    override def message: String =
+    override def cause: String =
       "no part of the condition compares (<, <=, >, >=) a value of one side with a value of the " +
-        "other; write the range as such comparisons, joined by AND"
+        "other"
+    override def remedy: Option[String] = Some("write the range as such comparisons, joined by AND")
+  }
+
+  /** The sides are compared, but not by a conjunct: inside OR, NOT, IF, CASE or a function. */
+  case class NoConjunct(predicate: Expression) extends NoRange {
+    override def cause: String =
+      s"the comparison of the sides is a part of ${predicate.sql}, which does not bound one side " +
+        "by the other"
+    override def remedy: Option[String] =
+      Some("add the range that holds in every case as a condition of its own, joined by AND")
   }
 
   /** A difference of the two sides that cannot be rewritten without changing results. */
   case class InexactDifference(predicate: Expression) extends NoRange {
-    override def message: String =
+    override def cause: String =
       s"${predicate.sql} bounds a difference that is no range: one limit alone of a difference " +
-        "that wraps around on overflow, or a difference of a type that is not rewritten; compare " +
-        "the columns instead: r.y BETWEEN l.y - d AND l.y + d"
+        "that wraps around on overflow, or a difference of a type that is not rewritten"
+    override def remedy: Option[String] =
+      Some("compare the columns instead: r.y BETWEEN l.y - d AND l.y + d")
   }
 
   /** The condition gives different answers when evaluated again. */
   case class Nondeterministic(predicate: Expression) extends Reason {
-    override def message: String =
+    override def cause: String =
       s"${predicate.sql} is nondeterministic, and has to be evaluated once for every pair"
+    override def remedy: Option[String] = Some("compute the value as a column before the join")
   }
 
   /** The join type is not taken. */
   case class UnsupportedJoinType(joinType: JoinType) extends Reason {
-    override def message: String =
-      s"a ${joinType.sql} join is not taken; supported are INNER, LEFT OUTER, RIGHT OUTER, FULL " +
-        "OUTER, LEFT SEMI and LEFT ANTI joins, and EXISTS and IN"
+    override def cause: String = s"a ${joinType.sql} join cannot run as a range join"
+    override def remedy: Option[String] = Some(
+      "supported are INNER, LEFT OUTER, RIGHT OUTER, FULL OUTER, LEFT SEMI and LEFT ANTI joins, " +
+        "and EXISTS and IN")
+  }
+
+  /** A null-aware anti join asks for NULLs on both sides. */
+  case object NullAware extends Reason {
+    override def cause: String = "NOT IN has to look for a NULL in the whole of the other side"
+    override def remedy: Option[String] =
+      Some("write NOT EXISTS, if a NULL on either side is to match nothing")
   }
 
   /** The broadcast side is one whose rows come out without a match, or are all that comes out. */
   case class PreservedSideBroadcast(joinType: JoinType, broadcast: Side) extends Reason {
-    override def message: String =
+    override def cause: String =
       s"the rows of the broadcast side are kept by the ${joinType.sql} join, so that no task knows " +
-        "by itself which of them have a match; broadcast the other side where the join type allows"
+        "by itself which of them have a match"
+    override def remedy: Option[String] =
+      Some("broadcast the other side, where the join type allows it, or none")
   }
 
   /** The broadcast is built before the subquery has a result. */
   case class SubqueryInBuildBound(bound: Expression) extends Reason {
-    override def message: String =
-      s"$bound, a bound of the broadcast side, has a subquery; compute it as a column first"
+    override def cause: String = s"$bound, a bound of the broadcast side, has a subquery"
+    override def remedy: Option[String] = Some("compute it as a column before the join")
   }
 
   /** Kryo takes registered classes only, and the index has classes of its own. */
   case object UnregisteredIndex extends Reason {
-    override def message: String =
-      "spark.kryo.registrationRequired is true, and the classes of a range index are not registered; " +
-        "set it to false, or leave the join to be sorted"
+    override def cause: String =
+      "spark.kryo.registrationRequired is true, and the classes of a range index are not registered"
+    override def remedy: Option[String] = Some("set it to false, or broadcast neither side")
   }
 
   /** The join's hashed broadcast serves another purpose. */
   case object DynamicPruning extends Reason {
-    override def message: String =
+    override def cause: String =
       "a dynamic partition pruning filter reuses the hashed broadcast of this join"
+    override def remedy: Option[String] =
+      Some(
+        "set spark.sql.optimizer.dynamicPartitionPruning.enabled to false if the join costs more " +
+          "than the filter saves")
+  }
+
+  /** Spark has no equi key to shuffle by, and broadcasts neither side. */
+  case object NoKey extends Reason {
+    override def cause: String = "there is no equi key, and Spark broadcasts neither side"
+    override def remedy: Option[String] =
+      Some("broadcast the smaller side by a hint if it fits into memory, or add an equi key")
+  }
+
+  /** Spark builds a hash table of one side of each partition. */
+  case object ShuffledHash extends Reason {
+    override def cause: String =
+      "Spark planned a shuffled hash join, which cannot run as a range join"
+    override def remedy: Option[String] = Some(
+      "drop the SHUFFLE_HASH hint, set spark.sql.join.preferSortMergeJoin to true, or " +
+        "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold to 0")
+  }
+
+  /** A join of two streams keeps state between batches. */
+  case object Streaming extends Reason {
+    override def cause: String = "joins of streams keep Spark's plan"
+    override def remedy: Option[String] = Some("join in foreachBatch")
+  }
+
+  /** Range joins, or those of a kind, are off. */
+  case class SwitchedOff(key: String) extends Reason {
+    override def cause: String = s"$key is false"
+    override def remedy: Option[String] = Some(s"set $key to true")
+  }
+
+  /** A plan that could have a range join and has none: it was made under other settings. */
+  case object PlannedOtherwise extends Reason {
+    override def cause: String =
+      "the plan was made while range joins were off, without the extension, or over a broadcast " +
+        "that had begun"
+    override def remedy: Option[String] = Some("make the DataFrame again")
   }
 }

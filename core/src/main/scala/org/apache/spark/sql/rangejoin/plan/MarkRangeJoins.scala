@@ -101,6 +101,9 @@ object MarkRangeJoins extends Logging {
   /** On a stock broadcast join: [[PlaceBroadcastRangeJoins]] replaces it by a range join. */
   val BroadcastMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.broadcast")
 
+  /** On a stock join that planning left alone for more than its condition: why. */
+  val ReasonTag: TreeNodeTag[Reason] = TreeNodeTag[Reason]("rangejoin.reason")
+
   /** Says why a join stays as Spark planned it. */
   private[plan] def leave(join: SparkPlan, reason: Reason): Unit =
     logDebug(s"Join is left to ${join.nodeName}: ${reason.message}\n${join.simpleString(100)}")

@@ -44,6 +44,7 @@ object PlaceBroadcastRangeJoins extends Rule[SparkPlan] with AdaptiveSparkPlanHe
   private def place(root: SparkPlan, stock: SparkPlan, join: BroadcastRangeJoinExec): SparkPlan =
     join.buildPlan match {
       case exchange: BroadcastExchangeExec if isReusedByFilter(root, exchange) =>
+        stock.setTagValue(MarkRangeJoins.ReasonTag, Reason.DynamicPruning)
         MarkRangeJoins.leave(stock, Reason.DynamicPruning)
         stock
       case exchange: BroadcastExchangeExec =>

@@ -35,6 +35,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       RangeExtractor.extract(Inner, None, AttributeSet.empty, AttributeSet.empty) ->
         Reason.NoCondition,
       extract(l.y =!= r.y) -> Reason.NoRangePredicate,
+      extract(l.y < r.y || l.z > r.z) -> Reason.NoConjunct(l.y < r.y || l.z > r.z),
       extract(wrappedMinus(l.y, r.y) <= ten) ->
         Reason.InexactDifference(wrappedMinus(l.y, r.y) <= ten),
       extract(r.y >= l.y && rand) -> Reason.Nondeterministic(rand),
@@ -53,6 +54,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
     def name(reason: Reason): String = reason match {
       case Reason.NoCondition               => "no condition"
       case Reason.NoRangePredicate          => "no range predicate"
+      case _: Reason.NoConjunct             => "no conjunct"
       case _: Reason.InexactDifference      => "inexact difference"
       case _: Reason.Nondeterministic       => "nondeterministic"
       case _: Reason.UnsupportedJoinType    => "unsupported join type"
@@ -61,8 +63,15 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case _: Reason.SubqueryInBuildBound => "subquery"
       case Reason.UnregisteredIndex       => "unregistered index"
       case Reason.DynamicPruning          => "dynamic pruning"
+      // Of plans, too: JoinReportsSuite has examples.
+      case Reason.NoKey            => "no key"
+      case Reason.NullAware        => "null-aware"
+      case Reason.ShuffledHash     => "shuffled hash"
+      case Reason.Streaming        => "streaming"
+      case _: Reason.SwitchedOff   => "switched off"
+      case Reason.PlannedOtherwise => "planned otherwise"
     }
-    assert(examples.map { case (_, reason) => name(reason) }.distinct.size == 6)
+    assert(examples.map { case (_, reason) => name(reason) }.distinct.size == 7)
   }
 
   test("every message names what is at fault") {
@@ -75,7 +84,10 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.SubqueryInBuildBound(bound) => assert(reason.message.contains(bound.toString))
       case Reason.UnregisteredIndex           =>
         assert(reason.message.contains("spark.kryo.registrationRequired"))
-      case Reason.NoCondition | Reason.NoRangePredicate | Reason.DynamicPruning =>
+      case Reason.NoConjunct(predicate) => assert(reason.message.contains(predicate.sql))
+      case Reason.SwitchedOff(key)      => assert(reason.message.contains(key))
+      case Reason.NoCondition | Reason.NoRangePredicate | Reason.DynamicPruning | Reason.NoKey |
+          Reason.NullAware | Reason.ShuffledHash | Reason.Streaming | Reason.PlannedOtherwise =>
         assert(reason.message.nonEmpty)
     }
   }
@@ -141,9 +153,14 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
     assert(extract(minus(l.y, r.y) <= minus(l.z, r.z)) == Left(Reason.NoRangePredicate))
   }
 
-  test("a disjunction of ranges is no range") {
-    assert(extract(l.y < r.y || l.z > r.z) == Left(Reason.NoRangePredicate))
-    assert(extract(Not(band)) == Left(Reason.NoRangePredicate))
+  test("a comparison of the sides that is no conjunct is no range, and is named") {
+    val either = l.y < r.y || l.z > r.z
+    val branch = If(l.y > ten, l.y < r.y, l.z > r.z)
+    for (nested <- Seq(either, Not(band), branch, IsNull(l.y < r.y))) {
+      assert(extract(nested) == Left(Reason.NoConjunct(nested)))
+      assert(extract(l.start < l.end && nested) == Left(Reason.NoConjunct(nested)))
+    }
+    assert(extract(l.y < ten || l.z > ten) == Left(Reason.NoRangePredicate))
   }
 
   test("one limit alone of a difference that wraps around is refused") {

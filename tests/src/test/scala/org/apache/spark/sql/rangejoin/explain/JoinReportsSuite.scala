@@ -1,0 +1,166 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.explain
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.execution.{FormattedMode, SimpleMode}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExplainGenerator, RangeJoinTest}
+
+import org.json4s.JsonAST.{JArray, JNothing, JNull, JString}
+import org.json4s.jackson.JsonMethods.parse
+
+/** What is said of each join of a plan, and where a user sees it. */
+class JoinReportsSuite extends RangeJoinTest {
+  private val Adaptive = SQLConf.ADAPTIVE_EXECUTION_ENABLED.key
+  private val Providers =
+    SQLConf.EXTENDED_EXPLAIN_PROVIDERS.key -> classOf[RangeJoinExplainGenerator].getName
+
+  private def tables(): Unit = for (name <- Seq("l", "r")) {
+    spark.sql(
+      "SELECT id, cast(id % 4 AS int) AS k, cast(id AS int) AS y, cast(id + 2 AS int) AS z " +
+        "FROM range(40)").createOrReplaceTempView(name)
+  }
+
+  private def query(sql: String): DataFrame = {
+    tables()
+    spark.sql(sql)
+  }
+
+  private def reports(df: DataFrame): Seq[JoinReport] = JoinReports.of(executedPlan(df))
+
+  private def reasonFor(sql: String): Reason = {
+    val report = only(reports(query(sql)))
+    assert(report.range.isEmpty && report.streamed.isEmpty)
+    report.reason.get
+  }
+
+  private def explained(df: DataFrame): String =
+    df.asInstanceOf[Dataset[_]].queryExecution.explainString(SimpleMode)
+
+  private val band = "r.y BETWEEN l.y - 2 AND l.y + 2"
+
+  for (adaptive <- Seq("true", "false")) {
+
+    test(s"a range join is told by its keys, range, residual and sides (adaptive: $adaptive)") {
+      withConf(Adaptive -> adaptive, Providers) {
+        val df = query(s"SELECT * FROM l JOIN r ON l.k = r.k AND $band AND l.id + r.id <> 3")
+        val line = "1. SortMergeRangeJoin, INNER; keys: l.k = r.k; range: (r.y >= (l.y - 2)) AND " +
+          "(r.y <= (l.y + 2)); residual: (NOT ((l.id + r.id) = 3L)); streamed side: left"
+        assert(explained(df).contains(line), explained(df))
+        df.collect()
+        val after = only(reports(df))
+        assert(after.reason.isEmpty && after.metrics("numOutputRows") > 0)
+        assert(explained(df).contains(line), "after it has run")
+      }
+    }
+
+    test(s"a stock join is told with its reason and remedy (adaptive: $adaptive)") {
+      withConf(Adaptive -> adaptive, Providers) {
+        val df = query("SELECT * FROM l JOIN r ON l.k = r.k AND (l.y < r.y OR l.z < r.z)")
+        val text = explained(df)
+        assert(
+          text.contains("1. SortMergeJoin, INNER; keys: l.k = r.k\n   no range join: " +
+            "the comparison of the sides is a part of ((l.y < r.y) OR (l.z < r.z))") ||
+            text.contains("is a part of"),
+          text
+        )
+        assert(text.contains("\n   to change that: add the range"), text)
+      }
+    }
+  }
+
+  test("every join of stock Spark that compares its sides has a reason") {
+    assert(reasonFor(s"SELECT * FROM l JOIN r ON $band") == Reason.NoKey)
+    assert(reasonFor("SELECT * FROM l JOIN r ON l.y < r.y OR l.z < r.z")
+      .isInstanceOf[Reason.NoConjunct])
+    assert(reasonFor("SELECT * FROM l JOIN r") == Reason.NoCondition)
+    assert(reasonFor("SELECT * FROM l JOIN r ON l.k = r.k") == Reason.NoCondition)
+    assert(reasonFor("SELECT * FROM l JOIN r ON l.k = r.k AND l.y <> r.y") ==
+      Reason.NoRangePredicate)
+    assert(reasonFor(s"SELECT /*+ SHUFFLE_HASH(r) */ * FROM l JOIN r ON l.k = r.k AND $band") ==
+      Reason.ShuffledHash)
+    assert(reasonFor(s"SELECT /*+ BROADCAST(l) */ * FROM l LEFT JOIN r ON $band")
+      .isInstanceOf[Reason.PreservedSideBroadcast])
+    withConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB") {
+      assert(reasonFor("SELECT * FROM l WHERE y + 1 NOT IN (SELECT y + 1 FROM " +
+        "(SELECT nullif(y, 1) AS y FROM r))") == Reason.NullAware)
+    }
+  }
+
+  test("a setting that is in the way is named") {
+    withConf(Flag -> "false") {
+      assert(reasonFor(s"SELECT * FROM l JOIN r ON l.k = r.k AND $band") ==
+        Reason.SwitchedOff(Flag))
+    }
+    withConf(RangeJoinConf.Broadcast.key -> "false") {
+      assert(reasonFor(s"SELECT /*+ BROADCAST(r) */ * FROM l JOIN r ON l.k = r.k AND $band") ==
+        Reason.SwitchedOff(RangeJoinConf.Broadcast.key))
+    }
+    val df = withConf(Flag -> "false") {
+      val stock = query(s"SELECT * FROM l JOIN r ON l.k = r.k AND $band")
+      executedPlan(stock)
+      stock
+    }
+    assert(only(reports(df)).reason.contains(Reason.PlannedOtherwise))
+  }
+
+  test("joins come in the order of the plan, those of subqueries too") {
+    val df = query(
+      s"""SELECT /*+ BROADCAST(b) */ * FROM l JOIN r a ON l.k = a.k AND a.y BETWEEN l.y AND l.z
+      |JOIN r b ON b.y BETWEEN l.y - 1 AND l.y + 1
+      |WHERE l.y < (SELECT max(l.y) FROM l JOIN r ON l.k = r.k AND $band)""".stripMargin)
+    assert(reports(df).map(_.operator) ==
+      Seq("BroadcastRangeJoin", "SortMergeRangeJoin", "SortMergeRangeJoin"))
+    assert(reports(df).head.keys.isEmpty)
+  }
+
+  test("EXPLAIN passes over joins of equi keys alone, and says so where there are no others") {
+    withConf(Providers) {
+      val text = explained(query("SELECT * FROM l JOIN r ON l.k = r.k"))
+      assert(text.contains("== Extended Information (Range joins) ==\nNo join compares"), text)
+      val both = query(s"SELECT l.id FROM l JOIN r ON l.k = r.k AND $band JOIN r b ON b.id = l.id")
+      assert(explained(both).contains("\n1. SortMergeRangeJoin"))
+      assert(!explained(both).contains("\n2. "), explained(both))
+    }
+  }
+
+  test("EXPLAIN FORMATTED has the same") {
+    withConf(Providers) {
+      val text = query(s"SELECT * FROM l JOIN r ON $band").asInstanceOf[Dataset[_]]
+        .queryExecution.explainString(FormattedMode)
+      assert(
+        text.contains("1. CartesianProduct, INNER\n   no range join: there is no equi key"),
+        text)
+    }
+  }
+
+  test("reports travel as JSON") {
+    val df = query(s"SELECT * FROM l JOIN r ON l.k = r.k AND $band")
+    val JArray(List(range)) =
+      parse(JoinReports.json(df.asInstanceOf[Dataset[_]].queryExecution)): @unchecked
+    assert(range \ "operator" == JString("SortMergeRangeJoin"))
+    assert(range \ "keys" == JArray(List(JString("l.k = r.k"))))
+    assert(range \ "range" == JString("(r.y >= (l.y - 2)) AND (r.y <= (l.y + 2))"))
+    assert(range \ "streamed" == JString("left") && range \ "buffered" == JString("right"))
+    assert(Seq(JNothing, JNull).contains(range \ "reason"))
+    val stock = query(s"SELECT * FROM l JOIN r ON $band")
+    val JArray(List(product)) =
+      parse(JoinReports.json(stock.asInstanceOf[Dataset[_]].queryExecution)): @unchecked
+    assert(product \ "reason" == JString(Reason.NoKey.cause))
+    assert(product \ "remedy" == JString(Reason.NoKey.remedy.get))
+  }
+}
