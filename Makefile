@@ -37,24 +37,30 @@ OTHER_SPARKS := 3.5.9 4.0.5 4.1.4 4.2.1 4.3.0
 OTHER_VENVS := $(OTHER_SPARKS:%=.venv-spark-%/.installed)
 NEIGHBOUR_JARS := .tools/neighbours/.copied
 
-LINT_PYTHON := python/src python/hatch_build.py bench tests/cluster tests/neighbours tests/python
+LINT_PYTHON := .ci/summary.py python/src python/hatch_build.py bench tests/cluster tests/neighbours tests/python
 RUFF := $(BIN)/ruff
 MYPY := $(BIN)/mypy --config-file python/pyproject.toml
 
 DOCS_SOURCE := target/docs-source
+# The shipped jar is brought up to date by the same sbt that tests: start-up is dear.
+SBT_LINT := root/javaFormatCheck scalafmtCheckAll sparkSuites/scalafmtCheckAll scalafmtSbtCheck
+SUITES_AND_TEST = $(SUITES)$(if $(TEST), -- -z \"$(TEST)\")
+PYTEST := $(BIN)/python -m pytest --junitxml
 
 DEMO_ARGS ?=
 BENCH_ARGS ?= -wi 1 -i 2 -f 1 -w 1s -r 1s
 SUITES ?= *
+TEST ?=
+SHARE ?=
 CASES ?= 1000
 SEED ?= 1
 PYTEST_ARGS ?=
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup jar wheel demo test test-scala test-python test-cluster test-neighbours \
-	spark-suites fuzz docs publish-local lint lint-scala lint-python format bench clean \
-	check-java check-python
+.PHONY: help setup jar wheel demo check test test-all test-scala test-python test-cluster \
+	test-neighbours test-engines spark-suites durations fuzz docs publish-local lint lint-scala \
+	lint-python format bench clean check-java check-python
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,29 +74,49 @@ wheel: $(WHEEL) ## build the Python wheel that carries the jar
 demo: $(INSTALLED) ## join real flights with real weather, against stock Spark (DEMO_ARGS=...)
 	$(BIN)/rangejoin demo $(DEMO_ARGS)
 
-test: ## run all tests but those of test-neighbours, the Python ones last
+check: $(SBT_LAUNCHER) $(DEPENDENCIES) | check-java ## lint, and the tests that run no query: two minutes
+	$(SBT) $(SBT_LINT) core/packageBin "testOnly * -- -l rangejoin.Query"
+	$(MAKE) lint-python
+	$(MAKE) test-python PYTEST_ARGS='-q -m "not spark" $(PYTEST_ARGS)'
+
+test: ## run what a change has to pass: a quarter of an hour (design/07-tests.md)
 	$(MAKE) test-scala
 	$(MAKE) test-cluster
 	$(MAKE) test-python
 
-test-scala: $(SBT_LAUNCHER) | check-java ## run the Scala tests
-	$(SBT) test
+test-all: ## run that and all the rest, which takes hours; each part is a target of its own
+	$(MAKE) test
+	$(MAKE) test-engines
+	$(MAKE) spark-suites
+	$(MAKE) fuzz CASES=10000
+	$(MAKE) test-neighbours
 
-spark-suites: $(DEPENDENCIES) $(SBT_LAUNCHER) | check-java ## run Spark's own suites with range joins (SUITES=...)
-	PYSPARK_PYTHON=$(abspath $(BIN)/python) $(SBT) "sparkSuites/testOnly $(SUITES)"
+test-scala: $(SBT_LAUNCHER) | check-java ## run the Scala tests (SUITES='*WindowSuite' TEST='part of a name')
+	$(SBT) core/packageBin "testOnly $(SUITES_AND_TEST)"
+
+test-engines: $(SBT_LAUNCHER) | check-java ## run every Scala case under every engine (SUITES=... SHARE=1/4)
+	RANGEJOIN_EVERY_ENGINE=1 SHARE=$(SHARE) $(SBT) \
+		"tests/testOnly $(SUITES) -- -n rangejoin.Query$(if $(TEST), -z \"$(TEST)\")"
+
+spark-suites: $(DEPENDENCIES) $(SBT_LAUNCHER) | check-java ## run Spark's own suites with range joins (SUITES=... TEST=... SHARE=1/4)
+	SHARE=$(SHARE) PYSPARK_PYTHON=$(abspath $(BIN)/python) $(SBT) \
+		"sparkSuites/testOnly $(SUITES_AND_TEST)"
+
+durations: $(SBT_LAUNCHER) | check-java ## write the durations of suites from the reports of the last tests
+	$(SBT) tests/renewDurations sparkSuites/renewDurations
 
 fuzz: $(SBT_LAUNCHER) | check-java ## compare random joins with stock Spark (CASES=... SEED=...)
 	$(SBT) "tests/Test/runMain org.apache.spark.sql.rangejoin.differential.Fuzz \
 		--cases $(CASES) --seed $(SEED)"
 
 test-python: $(INSTALLED) ## run the Python tests against the installed wheel (PYTEST_ARGS=...)
-	$(BIN)/python -m pytest tests/python $(PYTEST_ARGS)
+	$(PYTEST)=target/test-reports/python.xml tests/python $(PYTEST_ARGS)
 
 test-cluster: $(INSTALLED) ## run the tests on a cluster of two workers on this machine
-	$(BIN)/python -m pytest tests/cluster $(PYTEST_ARGS)
+	$(PYTEST)=target/test-reports/cluster.xml tests/cluster $(PYTEST_ARGS)
 
 test-neighbours: $(INSTALLED) $(NEIGHBOURS) $(NEIGHBOUR_JARS) $(OTHER_VENVS) ## run the tests beside other software (downloads 2 GB)
-	$(BIN)/python -m pytest tests/neighbours $(PYTEST_ARGS)
+	$(PYTEST)=target/test-reports/neighbours.xml tests/neighbours $(PYTEST_ARGS)
 
 docs: $(DEPENDENCIES) ## build the site of the documentation, in target/docs
 	rm -rf $(DOCS_SOURCE)
@@ -106,7 +132,7 @@ publish-local: $(SBT_LAUNCHER) | check-java ## put the jar into the local Maven 
 lint: lint-scala lint-python ## check format, style and types
 
 lint-scala: $(SBT_LAUNCHER) | check-java
-	$(SBT) scalafmtCheckAll sparkSuites/scalafmtCheckAll scalafmtSbtCheck
+	$(SBT) $(SBT_LINT)
 
 lint-python: $(DEPENDENCIES)
 	$(RUFF) check --config python/pyproject.toml $(LINT_PYTHON)
@@ -114,7 +140,7 @@ lint-python: $(DEPENDENCIES)
 	$(MYPY) $(LINT_PYTHON)
 
 format: $(SBT_LAUNCHER) $(DEPENDENCIES) ## put all sources into the format that lint asks for
-	$(SBT) scalafmtAll sparkSuites/scalafmtAll scalafmtSbt
+	$(SBT) root/javaFormat scalafmtAll sparkSuites/scalafmtAll scalafmtSbt
 	$(RUFF) check --fix --config python/pyproject.toml $(LINT_PYTHON)
 	$(RUFF) format --config python/pyproject.toml $(LINT_PYTHON)
 

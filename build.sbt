@@ -57,6 +57,12 @@ val sparkJvmOptions = Seq(
 // Two JVMs of tests beside each other: most of a test is planning, in one thread.
 val testJvms = 2
 
+/**
+ * A test is a hundred small queries, each planned and compiled anew: time goes into code that runs a
+ * few times. The second compiler of the JVM costs more of it than its code wins back.
+ */
+val testJvmOptions = Seq("-Xss4m", "-ea", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
 Global / concurrentRestrictions := Seq(
   Tags.limitAll(java.lang.Runtime.getRuntime.availableProcessors.max(testJvms)),
   Tags.limit(Tags.ForkedTestGroup, testJvms),
@@ -73,20 +79,49 @@ def inJvm(name: String, suites: Seq[TestDefinition], options: ForkOptions, targe
   Tests.Group(name, suites, Tests.SubProcess(ofJvm))
 }
 
-/** Suites dealt out to JVMs; names that end alike are of one kind, and take as long. */
-def inJvms(suites: Seq[TestDefinition], options: ForkOptions, target: File): Seq[Tests.Group] =
-  (0 until testJvms).map { jvm =>
-    val dealt = suites.sortBy(_.name.reverse).zipWithIndex.collect {
-      case (suite, i) if i % testJvms == jvm => suite
-    }
+/** Suites dealt out to JVMs that take as long, the first of which begins with something else. */
+def inJvms(
+    suites: Seq[TestDefinition],
+    durations: TestDurations,
+    options: ForkOptions,
+    target: File,
+    begun: Double = 0
+): Seq[Tests.Group] =
+  durations.deal(suites, testJvms, begun).zipWithIndex.map { case (dealt, jvm) =>
     inJvm(s"jvm-$jvm", dealt, options, target)
   }
+
+/** The suites of a run: all of them, or the share that `SHARE=2/4` in the environment asks for. */
+def shareOf(suites: Seq[TestDefinition], durations: TestDurations): Seq[TestDefinition] =
+  sys.env.get("SHARE").filter(_.nonEmpty).map(_.split('/').map(_.toInt)) match {
+    case None                                  => suites
+    case Some(Array(k, n)) if 1 <= k && k <= n => durations.deal(suites, n)(k - 1)
+    case _ => sys.error(s"SHARE is to be like 1/4, but is ${sys.env("SHARE")}")
+  }
+
+/** Seconds of a project's suites, read where they are needed: they change without the build. */
+def durationsOf(project: File): TestDurations = new TestDurations(project / "durations.txt")
+
+lazy val renewDurations = taskKey[Unit]("writes durations.txt from the reports of the last tests")
+
+val durationsRenewed = renewDurations := {
+  val reports = ((Test / testReportsDirectory).value * "*.xml").get
+  val renewed = durationsOf(baseDirectory.value).renew(reports, (Test / definedTests).value)
+  streams.value.log.info(s"$renewed suites measured")
+}
 
 lazy val codegen = project
   .settings(
     name := "spark-range-join-codegen",
     publish / skip := true, // inside the jar of core
-    libraryDependencies += spark("catalyst", "provided")
+    libraryDependencies ++= Seq(
+      spark("catalyst", "provided"),
+      "org.scalatest" %% "scalatest" % "3.2.19" % "test"
+    ),
+    // Its suites stand here and not in `tests`: what they need is catalyst, and they show that.
+    Test / fork := true,
+    Test / javaOptions ++= sparkJvmOptions ++ testJvmOptions :+ "-Xmx1g",
+    Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD")
   )
 
 lazy val core = project
@@ -114,10 +149,8 @@ lazy val tests = project
     ),
     Test / fork := true,
     Test / parallelExecution := true, // of JVMs; within one, suites run one after the other
-    Test / javaOptions ++= sparkJvmOptions ++ Seq(
+    Test / javaOptions ++= sparkJvmOptions ++ testJvmOptions ++ Seq(
       "-Xmx3g",
-      "-Xss4m",
-      "-ea",
       "-Duser.timezone=America/Los_Angeles",
       s"-Drangejoin.jar=${(core / Compile / packageBin).value}",
       s"-Drangejoin.pom=${(core / makePom).value}",
@@ -126,12 +159,15 @@ lazy val tests = project
     // Spark honours NO_CODEGEN only where it is tested; and it runs the rules of its optimizer twice
     // then. So random joins meet interpreted expressions, and the other suites have their time.
     Test / testGrouping := {
-      val (random, others) =
-        (Test / definedTests).value.partition(_.name.contains(".differential."))
+      val durations = durationsOf(baseDirectory.value)
+      val (random, others) = shareOf((Test / definedTests).value, durations)
+        .partition(_.name.contains(".differential."))
       val options = (Test / forkOptions).value
       val asTested = options.withEnvVars(options.envVars + ("SPARK_TESTING" -> "1"))
-      inJvm("random", random, asTested, target.value) +: inJvms(others, options, target.value)
+      inJvm("random", random, asTested, target.value) +:
+        inJvms(others, durations, options, target.value, begun = random.map(durations.of).sum)
     },
+    durationsRenewed,
     Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD")
   )
 
@@ -175,10 +211,8 @@ lazy val sparkSuites = project
     Test / fork := true,
     Test / parallelExecution := true, // of JVMs; within one, suites run one after the other
     Test / envVars := Map("SPARK_TESTING" -> "1"),
-    Test / javaOptions ++= sparkJvmOptions ++ Seq(
+    Test / javaOptions ++= sparkJvmOptions ++ testJvmOptions ++ Seq(
       "-Xmx4g",
-      "-Xss4m",
-      "-ea",
       "-XX:+EnableDynamicAgentLoading",
       "-Duser.timezone=America/Los_Angeles",
       "-Dspark.testing=1",
@@ -187,8 +221,12 @@ lazy val sparkSuites = project
       "-Dspark.memory.debugFill=true",
       s"-Dspark.test.home=${target.value}/spark-home"
     ),
-    Test / testGrouping :=
-      inJvms((Test / definedTests).value, (Test / forkOptions).value, target.value),
+    Test / testGrouping := {
+      val durations = durationsOf(baseDirectory.value)
+      val suites = shareOf((Test / definedTests).value, durations)
+      inJvms(suites, durations, (Test / forkOptions).value, target.value)
+    },
+    durationsRenewed,
     Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD")
   )
 
@@ -207,4 +245,4 @@ lazy val bench = project
 lazy val root = project
   .in(file("."))
   .aggregate(codegen, core, tests, bench)
-  .settings(publish / skip := true)
+  .settings(publish / skip := true, JavaFormat.settings)

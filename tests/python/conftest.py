@@ -16,6 +16,14 @@ import rangejoin
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks what needs Spark to run, for `make check` to leave it out."""
+    for item in items:
+        launches = hasattr(getattr(item, "module", None), "launch")
+        if launches or "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local session with the extension, two shuffle partitions and no broadcasts."""

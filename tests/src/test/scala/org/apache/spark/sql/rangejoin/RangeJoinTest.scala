@@ -22,8 +22,8 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.{DataFrame, Row}
 
-import org.scalatest.Assertions
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.{Assertions, Outcome}
 
 /** One local session with the extension, and Spark's check for leaked memory on. */
 object TestSession {
@@ -89,6 +89,39 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
     elements.head
   }
 
+  /** `make check` leaves out what runs queries. */
+  override def tags: Map[String, Set[String]] = {
+    val others = super.tags
+    testNames.map(name => name -> (others.getOrElse(name, Set.empty[String]) + Query)).toMap
+  }
+
+  private var cases = 0
+  private var testName = ""
+
+  override protected def withFixture(test: NoArgTest): Outcome = {
+    testName = test.name
+    cases = 0
+    super.withFixture(test)
+  }
+
+  /** Both engines, one of them with adaptive execution: the other one for the next case of a test. */
+  protected def bothEngines: Seq[Settings] = {
+    cases += 1
+    if (EveryEngine) Engines
+    else if ((testName.hashCode + cases) % 2 == 0) Seq(Engines(0), Engines(3))
+    else Seq(Engines(1), Engines(2))
+  }
+
+  /** One engine, always the same for the same case: there are many, and each takes one path. */
+  protected def oneOf(test: String): Seq[Settings] =
+    if (EveryEngine) Engines else Seq(Engines(Math.floorMod(test.hashCode, Engines.size)))
+
+  /** One engine, another one for the next case of a test. */
+  protected def nextEngine: Seq[Settings] = {
+    cases += 1
+    oneOf(s"$testName $cases")
+  }
+
   /** Rows in an order that does not depend on the plan. */
   protected def rows(df: DataFrame): Seq[String] = df.collect().map(show).sorted.toSeq
 
@@ -102,7 +135,7 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
   }
 
   /**
-   * Runs a query as a range join under every engine and compares its rows with those of stock
+   * Runs a query as a range join under both engines and compares its rows with those of stock
    * Spark in the same session.
    *
    * @param joins the number of range joins in its plan
@@ -112,20 +145,30 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
   protected def checkAgainstStock(
       query: => DataFrame,
       joins: Int = 1,
-      engines: Seq[Settings] = Engines
+      engines: Seq[Settings] = bothEngines
   ): Int = rowsAsStock(query, joins, engines).size
 
   /** As `checkAgainstStock`; returns the rows. */
   protected def rowsAsStock(
       query: => DataFrame,
       joins: Int = 1,
-      engines: Seq[Settings] = Engines
+      engines: Seq[Settings] = bothEngines
   ): Seq[String] = {
     val expected = withConf(Flag -> "false") {
       val stock = query
       assert(rangeJoins(stock).isEmpty)
       rows(stock)
     }
+    checkRangeJoins(query, expected, joins, engines)
+    expected
+  }
+
+  /** Checks that a query has these rows as a range join. */
+  protected def checkRangeJoins(
+      query: => DataFrame,
+      expected: Seq[String],
+      joins: Int,
+      engines: Seq[Settings]): Unit =
     for (settings <- engines) withConf(settings: _*) {
       val df = query
       // Before it runs: adaptive execution drops a join of which a side turns out to be empty.
@@ -133,8 +176,6 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
       val actual = rows(df)
       assertSameRows(actual, expected, s"under $settings\n${executedPlan(df)}")
     }
-    expected
-  }
 
   protected def assertPlanned(df: DataFrame, joins: Int, settings: Settings): Unit =
     if (plannedJoins(df) != joins) fail(s"under $settings:\n${executedPlan(df)}")
@@ -154,6 +195,12 @@ object RangeJoinTest {
 
   /** Keys of the configuration and their values. */
   type Settings = Seq[(String, String)]
+
+  /** The tag of tests with a session. */
+  val Query = "rangejoin.Query"
+
+  /** Whether every case runs under every engine: `make test-engines`. */
+  val EveryEngine: Boolean = sys.env.contains("RANGEJOIN_EVERY_ENGINE")
 
   private val Generated = Seq(
     SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> "true",

@@ -20,21 +20,21 @@ import org.apache.spark.sql.catalyst.InternalRow;
  * What a range join needs to know of its rows, and nothing else: their keys and their bounds.
  *
  * <p>The scanner drives the kernel; it never looks into a row itself. There are two
- * implementations, one interpreted and one generated for the expressions at hand, so that the
- * loop over the rows is written once and both engines run it.
+ * implementations, one interpreted and one generated for the expressions at hand, so that the loop
+ * over the rows is written once and both engines run it.
  *
  * <p>A kernel holds three keys, those of the current streamed row, of the buffered row that was
- * read last, and of the open group, and four bounds as order-preserving longs (see
- * {@link RangeBound}):
+ * read last, and of the open group, and four bounds as order-preserving longs (see {@link
+ * RangeBound}):
  *
  * <pre>
  *   upper test   sortBound(buffered) &lt;= upper(streamed)
  *   lower test   evictBound(buffered) &gt;= lower(streamed)
  * </pre>
  *
- * <p>Invariant: after a {@code load} that returned true, keys and bounds are those of its row; after
- * one that returned false they are not to be asked for. Keys may point into that row, so it has to stay valid until the next {@code load}; the key
- * of the group is a copy.
+ * <p>Invariant: after a {@code load} that returned true, keys and bounds are those of its row;
+ * after one that returned false they are not to be asked for. Keys may point into that row, so it
+ * has to stay valid until the next {@code load}; the key of the group is a copy.
  */
 public abstract class RangeJoinKernel {
   protected long lower;

@@ -16,14 +16,13 @@ package org.apache.spark.sql.rangejoin.index;
 
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.joins.HashedRelation;
-
 import scala.collection.Iterator;
 
 /**
  * What a broadcast exchange takes from a {@code BroadcastMode} that is not one of Spark's own: it
  * knows arrays of rows and hashed relations, and a hashed relation is one that says its size. Being
- * one, the index travels in Spark's own exchange, with its limits, timeouts, metrics and reuse. Java,
- * since the trait is sealed to Scala.
+ * one, the index travels in Spark's own exchange, with its limits, timeouts, metrics and reuse.
+ * Java, since the trait is sealed to Scala.
  *
  * <p>Only the range join asks the index, through a cursor; as a hashed relation it answers nothing.
  */

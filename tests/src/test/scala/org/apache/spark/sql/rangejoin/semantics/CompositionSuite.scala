@@ -38,7 +38,7 @@ class CompositionSuite extends SemanticsTest {
   }
 
   private def checkSql(sql: String, joins: Int = 1): Int = {
-    val n = checkAgainstStock(spark.sql(sql), joins, oneOfEach(sql))
+    val n = checkAgainstStock(spark.sql(sql), joins, bothEngines)
     assert(n > 0, sql)
     n
   }

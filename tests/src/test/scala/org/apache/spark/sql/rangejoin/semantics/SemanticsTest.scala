@@ -20,7 +20,7 @@ import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
-import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings, TwoEngines}
+import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 import org.apache.spark.sql.types.StructType
 
 /**
@@ -71,19 +71,24 @@ trait SemanticsTest extends RangeJoinTest {
 
   /**
    * Checks that a condition joins these pairs of ids, in each of the join types, and that stock
-   * says so too. One join type is run under both engines; of several join types each is run under
-   * one.
+   * says so too. Each join type is run under one engine.
    */
   protected def checkOn(condition: String, joinTypes: Seq[String] = Seq(Inner))(
       pairs: (Int, Int)*): Unit =
     for (joinType <- joinTypes) {
-      val engines =
-        if (joinTypes.size == 1) oneOfEach(condition)
-        else oneOf(spark.table("l").schema.sql + joinType + condition)
-      val actual = rowsAsStock(joinOn(joinType, condition), engines = engines)
+      val engines = oneOf(spark.table("l").schema.sql + joinType + condition)
       val expected = rowsOf(joinType, pairs, sizes("l"), sizes("r")).sorted
-      assertSameRows(actual, expected, s"as stock, but not as written: $joinType ON $condition")
+      checkRows(joinOn(joinType, condition), expected, engines)
     }
+
+  /** Checks that stock gives the rows that are written, and so do range joins. */
+  protected def checkRows(
+      query: => DataFrame,
+      written: Seq[String],
+      engines: Seq[Settings]): Unit = {
+    val actual = rowsAsStock(query, engines = engines)
+    assertSameRows(actual, written, s"as stock, but not as written: ${executedPlan(query)}")
+  }
 
   /** A range beside `l.k = r.k`. */
   protected def keyed(range: String): String = s"l.k = r.k AND $range"
@@ -94,15 +99,7 @@ trait SemanticsTest extends RangeJoinTest {
 
   /** Checks a range beside `l.k = r.k` against stock alone; returns the number of rows. */
   protected def checkRange(range: String, joinType: String = Inner): Int =
-    checkAgainstStock(joinOn(joinType, keyed(range)), engines = oneOfEach(range))
-
-  /** The generated and the interpreted engine, one of them with adaptive execution. */
-  protected def oneOfEach(test: String): Seq[Settings] =
-    if (test.hashCode % 2 == 0) Seq(Engines(0), Engines(3)) else Seq(Engines(1), Engines(2))
-
-  /** One engine, always the same for the same test. */
-  protected def oneOf(test: String): Seq[Settings] =
-    Seq(Engines(Math.floorMod(test.hashCode, Engines.size)))
+    checkAgainstStock(joinOn(joinType, keyed(range)), engines = oneOf(range + joinType))
 
   protected def ansi[T](on: Boolean)(test: => T): T =
     withConf(SQLConf.ANSI_ENABLED.key -> on.toString)(test)
@@ -123,7 +120,7 @@ trait SemanticsTest extends RangeJoinTest {
    */
   protected def checkUnlessStockRaises(
       query: => DataFrame,
-      engines: Seq[Settings] = TwoEngines,
+      engines: Seq[Settings] = bothEngines,
       planned: Boolean = true
   ): Option[Seq[String]] = {
     val expected = withConf(Flag -> "false")(rowsUnlessRaised(query))

@@ -1,0 +1,101 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin
+
+import java.nio.file.{Files, Path, Paths}
+
+import scala.jdk.CollectionConverters._
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Which package may import which, read from the sources: the rules of design/02-modules.md. */
+class DependenciesSuite extends AnyFunSuite {
+  import DependenciesSuite._
+
+  test("a package imports only what it is allowed to") {
+    val broken = for {
+      source <- sources
+      imported <- importsOf(source.text)
+      if imported != source.pkg && !Allowed(source.pkg)(imported)
+    } yield s"${source.file}: $imported"
+    assert(broken == Nil)
+  }
+
+  test("every package has its rule, and every rule its package") {
+    assert(sources.map(_.pkg).toSet == Allowed.keySet)
+  }
+
+  test("the rules make no circle, and keep the two operators apart") {
+    def reach(from: String): Set[String] = Allowed(from).flatMap(to => reach(to) + to)
+    // A circle would not come to an end.
+    for (pkg <- Allowed.keys) assert(!reach(pkg)(pkg))
+    assert(!reach("merge")("broadcast") && !reach("broadcast")("merge"))
+  }
+
+  test("an import is found however it is written") {
+    val text =
+      """import org.apache.spark.sql.rangejoin.merge.A
+        |import org.apache.spark.sql.rangejoin.{RangeJoinConf, broadcast}
+        |  import org.apache.spark.sql.rangejoin.plan._
+        |import org.apache.spark.sql.rangejoin.{
+        |  index => i
+        |}
+        |val x = new org.apache.spark.sql.rangejoin.sort.X
+        |""".stripMargin
+    assert(importsOf(text) == Set("merge", "broadcast", "plan", "index", "sort"))
+  }
+}
+
+object DependenciesSuite {
+  private case class Source(pkg: String, file: Path, text: String)
+
+  private val Allowed: Map[String, Set[String]] = Map(
+    "kernel" -> Set.empty,
+    "window" -> Set.empty,
+    "index" -> Set.empty,
+    "sort" -> Set("kernel"),
+    "condition" -> Set("kernel"),
+    "join" -> Set("condition", "kernel"),
+    "merge" -> Set("join", "condition", "window", "kernel"),
+    "broadcast" -> Set("join", "condition", "index", "kernel"),
+    "plan" -> Set("merge", "broadcast", "condition", "index", "sort", "kernel")
+  )
+
+  private val Base = "org.apache.spark.sql.rangejoin"
+  private val Named = (Base.replace(".", "\\.") + "\\.([a-z]\\w*)").r
+  private val Several = (Base.replace(".", "\\.") + "\\.\\{([^}]*)\\}").r
+
+  /** The packages of the project that a source names. */
+  private def importsOf(text: String): Set[String] = {
+    val code = text.linesIterator.filterNot(_.startsWith("package ")).mkString("\n")
+    val inBraces = Several.findAllMatchIn(code).flatMap(_.group(1).split(","))
+      .map(_.trim.takeWhile(c => c.isLetterOrDigit))
+      .filter(_.headOption.exists(_.isLower))
+    (Named.findAllMatchIn(code).map(_.group(1)) ++ inBraces).toSet
+  }
+
+  /** What is in a package; the ways in, which stand beside the packages, may import any of them. */
+  private lazy val sources: Seq[Source] = {
+    val root = Paths.get(System.getProperty("rangejoin.home"))
+    for {
+      module <- Seq("codegen", "core")
+      language <- Seq("java", "scala")
+      base = root.resolve(s"$module/src/main/$language/${Base.replace('.', '/')}")
+      if Files.exists(base)
+      file <- Files.walk(base).iterator.asScala.toSeq
+      if Files.isRegularFile(file) && file.getParent != base
+    } yield Source(base.relativize(file).getName(0).toString, file, Files.readString(file))
+  }
+}
