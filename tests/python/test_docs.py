@@ -49,7 +49,6 @@ submitted: list[list[str]] = []
 NOT_RUN = {
     "README.md": 1,
     "docs/getting-started.md": 2,
-    "docs/troubleshooting.md": 1,
     "RELEASE.md": 2,
 }
 
@@ -69,9 +68,6 @@ def page_session(spark: SparkSession) -> Iterator[SparkSession]:
     for table in spark.catalog.listTables():
         if table.isTemporary:
             spark.catalog.dropTempView(table.name)
-    log4j: Any = spark._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
-    planner = "org.apache.spark.sql.rangejoin.plan"
-    log4j.core.config.Configurator.setLevel(planner, log4j.Level.WARN)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -82,13 +82,20 @@ private object DocumentationSuite {
   private val examples: Seq[Reason with Product] = Seq(
     Reason.NoCondition,
     Reason.NoRangePredicate,
+    Reason.NoConjunct(Literal(1)),
     Reason.InexactDifference(Literal(1)),
     Reason.Nondeterministic(Literal(1)),
     Reason.UnsupportedJoinType(LeftOuter),
     Reason.PreservedSideBroadcast(LeftOuter, LeftSide),
     Reason.SubqueryInBuildBound(Literal(1)),
     Reason.UnregisteredIndex,
-    Reason.DynamicPruning
+    Reason.DynamicPruning,
+    Reason.NoKey,
+    Reason.ShuffledHash,
+    Reason.NullAware,
+    Reason.Streaming,
+    Reason.SwitchedOff(RangeJoinConf.Enabled.key),
+    Reason.PlannedOtherwise
   )
 
   /** The names of the classes below a sealed one that have none below them. */
