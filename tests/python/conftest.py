@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from launching import JVM_OPTIONS
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
@@ -40,6 +41,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     # Python workers need pandas and PyArrow as well.
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_SUBMIT_OPTS"] = JVM_OPTIONS
     session = rangejoin.configure(builder).getOrCreate()
     yield session
     session.stop()

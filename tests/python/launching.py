@@ -18,6 +18,8 @@ JOB = str(Path(__file__).with_name("launched_job.py"))
 TABLE_JOB = str(Path(__file__).with_name("table_job.py"))
 SUBMIT = str(Path(_find_spark_home(), "bin", "spark-submit"))
 EXTENSIONS = f"spark.sql.extensions={EXTENSION_CLASS}"
+# A job is over before the JVM's second compiler pays.
+JVM_OPTIONS = "-XX:TieredStopAtLevel=1"
 TIMEOUT_SECONDS = 600
 ROWS = 2 * (3 * 5 - 2)
 
@@ -48,7 +50,11 @@ def _run(
         for key, value in os.environ.items()
         if not key.startswith(("PYSPARK_", "SPARK_"))
     }
-    python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    python = {
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_SUBMIT_OPTS": JVM_OPTIONS,
+    }
     return subprocess.run(
         command,
         cwd=folder,

@@ -1,7 +1,8 @@
 """Run by tests in a process of its own: range joins of tables in a given format.
 
-The words of the command line are the `USING` or `STORED AS` clause of the tables, and `merge` where
-they take `MERGE INTO`. The session comes from the configuration alone.
+The words of the command line are the `USING` or `STORED AS` clause of the tables, two where these
+are of different formats, and `merge` where they take `MERGE INTO`. The session comes from the
+configuration alone.
 """
 
 from __future__ import annotations
@@ -43,12 +44,13 @@ def range_joins(spark: SparkSession, statement: str, flag: bool) -> tuple[int, l
 
 def main() -> None:
     """Prints one line of JSON: the number of queries with range joins, by statement."""
-    clause, merge = sys.argv[1], "merge" in sys.argv
+    merge = "merge" in sys.argv
+    clauses = [word for word in sys.argv[1:] if word != "merge"]
     spark = SparkSession.builder.getOrCreate()
     rangejoin.check(spark)
-    for name, text in [
-        ("points", f"{POINTS} FROM range(400)"),
-        ("intervals", f"{INTERVALS} FROM range(80)"),
+    for name, clause, text in [
+        ("points", clauses[0], f"{POINTS} FROM range(400)"),
+        ("intervals", clauses[-1], f"{INTERVALS} FROM range(80)"),
     ]:
         columns = spark.sql(text).schema.simpleString().removeprefix("struct<").removesuffix(">")
         spark.sql(f"CREATE TABLE {name} ({columns.replace(':', ' ')}) {clause}")
@@ -62,7 +64,7 @@ def main() -> None:
     if merge:
         contents = []
         for flag, name in ((True, "ours"), (False, "stock")):
-            spark.sql(f"CREATE TABLE {name} {clause} AS SELECT * FROM points")
+            spark.sql(f"CREATE TABLE {name} {clauses[0]} AS SELECT * FROM points")
             count, _ = range_joins(spark, MERGE.format(name), flag)
             found[f"MERGE, {name}"] = count
             contents.append(sorted(map(str, spark.table(name).collect())))

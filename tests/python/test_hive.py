@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from launching import EXTENSIONS, SUBMIT, TABLE_JOB, launch
 
 from rangejoin import jar_path
 
 
-@pytest.mark.parametrize("clause", ["STORED AS TEXTFILE", "STORED AS PARQUET"])
-def test_hive_tables(tmp_path: Path, clause: str) -> None:
+def test_hive_tables_as_text_and_as_parquet(tmp_path: Path) -> None:
     settings = [
         EXTENSIONS,
         "spark.sql.catalogImplementation=hive",
@@ -22,5 +20,6 @@ def test_hive_tables(tmp_path: Path, clause: str) -> None:
         "spark.ui.enabled=false",
     ]
     conf = [word for setting in settings for word in ("--conf", setting)]
-    found, _ = launch(tmp_path, SUBMIT, "--jars", jar_path(), *conf, TABLE_JOB, clause)
+    formats = ["STORED AS TEXTFILE", "STORED AS PARQUET"]
+    found, _ = launch(tmp_path, SUBMIT, "--jars", jar_path(), *conf, TABLE_JOB, *formats)
     assert found == {"INNER": 1, "LEFT": 1, "FULL": 1, "LEFT ANTI": 1}
