@@ -70,7 +70,8 @@ object DependenciesSuite {
     "join" -> Set("condition", "kernel"),
     "merge" -> Set("join", "condition", "window", "kernel"),
     "broadcast" -> Set("join", "condition", "index", "kernel"),
-    "plan" -> Set("merge", "broadcast", "condition", "index", "sort", "kernel")
+    "plan" -> Set("merge", "broadcast", "condition", "index", "sort", "kernel"),
+    "explain" -> Set("plan", "merge", "broadcast", "condition")
   )
 
   private val Base = "org.apache.spark.sql.rangejoin"
