@@ -25,7 +25,8 @@ object JavaFormat {
     val exports = Seq("api", "code", "file", "parser", "tree", "util").map { part =>
       s"--add-exports=jdk.compiler/com.sun.tools.javac.$part=ALL-UNNAMED"
     }
-    val sources = (baseDirectory.value ** (("src": NameFilter) && DirectoryFilter) ** "*.java").get
+    // Sources of the modules; what Spark's test data has of Java lies below a target.
+    val sources = (baseDirectory.value * DirectoryFilter / "src" ** "*.java").get
     val command = Seq("-cp", Path.makeString(classPath), "com.google.googlejavaformat.java.Main") ++
       options ++ sources.map(_.toString)
     val status = Fork.java(ForkOptions().withRunJVMOptions(exports.toVector), command)
