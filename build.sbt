@@ -160,12 +160,19 @@ lazy val tests = project
     // then. So random joins meet interpreted expressions, and the other suites have their time.
     Test / testGrouping := {
       val durations = durationsOf(baseDirectory.value)
-      val (random, others) = shareOf((Test / definedTests).value, durations)
+      val (random, notRandom) = shareOf((Test / definedTests).value, durations)
         .partition(_.name.contains(".differential."))
+      val (littleMemory, others) = notRandom.partition(_.name.endsWith("LittleMemorySuite"))
       val options = (Test / forkOptions).value
       val asTested = options.withEnvVars(options.envVars + ("SPARK_TESTING" -> "1"))
+      // What reads memory that was given back finds no rows there.
+      val filled = options.withRunJVMOptions(
+        options.runJVMOptions :+ "-Dspark.memory.debugFill=true"
+      )
+      val begun = (random ++ littleMemory).map(durations.of).sum
       inJvm("random", random, asTested, target.value) +:
-        inJvms(others, durations, options, target.value, begun = random.map(durations.of).sum)
+        inJvm("little-memory", littleMemory, filled, target.value) +:
+        inJvms(others, durations, options, target.value, begun)
     },
     durationsRenewed,
     Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD")

@@ -27,7 +27,9 @@ import org.scalatest.{Assertions, Outcome}
 
 /** One local session with the extension, and Spark's check for leaked memory on. */
 object TestSession {
-  lazy val spark: SparkSession = SparkSession
+  lazy val spark: SparkSession = builder.getOrCreate()
+
+  def builder: SparkSession.Builder = SparkSession
     .builder()
     .master("local[2]")
     .appName("range join tests")
@@ -49,7 +51,6 @@ object TestSession {
       SQLConf.OPTIMIZER_EXCLUDED_RULES.key,
       "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
     )
-    .getOrCreate()
 }
 
 /** What suites with a session share: settings for one block, and comparison with stock Spark. */

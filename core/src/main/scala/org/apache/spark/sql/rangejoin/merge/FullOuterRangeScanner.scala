@@ -68,11 +68,19 @@ final class FullOuterRangeScanner(
 
   override def markMatched(): Unit = {
     matched = true
-    window.markMatched(candidateIndex)
+    window.enter()
+    try if (!closed) window.markMatched(candidateIndex)
+    finally window.leave()
   }
 
   /** Goes on to the next candidate or row without a match; false at the end of both sides. */
   def nextPair(): Boolean = {
+    window.enter()
+    try !closed && findPair()
+    finally window.leave()
+  }
+
+  private def findPair(): Boolean = {
     leaveCurrent()
     var found = false
     while (!found && !closed) {
@@ -86,6 +94,7 @@ final class FullOuterRangeScanner(
         case Drain  => drain()
       }
     }
+    if (closed) release()
     found
   }
 
@@ -164,7 +173,7 @@ final class FullOuterRangeScanner(
         evicted += 1
         found = passOver()
       } else {
-        append()
+        append(keepsUnmatched = true)
         readBuffered()
       }
     }
@@ -203,7 +212,7 @@ final class FullOuterRangeScanner(
     if (bufferedRow != null) {
       passOver()
     } else {
-      close()
+      closed = true
       false
     }
 

@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.merge
 
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, JoinedRow, UnsafeRow}
 import org.apache.spark.sql.rangejoin.join.PairTests
@@ -26,6 +27,7 @@ import org.apache.spark.sql.rangejoin.window.RangeWindow
  *
  * {{{
  *   admit   buffered rows of the key while  sortBound <= upper
+ *             each after rows at the head with  evictBound < lower  were evicted
  *   scan    the window from its head while  sortBound <= upper:
  *             evictBound <  lower   evict the row: no later streamed row of the key matches it
  *             otherwise             a candidate
@@ -47,6 +49,10 @@ import org.apache.spark.sql.rangejoin.window.RangeWindow
  * differs: see [[StreamedRangeScanner]] and [[FullOuterRangeScanner]]. Not here: the residual
  * condition, join output, memory.
  *
+ * The calls of a scanner come one after the other, in any thread. Each is a use of the window
+ * (`RangeWindow.enter`); between two calls other threads may have its memory, but for the current
+ * candidate.
+ *
  * @param bufferedFields number of columns of a buffered row
  */
 abstract class RangeScanner(
@@ -55,14 +61,16 @@ abstract class RangeScanner(
     bufferedFields: Int,
     tests: PairTests,
     metrics: WindowMetrics
-) extends AutoCloseable {
+) extends AutoCloseable with Logging {
   import RangeScanner._
 
   protected[this] var streamedRow: InternalRow = _
   // The buffered row read last, not yet admitted; null when there is none left.
   protected[this] var bufferedRow: InternalRow = _
   protected[this] var groupOpen = false
-  protected[this] var closed = false
+  // Set by who ends the scan, which may be another thread than the one that is amid a call.
+  @volatile protected[this] var closed = false
+  private[this] var released = false
 
   // The scan of the current streamed row: the next index to visit.
   protected[this] var cursor = 0
@@ -117,8 +125,15 @@ abstract class RangeScanner(
   /** Whether the buffered row read last matches neither the streamed row nor a later one. */
   protected def isDeadOnArrival: Boolean = isBelow(kernel.evictBound, bufferedRow)
 
-  /** Adds the buffered row read last to the window. */
-  protected def append(): Unit = {
+  /**
+   * Adds the buffered row read last to the window. The rows at its head that the scan would evict
+   * make room for it first, so that a window of rows that leave in the order they came is no longer
+   * than one range. Others leave in the scan alone: to find them is to scan.
+   */
+  protected def append(keepsUnmatched: Boolean): Unit = {
+    while (window.isHeadBelow(lower) && !(keepsUnmatched && !window.isMatched(window.head))) {
+      evict(window.head)
+    }
     if (isExtreme(kernel.sortBound, kernel.evictBound)) unknownInWindow += 1
     if (kernel.sortBound != kernel.evictBound) onlyPoints = false
     window.append(bufferedRow.asInstanceOf[UnsafeRow], kernel.sortBound, kernel.evictBound)
@@ -215,9 +230,23 @@ abstract class RangeScanner(
   private def isExtreme(sortBound: Long, evictBound: Long): Boolean =
     sortBound == Long.MinValue || evictBound == Long.MaxValue
 
-  /** Releases the window and reports the metrics; the second call does nothing. */
-  override def close(): Unit = if (!closed) {
+  /**
+   * Releases the window and reports the metrics; the second call does nothing. Another thread may be
+   * amid a call of the scanner, and finds nothing more.
+   */
+  override def close(): Unit = {
     closed = true
+    if (window.tryEnter()) {
+      try release()
+      finally window.leave()
+    } else {
+      logWarning("The window of a range join is in use by another thread, which has to release it")
+    }
+  }
+
+  /** Likewise, amid a use of the window. */
+  protected def release(): Unit = if (!released) {
+    released = true
     bufferedRow = null
     metrics.report(candidates, evicted, window)
     window.close()

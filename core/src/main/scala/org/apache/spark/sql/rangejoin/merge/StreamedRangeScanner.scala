@@ -51,14 +51,20 @@ final class StreamedRangeScanner(
 
   /** As declared; everything is released when there is none. */
   override def nextStreamed(): Boolean = {
-    if (!started) {
+    window.enter()
+    try findStreamed()
+    finally window.leave()
+  }
+
+  private def findStreamed(): Boolean = {
+    if (!started && !closed) {
       started = true
       readBuffered()
     }
     scanning = false
     while (!scanning && !closed) {
       if ((!keepsStreamed && bufferedRow == null && window.isEmpty) || !streamed.hasNext) {
-        close()
+        closed = true
       } else {
         streamedRow = streamed.next()
         begin()
@@ -73,13 +79,17 @@ final class StreamedRangeScanner(
         }
       }
     }
+    if (closed) release()
     scanning
   }
 
   override def nextCandidate(): Boolean = {
-    scanning = scanning && visit(keepsUnmatched = false) != End
-    candidate = windowRow
-    scanning
+    window.enter()
+    try {
+      scanning = scanning && !closed && visit(keepsUnmatched = false) != End
+      candidate = windowRow
+      scanning
+    } finally window.leave()
   }
 
   override protected def noCandidate(): Unit = candidate = null
@@ -116,7 +126,7 @@ final class StreamedRangeScanner(
   private def admit(): Unit =
     while (bufferedRow != null && kernel.bufferedInGroup() && admits) {
       // A row that is dead on arrival is never stored.
-      if (isDeadOnArrival) evicted += 1 else append()
+      if (isDeadOnArrival) evicted += 1 else append(keepsUnmatched = false)
       readBuffered()
     }
 
@@ -129,8 +139,8 @@ final class StreamedRangeScanner(
     }
   }
 
-  override def close(): Unit = {
+  override protected def release(): Unit = {
     scanning = false
-    super.close()
+    super.release()
   }
 }

@@ -35,8 +35,10 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  * asked for it, and twice as much each time the tail was read as often as it has blocks. So a row is
  * written once for each refusal, and a window that is read again and again comes back.
  *
- * Memory of the task is given back at the request of another consumer (`spill`) between two calls of
- * the window, in the same thread; a request from another thread is met at the next `settle`.
+ * A use of the window is between `enter` and `leave`; the thread that made it needs neither as long
+ * as no other uses it. At the request of another consumer memory of the task is given back between
+ * two calls of the window where the same thread asks, between two uses where another one does
+ * ([[WindowOwner]]).
  *
  * @param limits rows and bytes beyond which rows spill even where there is memory
  */
@@ -64,6 +66,19 @@ final class RangeWindow(
   private[this] var closed = false
 
   memory.onRequest(() => giveBack())
+
+  /** Begins a use of the window by this thread; uses may be nested. */
+  def enter(): Unit = memory.owner.enter()
+
+  /** Begins a use, unless that of another thread does not end in good time. */
+  def tryEnter(): Boolean = memory.owner.tryEnter()
+
+  /** Ends the use, and meets the request that was made amid it. */
+  def leave(): Unit =
+    try meetRequest()
+    finally memory.owner.leave()
+
+  private def meetRequest(): Unit = if (memory.owner.takeRequest()) giveBack()
 
   def head: Int = first
   def tail: Int = end
@@ -138,6 +153,9 @@ final class RangeWindow(
   def isMatched(index: Int): Boolean =
     if (index < memoryEnd) inMemory.isMatched(index) else spilled.isMatched(index)
 
+  /** Whether the row at the head is in memory and has an evict bound below `bound`. */
+  def isHeadBelow(bound: Long): Boolean = first < memoryEnd && inMemory.evictBound(first) < bound
+
   private[window] def isHole(index: Int): Boolean = nextRow(index) != index
 
   /** Adds a row at the tail. */
@@ -191,7 +209,7 @@ final class RangeWindow(
    * back from disk.
    */
   def settle(): Unit = {
-    if (memory.takeRequest()) giveBack()
+    meetRequest()
     val moved = inMemory.compactIfSparse()
     if (!spilled.isEmpty) {
       spilled.compactIfSparse()
@@ -237,18 +255,20 @@ final class RangeWindow(
   }
 
   /** Writes all rows in memory to disk and gives the memory back, at the request of a consumer. */
-  private def giveBack(): Long =
-    if (closed || inMemory.isEmpty) 0L
-    else {
-      val before = memory.bytesInUse
+  private def giveBack(): Long = {
+    val before = memory.bytesInUse
+    // Of a window without rows nobody looks at one.
+    if (isEmpty) inMemory.release()
+    else if (!inMemory.isEmpty) {
       spilled.prepend(inMemory)
       inMemory.giveBack()
       memoryEnd = first
       end = spilled.tail
       allowance = 0L
       readsBefore = spilled.reads
-      before - memory.bytesInUse
     }
+    before - memory.bytesInUse
+  }
 
   /** Removes all rows. */
   def clear(): Unit = {

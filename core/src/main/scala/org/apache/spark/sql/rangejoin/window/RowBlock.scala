@@ -22,11 +22,13 @@ import org.apache.spark.unsafe.array.ByteArrayMethods.MAX_ROUNDED_ARRAY_LENGTH
 /**
  * Rows with their bounds in one array of bytes, as they go to disk and come back: for each slot the
  * size of its row, its two bounds and its bytes; for a slot without a row the size -1 alone.
+ *
+ * Takes 256 KiB of heap, and as much as the last row is long; what a long row took is not kept.
  */
 private[window] final class RowBlock {
   import RowBlock._
 
-  private[this] var bytes = new Array[Byte](0)
+  private[this] var bytes = Array.emptyByteArray
   private[this] var length = 0
   private[this] var offsets = new Array[Int](64)
   private[this] var count = 0
@@ -65,6 +67,7 @@ private[window] final class RowBlock {
   }
 
   def clear(): Unit = {
+    if (bytes.length > KeptBytes) bytes = Array.emptyByteArray
     length = 0
     count = 0
   }
@@ -97,7 +100,7 @@ private[window] final class RowBlock {
   private def reserve(size: Long): Unit = if (bytes.length < size) {
     if (size > MAX_ROUNDED_ARRAY_LENGTH) throw new IllegalStateException(
       s"a row of $size bytes is too large to be spilled by a range join")
-    val larger = math.min(math.max(size, bytes.length * 2L), MAX_ROUNDED_ARRAY_LENGTH)
+    val larger = math.max(size, math.min(bytes.length * 2L, FullBytes))
     bytes = java.util.Arrays.copyOf(bytes, larger.toInt)
   }
 }
@@ -105,4 +108,7 @@ private[window] final class RowBlock {
 private[window] object RowBlock {
   private val HeaderBytes = 24
   private val FullBytes = 256 * 1024
+
+  /** Bytes of an array that is used again. */
+  private[window] val KeptBytes = 2 * FullBytes
 }

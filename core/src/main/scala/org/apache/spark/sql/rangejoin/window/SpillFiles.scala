@@ -36,8 +36,8 @@ final class SpillFiles(
 
   private[this] val files = new java.util.ArrayList[SpillFile]()
   private[this] var current: SpillFile = _
-  private[this] val encoded = new ExposedBytes
-  private[this] var input = new Array[Byte](0)
+  private[this] var encoded = new ExposedBytes
+  private[this] var input = Array.emptyByteArray
   private[this] var written = 0L
 
   /** Bytes written so far, as they are on disk. */
@@ -61,6 +61,7 @@ final class SpillFiles(
     val block = new SpilledBytes(file, file.length, encoded.size, length)
     file.append(encoded.array, encoded.size)
     written += encoded.size
+    if (encoded.array.length > RowBlock.KeptBytes) encoded = new ExposedBytes
     if (file.length >= largestFile) current = null
     block
   }
@@ -73,6 +74,7 @@ final class SpillFiles(
       serializer.wrapStream(block.file.id, new ByteArrayInputStream(input, 0, block.encodedLength))
     try {
       val count = in.readNBytes(bytes, 0, block.length)
+      if (input.length > RowBlock.KeptBytes) input = Array.emptyByteArray
       if (count < block.length) throw new EOFException(
         s"${block.file.path}: a block at ${block.offset} ends after $count of ${block.length} bytes")
     } finally in.close()

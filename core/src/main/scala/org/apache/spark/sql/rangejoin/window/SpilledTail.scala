@@ -167,10 +167,13 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
       if (block.live > 0) {
         write(block, buffer)
         added.add(block)
-        liveRows += block.live
-        allSlots += block.slots
       }
       buffer.clear()
+    }
+    // Nothing has changed where one cannot be written.
+    added.forEach { block =>
+      liveRows += block.live
+      allSlots += block.slots
     }
     blocks.addAll(0, added)
     position = 0

@@ -21,17 +21,16 @@ import org.apache.spark.unsafe.memory.MemoryBlock
 /**
  * The memory of one window, accounted to the task. Every page and every array of the window comes
  * from here, so that Spark sees what the operator holds, refuses what it cannot have, and asks for
- * it where another consumer of the task is in need.
+ * it where another consumer of the task is in need: in any thread, see [[WindowOwner]].
  */
 final class WindowMemory(memory: TaskMemoryManager)
     extends MemoryConsumer(memory, WindowMemory.SmallestPage, memory.getTungstenMemoryMode) {
 
+  private[window] val owner = new WindowOwner
   private[this] var peak = 0L
   private[this] var giveBack: () => Long = () => 0L
   // Requests that come while the window itself asks find it with its work half done.
   private[this] var isAsking = false
-  private[this] var thread = Thread.currentThread
-  @volatile private[this] var requested = false
 
   /** Greatest number of bytes held at a time. */
   def peakBytes: Long = peak
@@ -40,13 +39,8 @@ final class WindowMemory(memory: TaskMemoryManager)
   def bytesInUse: Long = getUsed
 
   /** Sets what gives memory back at the request of another consumer; it returns the bytes it gave. */
-  def onRequest(giveBack: () => Long): Unit = this.giveBack = giveBack
-
-  /** Whether another thread has asked for memory since the last call. */
-  def takeRequest(): Boolean = requested && {
-    requested = false
-    true
-  }
+  def onRequest(giveBack: () => Long): Unit =
+    this.giveBack = () => if (isAsking) 0L else giveBack()
 
   /** A page of at least `bytes` bytes. */
   def allocate(bytes: Long): MemoryBlock = asking(allocatePage(bytes))
@@ -56,7 +50,6 @@ final class WindowMemory(memory: TaskMemoryManager)
   override def allocateArray(size: Long): LongArray = asking(super.allocateArray(size))
 
   private def asking[T](allocate: => T): T = {
-    thread = Thread.currentThread
     isAsking = true
     val result =
       try allocate
@@ -66,14 +59,7 @@ final class WindowMemory(memory: TaskMemoryManager)
   }
 
   override def spill(size: Long, trigger: MemoryConsumer): Long =
-    if (isAsking || (trigger eq this)) 0L
-    else if (Thread.currentThread ne thread) {
-      requested = true
-      0L
-    } else {
-      requested = false
-      giveBack()
-    }
+    if (trigger eq this) 0L else owner.serve(giveBack)
 }
 
 object WindowMemory {

@@ -269,7 +269,7 @@ abstract class RangeScannerContract extends AnyFunSuite with ScanOfRows with Ran
 
   test("random rows are paired as by comparing all with all") {
     var found = 0
-    for (seed <- 1 to 600) {
+    for (seed <- 1 to seeds) {
       val random = new Random(seed)
       val unknown = seed % 2 == 0
       val (streamed, buffered) = (randomRows(random, unknown), randomRows(random, unknown))

@@ -58,3 +58,14 @@ abstract class SpillingUnmatchedRowsSuite(rows: Int) extends InterpretedUnmatche
 class OneRowUnmatchedRowsSuite extends SpillingUnmatchedRowsSuite(1)
 class TwoRowsUnmatchedRowsSuite extends SpillingUnmatchedRowsSuite(2)
 class SevenRowsUnmatchedRowsSuite extends SpillingUnmatchedRowsSuite(7)
+
+/** Both contracts with memory off the heap, and more rows than there are in it. */
+class OffHeapRangeScannerSuite extends SevenRowsRangeScannerSuite {
+  override protected def offHeap: Boolean = true
+  override protected def seeds: Int = 100
+}
+
+class OffHeapUnmatchedRowsSuite extends SevenRowsUnmatchedRowsSuite {
+  override protected def offHeap: Boolean = true
+  override protected def seeds: Int = 100
+}

@@ -43,6 +43,9 @@ trait ScanOfRows extends TaskMemory {
 
   protected def limits: WindowLimits = WindowLimits.None
 
+  /** Number of random cases. */
+  protected def seeds: Int = 600
+
   /** Rows of one side as iterators of Spark give them: all in one buffer. */
   private def iterator(rows: Seq[Row]): Iterator[InternalRow] = {
     val project = UnsafeProjection.create(Types)

@@ -140,7 +140,7 @@ abstract class UnmatchedRowsContract extends AnyFunSuite with ScanOfRows with Ra
   // ---------------------------------------------------------------- random rows
 
   test("random rows come out as by comparing all with all") {
-    for (seed <- 1 to 600) {
+    for (seed <- 1 to seeds) {
       val random = new Random(seed)
       val unknown = seed % 2 == 0
       val (streamed, buffered) = (randomRows(random, unknown), randomRows(random, unknown))

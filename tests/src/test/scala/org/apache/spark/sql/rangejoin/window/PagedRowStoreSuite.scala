@@ -234,3 +234,8 @@ class PagedRowStoreSuite extends AnyFunSuite with TaskMemory {
     }
   }
 }
+
+/** Likewise, off the heap. */
+class OffHeapPagedRowStoreSuite extends PagedRowStoreSuite {
+  override protected def offHeap: Boolean = true
+}

@@ -17,13 +17,13 @@ package org.apache.spark.sql.rangejoin.window
 import scala.collection.mutable
 import scala.util.Random
 
-import org.apache.spark.memory.{MemoryConsumer, MemoryMode, TaskMemoryManager}
-
 import org.scalatest.funsuite.AnyFunSuite
 
 /** A window of which rows are on disk: the same rows, whatever made it spill and when. */
 class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
   import SpillingWindowSuite._
+
+  protected def seeds: Int = 30
 
   private val Few = WindowLimits(7, Long.MaxValue)
 
@@ -142,7 +142,7 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
     }
   }
 
-  test("a request from another thread is met when the window is in order") {
+  test("a window without rows gives back all it has") {
     withTask(4L << 20) { task =>
       withSpillFiles() { (files, _) =>
         val memory = new WindowMemory(task)
@@ -152,15 +152,15 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
           files,
           WindowLimits.None
         )
-        append(window, 1L to 1000L: _*)
+        append(window, 1L to 10000L: _*)
+        window.clear()
+        assert(memory.getUsed > 0L)
         val rival = new Rival(task)
-        val thread = new Thread(() => assert(memory.spill(1L << 20, rival) == 0L))
-        thread.start()
-        thread.join()
-        assert(window.sizeInMemory == 1000)
-        window.settle()
-        assert(window.spilledRows == 1000)
-        assert(ids(window) == (1L to 1000L))
+        assert(rival.take(4L << 20) == (4L << 20))
+        assert(memory.getUsed == 0L && window.spilledRows == 0)
+        rival.giveAll()
+        append(window, 1L to 10L: _*)
+        assert(ids(window) == (1L to 10L) && window.sizeInMemory == 10)
         window.close()
       }
     }
@@ -259,7 +259,7 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
       WindowLimits(50, Long.MaxValue),
       WindowLimits(Int.MaxValue, 150L << 10))) {
     test(s"random rows come and go as in a sequence, beside a consumer that asks: $limits") {
-      for (seed <- 1 to 30) againstSequence(limits, seed)
+      for (seed <- 1 to seeds) againstSequence(limits, seed)
     }
   }
 
@@ -342,23 +342,10 @@ private object SpillingWindowSuite {
   private class Model(val id: Long) {
     var matched = false
   }
+}
 
-  /** Another consumer of the task's memory, which does not give back what it has. */
-  private class Rival(task: TaskMemoryManager)
-      extends MemoryConsumer(task, 1L << 10, MemoryMode.ON_HEAP) {
-    private var held = 0L
-
-    def take(bytes: Long): Long = {
-      val got = acquireMemory(bytes)
-      held += got
-      got
-    }
-
-    def giveAll(): Unit = {
-      freeMemory(held)
-      held = 0L
-    }
-
-    override def spill(size: Long, trigger: MemoryConsumer): Long = 0L
-  }
+/** Likewise, in memory off the heap. */
+class OffHeapSpillingWindowSuite extends SpillingWindowSuite {
+  override protected def offHeap: Boolean = true
+  override protected def seeds: Int = 3
 }

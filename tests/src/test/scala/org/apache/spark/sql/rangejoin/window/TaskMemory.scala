@@ -19,7 +19,8 @@ import java.nio.file.Files
 import java.util.UUID
 
 import org.apache.spark.SparkConf
-import org.apache.spark.memory.{TaskMemoryManager, UnifiedMemoryManager}
+import org.apache.spark.internal.config.{MEMORY_OFFHEAP_ENABLED, MEMORY_OFFHEAP_SIZE}
+import org.apache.spark.memory.{MemoryConsumer, TaskMemoryManager, UnifiedMemoryManager}
 import org.apache.spark.serializer.{JavaSerializer, SerializerManager}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
@@ -32,9 +33,14 @@ import org.scalatest.Assertions
 /** The memory of one task, and rows to keep in it, without a session. */
 trait TaskMemory extends Assertions {
 
+  /** Whether the memory is off the heap. */
+  protected def offHeap: Boolean = false
+
   /** The memory of a task of which there are `bytes`; all of it has to be given back. */
   protected def withTask[T](bytes: Long = 64L << 20)(block: TaskMemoryManager => T): T = {
-    val manager = new UnifiedMemoryManager(new SparkConf(false), bytes, 0L, 1)
+    val conf = new SparkConf(false)
+    if (offHeap) conf.set(MEMORY_OFFHEAP_ENABLED, true).set(MEMORY_OFFHEAP_SIZE, bytes)
+    val manager = new UnifiedMemoryManager(conf, bytes, 0L, 1)
     val task = new TaskMemoryManager(manager, 0L)
     try {
       val result = block(task)
@@ -72,6 +78,25 @@ trait TaskMemory extends Assertions {
       conf: SparkConf,
       encryptionKey: Option[Array[Byte]] = None
   ): SerializerManager = new SerializerManager(new JavaSerializer(conf), conf, encryptionKey)
+
+  /** Another consumer of the task's memory, which does not give back what it has. */
+  protected class Rival(task: TaskMemoryManager)
+      extends MemoryConsumer(task, 1L << 10, task.getTungstenMemoryMode) {
+    private var held = 0L
+
+    def take(bytes: Long): Long = {
+      val got = acquireMemory(bytes)
+      held += got
+      got
+    }
+
+    def giveAll(): Unit = {
+      freeMemory(held)
+      held = 0L
+    }
+
+    override def spill(size: Long, trigger: MemoryConsumer): Long = 0L
+  }
 
   /** A window of a task's memory, closed when the block is done; nothing of it may remain. */
   protected def withWindow[T](

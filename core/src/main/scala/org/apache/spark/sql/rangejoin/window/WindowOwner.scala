@@ -1,0 +1,116 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.window
+
+import java.util.concurrent.TimeUnit
+import java.util.concurrent.TimeUnit.{MILLISECONDS, SECONDS}
+import java.util.concurrent.locks.ReentrantLock
+
+/**
+ * Which thread may touch a window. It is used by one thread at a time, but not always by the same: a
+ * thread that feeds a script or Python with rows of the join drains it, after the task's own thread
+ * has asked whether there are any. And the task's memory is asked for by any of them.
+ *
+ * A use is what is between `enter` and `leave`. As long as the thread that made the window is the
+ * only one that has used it (`sole`), neither takes a lock. From the first use by another thread on
+ * both do, for good.
+ *
+ * Who asks for memory (`serve`)
+ *   - and is in a use, or is the sole user, is served at once;
+ *   - finds the window between two uses of other threads and has the lock, is served as well;
+ *   - finds it in use, waits a little for the use to end, and then leaves a request behind, as it
+ *     does in any case where there is a sole user. That is met as the use ends (`takeRequest`).
+ *
+ * Invariant: the window is touched by the sole user, or by the thread that holds the lock; who asks
+ * holds the lock whoever it is, so that no thread becomes a user amid it.
+ *
+ * Nobody waits for the lock for good who may hold the monitor of the task's memory, which a use asks
+ * for in its turn: those who ask for memory hold it, those who begin a use do not.
+ */
+private[window] final class WindowOwner {
+  import WindowOwner._
+
+  // Fair: who asks has its turn before the next use.
+  private[this] val lock = new ReentrantLock(true)
+  // Null as soon as there is another. Not volatile: it changes under the lock; and one use comes
+  // after the other, so that who is not the sole user any more has seen it.
+  private[this] var sole = Thread.currentThread
+  @volatile private[this] var requested = false
+
+  /** Begins a use; uses may be nested. */
+  def enter(): Unit = if (sole ne Thread.currentThread) {
+    lock.lock()
+    sole = null
+  }
+
+  /** Begins a use, unless that of another thread does not end in good time. */
+  def tryEnter(): Boolean =
+    (sole eq Thread.currentThread) || {
+      val entered = acquire(LongestUse, SECONDS)
+      if (entered) sole = null
+      entered
+    }
+
+  def leave(): Unit = if (sole == null) lock.unlock()
+
+  /** Whether memory was asked for in vain since the last call. */
+  def takeRequest(): Boolean = requested && {
+    requested = false
+    true
+  }
+
+  /** Runs `giveBack`, if the current thread may; else leaves a request behind and returns zero. */
+  def serve(giveBack: () => Long): Long =
+    if (acquire(Patience, MILLISECONDS)) serveLocked(giveBack)
+    else {
+      requested = true
+      // The use may have ended before it could see the request.
+      if (lock.tryLock()) serveLocked(giveBack) else 0L
+    }
+
+  private def serveLocked(giveBack: () => Long): Long =
+    try {
+      if (sole == null || (sole eq Thread.currentThread)) {
+        requested = false
+        giveBack()
+      } else {
+        requested = true
+        0L
+      }
+    } finally lock.unlock()
+
+  /** A thread that is interrupted tries without waiting, and stays interrupted. */
+  private def acquire(time: Long, unit: TimeUnit): Boolean =
+    lock.tryLock() || {
+      try lock.tryLock(time, unit)
+      catch {
+        case _: InterruptedException =>
+          Thread.currentThread.interrupt()
+          false
+      }
+    }
+}
+
+private[window] object WindowOwner {
+
+  /**
+   * For how long who asks for memory waits for a use to end, in milliseconds. Most take microseconds;
+   * one that asks for memory itself does not end before.
+   */
+  private val Patience = 10L
+
+  /** For how long the end of a task waits for a use to end, in seconds. */
+  private val LongestUse = 10L
+}

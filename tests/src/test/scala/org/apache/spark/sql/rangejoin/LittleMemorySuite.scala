@@ -1,0 +1,88 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.SparkScriptTransformationExec
+import org.apache.spark.sql.internal.SQLConf
+
+import org.scalatest.BeforeAndAfterAll
+
+/**
+ * Joins of tasks that have 2.4 MB of memory each, so that operators ask one another for it all the
+ * time. In a session and a JVM of their own: what memory there is cannot be changed in a session.
+ */
+class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
+  import LittleMemorySuite._
+
+  protected def memory: RangeJoinTest.Settings = Seq(
+    "spark.testing.memory" -> (Memory * 10 / 6).toString,
+    "spark.testing.reservedMemory" -> "0"
+  )
+
+  override protected lazy val spark: SparkSession = {
+    val builder = TestSession.builder.config("spark.buffer.pageSize", "64k")
+    memory.foreach { case (key, value) => builder.config(key, value) }
+    builder.getOrCreate()
+  }
+
+  override protected def afterAll(): Unit = spark.stop()
+
+  private def side(name: String): Unit =
+    spark.range(0, Rows, 1, 2)
+      .selectExpr("id", s"id % $Keys AS k", s"id div $Keys AS t")
+      .createOrReplaceTempView(name)
+
+  /** A sort asks for memory in the task's thread while another feeds a script from the join. */
+  private def sortedOutputOfScript: DataFrame = spark.sql(
+    s"""SELECT TRANSFORM(a, b) USING 'cat' AS (a BIGINT, b BIGINT) FROM (
+       |  SELECT l.id AS a, r.id AS b FROM l JOIN r
+       |  ON l.k = r.k AND r.t BETWEEN l.t - 1000 AND l.t + 1000 AND (7 * l.id + r.id) % 16 = 0
+       |)""".stripMargin).sortWithinPartitions("b", "a")
+
+  test("a script is fed by another thread than the one that sorts what it puts out") {
+    side("l")
+    side("r")
+    withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+      val expected = withConf(Flag -> "false")(rows(sortedOutputOfScript))
+      assert(expected.size > Rows)
+      for (_ <- 1 to 3) {
+        val df = sortedOutputOfScript
+        assert(collect(executedPlan(df)) { case s: SparkScriptTransformationExec => s }.size == 1)
+        assertPlanned(df, 1, Nil)
+        assertSameRows(rows(df), expected, "")
+        val metrics = only(rangeJoins(df)).metrics
+        assert(metrics("spilledRows").value > 0, "no memory was asked for")
+      }
+    }
+  }
+}
+
+/** Likewise, off the heap. */
+class OffHeapLittleMemorySuite extends LittleMemorySuite {
+  override protected def memory: RangeJoinTest.Settings = Seq(
+    "spark.memory.offHeap.enabled" -> "true",
+    "spark.memory.offHeap.size" -> LittleMemorySuite.Memory.toString
+  )
+}
+
+object LittleMemorySuite {
+
+  /** Of two tasks, in bytes. */
+  val Memory: Long = 4800000L
+  private val Rows = 60000
+  private val Keys = Rows / 20
+}

@@ -1,0 +1,238 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.window
+
+import java.util.concurrent.CountDownLatch
+import java.util.concurrent.TimeUnit.SECONDS
+
+import scala.collection.mutable
+import scala.util.{Random, Try}
+
+import org.apache.spark.memory.TaskMemoryManager
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** A window that one thread uses and another one asks for its memory. */
+class SharedWindowSuite extends AnyFunSuite with TaskMemory {
+
+  private def withShared[T](bytes: Long, limits: WindowLimits = WindowLimits.None)(
+      block: (RangeWindow, WindowMemory, TaskMemoryManager) => T): T = withTask(bytes) { task =>
+    withSpillFiles(largestFile = 100000) { (files, _) =>
+      val memory = new WindowMemory(task)
+      val window =
+        new RangeWindow(memory, new PagedRowStore(memory, task, 128L << 10), files, limits)
+      try block(window, memory, task)
+      finally window.close()
+    }
+  }
+
+  /** Runs a block in a thread of its own while another runs in this one; either's error is raised. */
+  private def beside(other: => Unit)(block: => Unit): Unit = {
+    @volatile var outcome = Try(())
+    val thread = new Thread(() => outcome = Try(other))
+    thread.start()
+    try block
+    finally {
+      thread.join(60000)
+      assert(!thread.isAlive, "the threads wait for each other")
+    }
+    outcome.get
+  }
+
+  private def inUse[T](window: RangeWindow)(use: => T): T = {
+    window.enter()
+    try use
+    finally window.leave()
+  }
+
+  private def append(window: RangeWindow, ids: Long*): Unit =
+    ids.foreach(id => window.append(row(id, payload = 40), id * 10, id * 10 + 5))
+
+  /** The ids of all rows, each read in a use of its own and looked at after it. */
+  private def ids(window: RangeWindow): Seq[Long] = {
+    val found = mutable.ArrayBuffer.empty[Long]
+    val into = emptyRow
+    var index = inUse(window)(window.nextRow(window.head))
+    while (inUse(window) {
+        val isRow = index < window.tail
+        if (isRow) {
+          window.read(index, into)
+          assert(window.sortBound(index) == idOf(into) * 10)
+        }
+        isRow
+      }) {
+      found += idOf(into)
+      index = inUse(window)(window.nextRow(index + 1))
+    }
+    found.toSeq
+  }
+
+  test("a window between two uses of another thread gives its memory back at once") {
+    withShared(4L << 20) { (window, memory, task) =>
+      inUse(window)(append(window, 1L to 1000L: _*))
+      val rival = new Rival(task)
+      val into = emptyRow
+      beside(inUse(window) {
+        append(window, 1001L to 20000L: _*)
+        window.read(window.head + 12345, into)
+      })(())
+      assert(rival.take(3L << 20) == (3L << 20))
+      assert(memory.getUsed <= (128L << 10), "one page at most")
+      assert(idOf(into) == 12346L, "the row that is being looked at")
+      beside(assert(ids(window) == (1L to 20000L)))(())
+      rival.giveAll()
+    }
+  }
+
+  test("a request amid a use of another thread is met when it ends") {
+    for (used <- Seq(false, true)) withShared(4L << 20) { (window, memory, task) =>
+      if (used) beside(inUse(window)(append(window, 1L to 500L: _*)))(())
+      inUse(window) {
+        append(window, 501L to 20000L: _*)
+        // Either the sole user is another thread, or the lock is.
+        beside(assert(memory.spill(1L << 20, new Rival(task)) == 0L))(())
+        assert(window.spilledRows == 0)
+        window.read(window.head + 400, emptyRow)
+      }
+      assert(window.sizeInMemory == 0 && memory.getUsed <= (128L << 10))
+      assert(ids(window) == ((if (used) 1L else 501L) to 20000L))
+    }
+  }
+
+  test("a request of the thread that is amid a use is served") {
+    for (used <- Seq(false, true)) withShared(4L << 20) { (window, _, task) =>
+      if (used) beside(inUse(window)(append(window, 1L to 500L: _*)))(())
+      inUse(window) {
+        append(window, 501L to 20000L: _*)
+        val rival = new Rival(task)
+        assert(rival.take(3L << 20) == (3L << 20))
+        rival.giveAll()
+      }
+      assert(ids(window) == ((if (used) 1L else 501L) to 20000L))
+    }
+  }
+
+  test("who asks is not kept waiting by a use that wants memory itself") {
+    withShared(1L << 20) { (window, _, task) =>
+      beside(inUse(window)(append(window, 1L to 10L: _*)))(())
+      val rival = new Rival(task)
+      val asking = new CountDownLatch(1)
+      beside(inUse(window) {
+        // What is asked for first is held while the window is asked in its turn.
+        asking.await(10, SECONDS)
+        append(window, 11L to 20000L: _*)
+      }) {
+        asking.countDown()
+        for (_ <- 1 to 100) {
+          rival.take(1L << 20)
+          rival.giveAll()
+        }
+      }
+      assert(ids(window) == (1L to 20000L))
+    }
+  }
+
+  test("the end of a task waits for a use of another thread to end") {
+    withShared(4L << 20) { (window, memory, _) =>
+      val (begun, closing) = (new CountDownLatch(1), new CountDownLatch(1))
+      beside(inUse(window) {
+        begun.countDown()
+        closing.await(10, SECONDS)
+        append(window, 1L to 1000L: _*)
+        assert(ids(window) == (1L to 1000L))
+      }) {
+        begun.await(10, SECONDS)
+        closing.countDown()
+        assert(window.tryEnter())
+        try window.close()
+        finally window.leave()
+        assert(memory.getUsed == 0L)
+      }
+    }
+  }
+
+  for (limits <- Seq(
+      WindowLimits.None,
+      WindowLimits(1, Long.MaxValue),
+      WindowLimits(7, Long.MaxValue),
+      WindowLimits(500, Long.MaxValue),
+      WindowLimits(Int.MaxValue, 150L << 10))) {
+    test(s"one thread drains the window while the other asks for its memory: $limits") {
+      val requests = (1 to 60).map(seed => drainedBesideRequests(limits, seed))
+      assert(requests.sum > 3000)
+    }
+  }
+
+  /**
+   * Rows come, leave and are read in one thread; the other takes what there is and gives it back.
+   *
+   * @return the number of requests
+   */
+  private def drainedBesideRequests(limits: WindowLimits, seed: Int): Int =
+    withShared(1L << 20, limits) { (window, _, task) =>
+      // As who asks first whether there are rows at all: then the window has all it needs at first.
+      inUse(window)(append(window, 0))
+      val rival = new Rival(task)
+      @volatile var drained = false
+      var requests = 0
+      beside {
+        try drain(window, new Random(seed), mostRows = if (seed % 3 == 0) 1500 else 60)
+        finally drained = true
+      } {
+        val random = new Random(-seed)
+        while (!drained) {
+          rival.take(1L + random.nextInt(1 << 20))
+          rival.giveAll()
+          requests += 1
+        }
+      }
+      inUse(window)(assert(window.isEmpty))
+      requests
+    }
+
+  private def drain(window: RangeWindow, random: Random, mostRows: Int): Unit = {
+    var next = 1L
+    var model = Seq(0L)
+    for (_ <- 1 to 5) {
+      inUse(window)(window.settle())
+      val count = random.nextInt(mostRows)
+      // Some rows at a time, as they come by.
+      for (few <- (next until next + count).grouped(7)) inUse(window)(append(window, few: _*))
+      model ++= next until next + count
+      next += count
+      assert(ids(window) == model)
+      val leaves = random.nextInt(10)
+      var kept = Vector.empty[Long]
+      var index = inUse(window)(window.nextRow(window.head))
+      for (id <- model) {
+        inUse(window) {
+          if (random.nextInt(10) < leaves) window.evict(index) else kept :+= id
+        }
+        index = inUse(window)(window.nextRow(index + 1))
+      }
+      model = kept
+      if (random.nextInt(10) == 0) {
+        inUse(window)(window.clear())
+        model = Nil
+      }
+    }
+    inUse(window)(window.clear())
+  }
+}
+
+/** Likewise, in memory off the heap. */
+class OffHeapSharedWindowSuite extends SharedWindowSuite {
+  override protected def offHeap: Boolean = true
+}
