@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
   Expression,
+  ExpressionSet,
   NamedExpression,
   SortOrder
 }
@@ -86,8 +87,24 @@ object PlaceSortMergeRangeJoins extends Rule[SparkPlan] {
     val order = SortMergeRangeJoinExec.order(keys, bound, rangeKey)
     val sorted =
       if (SortOrder.orderingSatisfies(input.outputOrdering, order)) input
-      else RangeSortExec.sort(order, unsorted(input))
+      else RangeSortExec.sort(withEqualOrders(order, child), unsorted(input))
     (CodegenBoundaryExec(sorted), rangeKey)
+  }
+
+  /**
+   * An order with what else the child is in order by wherever it is in this order already: rows that a
+   * join below has ordered by one key are ordered by the other, too, and stay so when they are sorted
+   * anew. Operators above were planned on it.
+   */
+  private def withEqualOrders(order: Seq[SortOrder], child: SparkPlan): Seq[SortOrder] = {
+    val promised = child.outputOrdering
+    val kept = order.zip(promised).takeWhile { case (needed, by) => by.satisfies(needed) }.map {
+      case (needed, by) =>
+        val equal = (ExpressionSet(by.children) - needed.child)
+          .filter(_.references.subsetOf(child.outputSet))
+        needed.copy(sameOrderExpressions = equal.toSeq)
+    }
+    kept ++ order.drop(kept.size)
   }
 
   /** Without the sort by key that was planned for the stock join. */
