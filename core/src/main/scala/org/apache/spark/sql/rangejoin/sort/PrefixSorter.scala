@@ -297,8 +297,10 @@ final class PrefixSorter(
 
 object PrefixSorter {
 
+  private[sort] val FirstLevel = 0
+
   /** The level that compares rows. */
-  private val LastLevel = 2
+  private[sort] val LastLevel = 2
 
   /** What the layout is guessed from. */
   private val SampleRows = 1024

@@ -24,14 +24,25 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.{SortExec, SparkPlan, UnaryExecNode}
-import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Sorts each partition by several columns, all ascending, like `SortExec`. That takes a radix sort
  * for a single column only; this node puts the columns together into one [[PrefixLayout prefix]].
+ *
+ * Where the child is in order by the first of the columns already the sort is incremental: the rows
+ * of one group of equal columns after the other are sorted, as they are asked for ([[GroupSorter]]).
+ * How many columns these are is derived from the child and not stored: adaptive execution may put
+ * another in its place.
+ *
+ * @param sortOrder the order, whose equal orders are promised and not looked at
  */
 case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends UnaryExecNode {
   require(sortOrder.forall(RangeSortExec.isPlain))
+
+  /** The first columns, by which the child is in order. */
+  @transient lazy val presorted: Seq[SortOrder] = RangeSortExec.presorted(sortOrder, child)
+
+  private def isIncremental: Boolean = presorted.nonEmpty && presorted.size < sortOrder.size
 
   override def output: Seq[Attribute] = child.output
 
@@ -39,21 +50,33 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
 
   override def outputPartitioning: Partitioning = child.outputPartitioning
 
+  override def stringArgs: Iterator[Any] = Iterator[Any](sortOrder) ++
+    Option.when(isIncremental)(presorted.map(_.child).mkString("presorted: [", ", ", "]"))
+
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "sortTime" -> SQLMetrics.createTimingMetric(sparkContext, "sort time"),
     "peakMemory" -> SQLMetrics.createSizeMetric(sparkContext, "peak memory"),
     "spillSize" -> SQLMetrics.createSizeMetric(sparkContext, "spill size")
+  ) ++ (if (isIncremental) metricsOfGroups else Nil)
+
+  private def metricsOfGroups: Seq[(String, SQLMetric)] = Seq(
+    "numGroups" -> SQLMetrics.createMetric(sparkContext, "number of groups sorted"),
+    "numLargeGroups" -> SQLMetrics.createMetric(sparkContext, "number of large groups")
   )
 
-  // Of the task that has this copy of the plan, as in SortExec.
-  @transient private var sorter: PrefixSorter = _
+  // Give back what the sorter holds, of the task that has this copy of the plan, as in SortExec.
+  @transient private var release: () => Unit = _
 
-  override protected def doExecute(): RDD[InternalRow] = {
+  override protected def doExecute(): RDD[InternalRow] =
+    if (isIncremental) sortedByGroups() else sortedWhole()
+
+  private def sortedWhole(): RDD[InternalRow] = {
     val sortTime = longMetric("sortTime")
     val peakMemory = longMetric("peakMemory")
     val spillSize = longMetric("spillSize")
     child.execute().mapPartitionsInternal { rows =>
-      val sorter = createSorter()
+      val sorter = new PrefixSorter(new SortColumns(boundOrder, output.size))
+      release = () => sorter.cleanupResources()
       TaskContext.get().addTaskCompletionListener[Unit] { context =>
         sortTime += NANOSECONDS.toMillis(sorter.sortTimeNanos)
         peakMemory += sorter.peakMemory
@@ -65,13 +88,34 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
     }
   }
 
-  private def createSorter(): PrefixSorter = {
-    sorter = new PrefixSorter(new SortColumns(bindReferences(sortOrder, output), output.size))
-    sorter
+  private def sortedByGroups(): RDD[InternalRow] = {
+    val sortTime = longMetric("sortTime")
+    val peakMemory = longMetric("peakMemory")
+    val spillSize = longMetric("spillSize")
+    val numGroups = longMetric("numGroups")
+    val numLargeGroups = longMetric("numLargeGroups")
+    val columnsInOrder = presorted.size
+    val usesRadixSort = conf.enableRadixSort
+    child.execute().mapPartitionsInternal { rows =>
+      val sorter = new GroupSorter(boundOrder, columnsInOrder, output.size, usesRadixSort)
+      release = () => sorter.cleanupResources()
+      TaskContext.get().addTaskCompletionListener[Unit] { context =>
+        sortTime += NANOSECONDS.toMillis(sorter.sortTimeNanos)
+        peakMemory += sorter.peakMemory
+        spillSize += sorter.spillSize
+        numGroups += sorter.numGroups
+        numLargeGroups += sorter.numLargeGroups
+        context.taskMetrics().incPeakExecutionMemory(sorter.peakExecutionMemory)
+      }
+      sorter.sorted(rows.asInstanceOf[Iterator[UnsafeRow]])
+    }
   }
 
+  private def boundOrder: Seq[SortOrder] =
+    bindReferences(sortOrder.map(_.copy(sameOrderExpressions = Nil)), output)
+
   override protected[sql] def cleanupResources(): Unit = {
-    if (sorter != null) sorter.cleanupResources()
+    if (release != null) release()
     super.cleanupResources()
   }
 
@@ -82,12 +126,16 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
 object RangeSortExec {
 
   /** The sort of a side by this order: this node's where that can win, else Spark's. */
-  def sort(order: Seq[SortOrder], child: SparkPlan): SparkPlan =
-    if (child.conf.getConf(SQLConf.RADIX_SORT_ENABLED) && gains(order)) RangeSortExec(order, child)
+  def sort(order: Seq[SortOrder], child: SparkPlan): SparkPlan = {
+    val isIncremental = presorted(order, child).nonEmpty
+    val isRadix = child.conf.enableRadixSort && order.size > 1 // of one Spark makes as much
+    if (order.forall(isPlain) && (isIncremental || isRadix)) RangeSortExec(order, child)
     else SortExec(order, global = false, child)
+  }
 
-  /** Of a single column Spark makes as much. */
-  private def gains(order: Seq[SortOrder]): Boolean = order.size > 1 && order.forall(isPlain)
+  /** The first columns of an order that a plan is in order by. */
+  private def presorted(order: Seq[SortOrder], plan: SparkPlan): Seq[SortOrder] =
+    order.zip(plan.outputOrdering).takeWhile { case (needed, by) => by.satisfies(needed) }.map(_._1)
 
   private def isPlain(order: SortOrder): Boolean =
     order.direction == Ascending && order.nullOrdering == NullsFirst

@@ -14,35 +14,15 @@
 
 package org.apache.spark.sql.rangejoin.sort
 
-import org.apache.spark.SparkEnv
-import org.apache.spark.internal.config
 import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, SortOrder}
-import org.apache.spark.sql.execution.{SortExec, SparkPlan}
+import org.apache.spark.sql.execution.SortExec
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.TwoEngines
 
 /** The sort beside Spark's own, over the same partitions. */
-class RangeSortSuite extends RangeJoinTest {
-
-  /** The sort columns of each partition in the order they come out, and all rows in any order. */
-  private def sorted(plan: SparkPlan, columns: Int): (Seq[String], Seq[String]) = {
-    val types = plan.output.map(_.dataType)
-    val rows = plan.execute().mapPartitionsWithIndex { (partition, rows) =>
-      rows.map { row =>
-        val values = row.toSeq(types).map {
-          case bytes: Array[Byte] => bytes.mkString("[", " ", "]")
-          // Equal to each other in Spark's order.
-          case -0.0  => "0.0"
-          case other => String.valueOf(other)
-        }
-        (values.take(columns).mkString(s"$partition: ", "|", ""), values.mkString("|"))
-      }
-    }.collect()
-    (rows.map(_._1).toSeq, rows.map(_._2).sorted.toSeq)
-  }
+class RangeSortSuite extends SortTest {
 
   /** Sorts rows by all but their last two columns, which are an id and a payload. */
   private def check(rows: Int, columns: Column*): Map[String, Long] = {
@@ -61,14 +41,6 @@ class RangeSortSuite extends RangeJoinTest {
     assert(actual._2 == expected._2)
     spark.sparkContext.listenerBus.waitUntilEmpty()
     ours.metrics.map { case (name, metric) => name -> metric.value }
-  }
-
-  /** Runs a block with a setting of the process, which Spark's sorter reads. */
-  private def spillingAfter(rows: Int)(block: => Unit): Unit = {
-    val conf = SparkEnv.get.conf
-    conf.set(config.SHUFFLE_SPILL_NUM_ELEMENTS_FORCE_SPILL_THRESHOLD, rows)
-    try block
-    finally conf.remove(config.SHUFFLE_SPILL_NUM_ELEMENTS_FORCE_SPILL_THRESHOLD)
   }
 
   private val Few = expr("cast(pmod(hash(id), 7) AS INT)")
@@ -199,7 +171,7 @@ class RangeSortSuite extends RangeJoinTest {
   }
 
   test("what it cannot win is sorted by Spark") {
-    val child = executedPlan(spark.range(3).selectExpr("id", "cast(id AS STRING) AS s"))
+    val child = executedPlan(spark.range(3).selectExpr("-id AS id", "cast(id AS STRING) AS s"))
     def order(columns: Int*) = columns.map(i => SortOrder(child.output(i), Ascending))
     assert(RangeSortExec.sort(order(0, 1), child).isInstanceOf[RangeSortExec])
     assert(RangeSortExec.sort(order(1, 0), child).isInstanceOf[RangeSortExec])

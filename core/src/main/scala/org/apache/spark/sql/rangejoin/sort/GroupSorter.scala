@@ -1,0 +1,170 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sort
+
+import org.apache.spark.sql.catalyst.expressions.{BaseOrdering, RowOrdering, SortOrder, UnsafeRow}
+
+/**
+ * An incremental sort: of rows that come in order by the first sort columns, and are put in order by
+ * the others. Rows that are equal in the first columns, a '''group''', are next to one another, so that
+ * one group at a time is sorted, as rows are asked for; no more of the input is read than the first
+ * row of the next group. Which rows are equal is for Spark's own ordering to say.
+ *
+ * A group is sorted in memory that all groups share ([[RowGroup]]). One that outgrows it goes to a
+ * [[PrefixSorter]] of its own, which spills. So an input that is one group costs what sorting it whole
+ * costs, and one of groups of one row costs a copy and a comparison for each.
+ *
+ * Invariant: `ahead` is the row of the input behind the present group, and as rows of the input are
+ * used again for the next, the input is not touched while `ahead` is to be read.
+ *
+ * @param order the sort columns, ascending, bound to the row
+ * @param presorted how many of the first of them the input is in order by; at least one, not all
+ * @param numFields columns of a row
+ * @param usesRadixSort whether large groups may be radix sorted
+ */
+final class GroupSorter(
+    order: Seq[SortOrder],
+    presorted: Int,
+    numFields: Int,
+    usesRadixSort: Boolean) {
+  require(presorted > 0 && presorted < order.size)
+  import GroupSorter._
+
+  private val within = order.drop(presorted)
+  private val ofGroups =
+    RowOrdering.create(order.take(presorted), Nil).asInstanceOf[BaseOrdering]
+  private val group = new RowGroup(within, numFields)
+
+  private var large: PrefixSorter = _
+  private var groups = 0L
+  private var largeGroups = 0L
+  private var sortNanos = 0L
+  private var peakOfLarge = 0L
+  private var spilledOfLarge = 0L
+  private var peakOfGroups = 0L
+  private var released = false
+
+  /** Groups, with those of a single row. */
+  def numGroups: Long = groups
+
+  /** Groups that were too large to be sorted in the memory all groups share. */
+  def numLargeGroups: Long = largeGroups
+
+  /** Nanoseconds of sorting in memory; small groups take less than the clock does, and are left out. */
+  def sortTimeNanos: Long = sortNanos + ofLarge(_.sortTimeNanos)
+
+  /** Bytes of the task's memory. */
+  def peakExecutionMemory: Long = math.max(peakOfLarge, ofLarge(_.peakMemory))
+
+  /** Bytes, with those that are not accounted for. */
+  def peakMemory: Long = peakExecutionMemory + math.max(peakOfGroups, group.memory)
+
+  /** Bytes of memory that were given back by writing rows to disk. */
+  def spillSize: Long = spilledOfLarge + ofLarge(_.spillSize)
+
+  private def ofLarge(what: PrefixSorter => Long): Long = if (large == null) 0L else what(large)
+
+  /** The rows in order. A row is valid until the next is asked for; the last one stays. */
+  def sorted(rows: Iterator[UnsafeRow]): Iterator[UnsafeRow] = new SortedGroups(rows)
+
+  def cleanupResources(): Unit = {
+    released = true
+    if (large != null) large.cleanupResources()
+    peakOfGroups = math.max(peakOfGroups, group.memory)
+    group.release()
+  }
+
+  private final class SortedGroups(rows: Iterator[UnsafeRow]) extends Iterator[UnsafeRow] {
+    private var ahead: UnsafeRow = _
+    private var exhausted = false
+    private var position = 0
+    private var ofLargeGroup: Iterator[UnsafeRow] = Iterator.empty
+
+    override def hasNext: Boolean = !released && {
+      val hasMore = position < group.size || ofLargeGroup.hasNext || ahead != null || load()
+      // A task may read many such inputs, and keep their sorters for their metrics.
+      if (!hasMore) cleanupResources()
+      hasMore
+    }
+
+    override def next(): UnsafeRow = {
+      if (!hasNext) throw new NoSuchElementException
+      if (position >= group.size && !ofLargeGroup.hasNext) beginGroup()
+      if (position < group.size) {
+        position += 1
+        group.row(position - 1)
+      } else {
+        ofLargeGroup.next()
+      }
+    }
+
+    private def load(): Boolean = {
+      if (!exhausted) {
+        if (rows.hasNext) ahead = rows.next()
+        else {
+          ahead = null
+          exhausted = true
+        }
+      }
+      !exhausted
+    }
+
+    private def continues(): Boolean = load() && ofGroups.compare(group.first, ahead) == 0
+
+    private def beginGroup(): Unit = {
+      group.clear()
+      position = 0
+      group.add(ahead)
+      groups += 1
+      var isSame = continues()
+      while (isSame && group.add(ahead)) isSame = continues()
+      if (isSame) ofLargeGroup = sortedLarge()
+      else if (group.size <= UntimedRows) group.sort()
+      else {
+        val begin = System.nanoTime()
+        group.sort()
+        sortNanos += System.nanoTime() - begin
+      }
+    }
+
+    /** The rows of a group for which there is no room, `ahead` among them. */
+    private def sortedLarge(): Iterator[UnsafeRow] = {
+      forgetLarge()
+      largeGroups += 1
+      large = new PrefixSorter(
+        new SortColumns(within, numFields),
+        if (usesRadixSort) PrefixSorter.FirstLevel else PrefixSorter.LastLevel)
+      for (i <- 0 until group.size) large.insert(group.row(i))
+      large.insert(ahead)
+      while (continues()) large.insert(ahead)
+      position = group.size
+      large.sorted()
+    }
+
+    private def forgetLarge(): Unit = if (large != null) {
+      sortNanos += large.sortTimeNanos
+      peakOfLarge = math.max(peakOfLarge, large.peakMemory)
+      spilledOfLarge += large.spillSize
+      large.cleanupResources()
+      large = null
+    }
+  }
+}
+
+private[sort] object GroupSorter {
+
+  /** Up to this many rows are sorted faster than the clock is read twice, or near enough. */
+  private final val UntimedRows = 64
+}

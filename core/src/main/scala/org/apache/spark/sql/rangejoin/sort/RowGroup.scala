@@ -1,0 +1,169 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sort
+
+import java.util.Arrays
+
+import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.rangejoin.kernel.{OrderedLong, OrderedValue}
+import org.apache.spark.unsafe.Platform
+
+/**
+ * A few rows in memory that is used again, and puts them in order on demand: rows of one key, say, of
+ * which one group comes after the other.
+ *
+ * Rows are copied one behind the other, and each has an entry of two longs: where it is, and its first
+ * sort column as an [[OrderedLong]], which is evaluated when they are sorted and not before. So a row
+ * that is alone costs its copy. The sort moves entries only, and compares rows only where longs of two
+ * do not decide.
+ *
+ * Invariant: the bytes of row `i` of `size` begin where entry `i` says, and do not move until the next
+ * `add` or `clear`; the first one that was added is `first`, whatever the order.
+ *
+ * Takes up to 1.5 MiB of heap, for [[RowGroup.MaxRows]] rows or [[RowGroup.MaxBytes]] bytes, and 0.7 MiB
+ * more where longs do not decide; it is not accounted for. A first row that is longer than that takes
+ * its own length, and gives it back with the group.
+ *
+ * @param order what the rows are sorted by, bound to them
+ * @param numFields columns of a row
+ */
+private[sort] final class RowGroup(order: Seq[SortOrder], numFields: Int) {
+  import RowGroup._
+
+  private val longOf = UnsafeProjection.create(Seq(OrderedValue(order.head.child)))
+  private val decides = order.size == 1 && OrderedLong.isLossless(order.head.dataType)
+  private lazy val ordering = new SortColumns(order, numFields).ordering()
+
+  private var bytes = new Array[Byte](InitialBytes)
+  private var used = 0
+  private var rows = 0
+  private val head = new UnsafeRow(numFields)
+  private val current = new UnsafeRow(numFields)
+  private val entries = new LongEntries(InitialRows)
+  private var tied = Array.empty[UnsafeRow]
+
+  def size: Int = rows
+
+  /** Bytes of heap. */
+  def memory: Long = bytes.length + entries.memory
+
+  /** The row that was added first; valid until `clear`, as is what it points to. */
+  def first: UnsafeRow = head
+
+  /** A row; valid until the next one is asked for. */
+  def row(i: Int): UnsafeRow = pointTo(current, entries.value(i))
+
+  def clear(): Unit = {
+    rows = 0
+    used = 0
+    if (bytes.length > MaxBytes) bytes = new Array[Byte](InitialBytes)
+  }
+
+  /** Forgets the rows and gives the memory back. Rows handed out stay as they are. */
+  def release(): Unit = {
+    rows = 0
+    used = 0
+    bytes = Array.emptyByteArray
+    tied = Array.empty
+    entries.release()
+  }
+
+  /** Takes a copy of a row in, unless there is no room for it; returns whether it did. */
+  def add(row: UnsafeRow): Boolean = {
+    val length = row.getSizeInBytes
+    if (length > bytes.length - used && !expand(length)) return false
+    if (rows == MaxRows) return false
+    row.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET + used)
+    val place = used.toLong << 32 | length
+    entries.set(rows, place)
+    if (rows == 0) pointTo(head, place)
+    rows += 1
+    used += length
+    true
+  }
+
+  /** Makes room for a row of this length, if that is in the bounds or the row is the first. */
+  private def expand(length: Int): Boolean = {
+    val needed = used.toLong + length
+    val hasRoom = rows == 0 || needed <= MaxBytes
+    if (hasRoom) {
+      val doubled = math.min(MaxBytes.toLong, bytes.length * 2L)
+      bytes = Arrays.copyOf(bytes, math.max(needed, doubled).toInt)
+      if (rows > 0) pointTo(head, head.getBaseOffset, head.getSizeInBytes)
+    }
+    hasRoom
+  }
+
+  /** Puts the rows in order. */
+  def sort(): Unit = if (rows > 1) {
+    var i = 0
+    while (i < rows) {
+      val value = longOf(row(i))
+      entries.setKey(i, if (value.isNullAt(0)) NullKey else value.getLong(0))
+      i += 1
+    }
+    entries.sort(rows)
+    sortTies()
+  }
+
+  /** Puts in order what the longs leave open; that is where they are equal. */
+  private def sortTies(): Unit = {
+    var begin = 0
+    while (begin < rows) {
+      val key = entries.key(begin)
+      var end = begin + 1
+      while (end < rows && entries.key(end) == key) end += 1
+      // NULL has the smallest long as well.
+      if (end > begin + 1 && (!decides || key == NullKey)) compareRows(begin, end)
+      begin = end
+    }
+  }
+
+  private def compareRows(begin: Int, end: Int): Unit = {
+    val count = end - begin
+    if (tied.length < count) {
+      val more =
+        Array.fill(math.max(count, 2 * tied.length) - tied.length)(new UnsafeRow(numFields))
+      tied ++= more
+    }
+    for (i <- 0 until count) pointTo(tied(i), entries.value(begin + i))
+    Arrays.sort[UnsafeRow](tied, 0, count, ordering)
+    for (i <- 0 until count) {
+      val row = tied(i)
+      val offset = row.getBaseOffset - Platform.BYTE_ARRAY_OFFSET
+      entries.set(begin + i, offset << 32 | row.getSizeInBytes)
+    }
+  }
+
+  private def pointTo(row: UnsafeRow, place: Long): UnsafeRow =
+    pointTo(row, Platform.BYTE_ARRAY_OFFSET + (place >>> 32), place.toInt)
+
+  private def pointTo(row: UnsafeRow, offset: Long, length: Int): UnsafeRow = {
+    row.pointTo(bytes, offset, length)
+    row
+  }
+}
+
+private[sort] object RowGroup {
+
+  /** More rows than this, or more bytes, are for a sorter that spills. */
+  val MaxRows: Int = 1 << 14
+  val MaxBytes: Int = 1 << 20
+
+  private final val InitialRows = 64
+  private final val InitialBytes = 1 << 12
+
+  private final val NullKey = Long.MinValue
+}

@@ -1,0 +1,49 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sort
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.internal.config
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+
+/** What the suites share that hold a sort against Spark's. */
+trait SortTest extends RangeJoinTest {
+
+  /** The sort columns of each partition in the order they come out, and all rows in any order. */
+  protected def sorted(plan: SparkPlan, columns: Int): (Seq[String], Seq[String]) = {
+    val types = plan.output.map(_.dataType)
+    val rows = plan.execute().mapPartitionsWithIndex { (partition, rows) =>
+      rows.map { row =>
+        val values = row.toSeq(types).map {
+          case bytes: Array[Byte] => bytes.mkString("[", " ", "]")
+          // Equal to each other in Spark's order.
+          case -0.0  => "0.0"
+          case other => String.valueOf(other)
+        }
+        (values.take(columns).mkString(s"$partition: ", "|", ""), values.mkString("|"))
+      }
+    }.collect()
+    (rows.map(_._1).toSeq, rows.map(_._2).sorted.toSeq)
+  }
+
+  /** Runs a block with a setting of the process, which Spark's sorter reads. */
+  protected def spillingAfter(rows: Int)(block: => Unit): Unit = {
+    val conf = SparkEnv.get.conf
+    conf.set(config.SHUFFLE_SPILL_NUM_ELEMENTS_FORCE_SPILL_THRESHOLD, rows)
+    try block
+    finally conf.remove(config.SHUFFLE_SPILL_NUM_ELEMENTS_FORCE_SPILL_THRESHOLD)
+  }
+}
