@@ -14,10 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import scala.util.{Left, Right}
-
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
@@ -35,6 +32,11 @@ import org.apache.spark.sql.rangejoin.condition.{RangeCondition, RangeExtractor,
  * join with a range. [[PlaceSortMergeRangeJoins]] and [[PlaceBroadcastRangeJoins]] act on the mark once all
  * rules of Spark that know the stock node are done with it.
  *
+ * Has no answer where nothing is marked: the strategies of other extensions, which come later, are to
+ * see every join that is not ours. As asking repeats warnings about hints, `JoinSelection` is asked only
+ * where the condition holds a range. (Where it does, and Spark plans a join of another kind, a hint that
+ * cannot be followed is warned of twice.)
+ *
  * Steps aside for streaming plans, and where a finished broadcast stage decides the join.
  *
  * @param everyJoin whether to mark sort-merge joins without a range, too: nothing is gained by it but
@@ -46,50 +48,61 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case join: Join
-        if session.sessionState.conf.getConf(RangeJoinConf.Enabled) &&
-          (everyJoin || conditionOf(join).exists(RangeExtractor.hasComparison)) && isOurs(join) =>
-      // Asked once: asking again would repeat its warnings about hints.
+        if session.sessionState.conf.getConf(RangeJoinConf.Enabled) && isOurs(join) &&
+          hasRange(join) =>
       val planned = session.sessionState.planner.JoinSelection(join)
-      planned.foreach {
-        case smj: SortMergeJoinExec       => markSortMerge(smj)
-        case other if marksBroadcastJoins => markBroadcast(other)
-        case _                            =>
-      }
-      planned
+      if (planned.count(plan => marks(plan)) > 0) planned else Nil
     case _ => Nil
   }
 
   private def marksBroadcastJoins: Boolean =
     session.sessionState.conf.getConf(RangeJoinConf.Broadcast)
 
-  /** What is to be searched for a range: the condition without equi keys. */
-  private def conditionOf(join: Join): Option[Expression] = join match {
-    case ExtractEquiJoinKeys(_, _, _, condition, _, _, _, _) => condition
-    case _ if marksBroadcastJoins                            => join.condition
-    case _                                                   => None
+  /** Whether the join has a range, by the condition of whatever node Spark may plan for it. */
+  private def hasRange(join: Join): Boolean = {
+    val withoutKeys = join match {
+      case ExtractEquiJoinKeys(_, _, _, condition, _, _, _, _) => Some(condition)
+      case _                                                   => None
+    }
+    // A nested loop join has the keys in its condition.
+    val conditions = withoutKeys ++ Option.when(marksBroadcastJoins)(join.condition)
+    val isCandidate = conditions.flatten.exists(RangeExtractor.hasComparison)
+    (everyJoin && withoutKeys.isDefined) || isCandidate && {
+      val (left, right) = (join.left.outputSet, join.right.outputSet)
+      val ranges = conditions.map(RangeExtractor.extract(join.joinType, _, left, right)).toSeq
+      if (ranges.forall(_.isLeft)) {
+        ranges.head.left.foreach { reason =>
+          leave("Spark's own strategies", join.simpleString(100), reason)
+        }
+      }
+      ranges.exists(_.isRight)
+    }
   }
 
   private def isOurs(join: Join): Boolean =
     !join.isStreaming && LogicalQueryStageStrategy(join).isEmpty
 
-  private def markSortMerge(join: SortMergeJoinExec): Unit = {
-    val (left, right) = (join.left.outputSet, join.right.outputSet)
-    val range =
-      if (everyJoin) RangeExtractor.normalForm(join.joinType, join.condition, left, right)
-      else RangeExtractor.extract(join.joinType, join.condition, left, right)
-    mark(join, range, SortMergeMark)
+  /** Marks a join where it has a range; returns whether it did. */
+  private def marks(join: SparkPlan): Boolean = join match {
+    case smj: SortMergeJoinExec       => marks(smj, SortMergeMark, rangeOf(smj))
+    case other if marksBroadcastJoins =>
+      BroadcastRangeJoinExec.of(other).exists(ours => marks(other, BroadcastMark, ours.extracted))
+    case _ => false
   }
 
-  private def markBroadcast(join: SparkPlan): Unit =
-    BroadcastRangeJoinExec.of(join).foreach(ours => mark(join, ours.extracted, BroadcastMark))
+  private def rangeOf(join: SortMergeJoinExec): Either[Reason, RangeCondition] = {
+    val (left, right) = (join.left.outputSet, join.right.outputSet)
+    if (everyJoin) RangeExtractor.normalForm(join.joinType, join.condition, left, right)
+    else RangeExtractor.extract(join.joinType, join.condition, left, right)
+  }
 
-  private def mark(
+  private def marks(
       join: SparkPlan,
-      range: Either[Reason, RangeCondition],
-      mark: TreeNodeTag[Unit]
-  ): Unit = range match {
-    case Right(_)     => join.setTagValue(mark, ())
-    case Left(reason) => leave(join, reason)
+      mark: TreeNodeTag[Unit],
+      range: Either[Reason, RangeCondition]
+  ): Boolean = {
+    range.fold(reason => leave(join, reason), _ => join.setTagValue(mark, ()))
+    range.isRight
   }
 }
 
@@ -106,5 +119,8 @@ object MarkRangeJoins extends Logging {
 
   /** Says why a join stays as Spark planned it. */
   private[plan] def leave(join: SparkPlan, reason: Reason): Unit =
-    logDebug(s"Join is left to ${join.nodeName}: ${reason.message}\n${join.simpleString(100)}")
+    leave(join.nodeName, join.simpleString(100), reason)
+
+  private def leave(to: String, join: String, reason: Reason): Unit =
+    logDebug(s"Join is left to $to: ${reason.message}\n$join")
 }

@@ -14,16 +14,19 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import java.util.concurrent.atomic.AtomicInteger
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans._
-import org.apache.spark.sql.execution.SortExec
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
 import org.apache.spark.sql.execution.joins._
+import org.apache.spark.sql.execution.{SortExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
-import org.apache.spark.sql.rangejoin.{BandOfTables, LogCapture}
+import org.apache.spark.sql.rangejoin.{BandOfTables, LogCapture, RangeJoinConf}
 
 /** Which joins are planned as range joins, and what of Spark's own decisions keeps its effect. */
 class PlanningSuite extends BandOfTables {
@@ -94,6 +97,51 @@ class PlanningSuite extends BandOfTables {
     val stock = warnings("false")
     assert(stock.nonEmpty)
     assert(warnings("true") == stock)
+  }
+
+  test("a strategy that comes later is asked for every join that is not ours, and for no other") {
+    val asked = new AtomicInteger()
+    object Later extends SparkStrategy {
+      override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+        case _: Join =>
+          asked.incrementAndGet()
+          Nil
+        case _ => Nil
+      }
+    }
+    def timesAsked(df: DataFrame): Int = {
+      asked.set(0)
+      executedPlan(df)
+      asked.get()
+    }
+    val before = spark.experimental.extraStrategies
+    spark.experimental.extraStrategies = Seq(MarkRangeJoins(spark), Later)
+    try withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+        assert(timesAsked(l.join(r, band)) == 0)
+        for (condition <- Seq(
+            "l.k = r.k",
+            "l.k = r.k and l.t <> r.t",
+            "l.k = r.k and l.t + r.t <= 10",
+            "l.t <= r.t"
+          )) assert(timesAsked(l.join(r, expr(condition))) == 1, condition)
+        assert(timesAsked(l.join(r.hint("shuffle_hash"), band)) == 1)
+        withConf(RangeJoinConf.Broadcast.key -> "false") {
+          assert(timesAsked(l.join(r.hint("broadcast"), band)) == 1)
+        }
+        withConf(Flag -> "false")(assert(timesAsked(l.join(r, band)) == 1))
+      }
+    finally spark.experimental.extraStrategies = before
+  }
+
+  test("a hint of a join without a range is warned of once") {
+    for (condition <- Seq("l.k = r.k", "l.k = r.k and l.t + r.t <= 10", "l.t + r.t <= 10")) {
+      def warnings(flag: String): Seq[String] = withConf(Flag -> flag) {
+        LogCapture.messages("org.apache.spark.sql") {
+          executedPlan(l.hint("shuffle_hash").join(r.hint("merge"), expr(condition), "full_outer"))
+        }.filter(_.startsWith("Hint"))
+      }
+      assert(warnings("true") == warnings("false"), condition)
+    }
   }
 
   test("adaptive execution still turns the join into a broadcast join") {
@@ -201,6 +249,32 @@ class PlanningSuite extends BandOfTables {
     }
   }
 
+  test("buckets that are sorted by key alone are sorted within a key, as they are read") {
+    def save(df: DataFrame, name: String): Unit =
+      df.repartition(3, col("k")).write.bucketBy(3, "k").sortBy("k").saveAsTable(name)
+    val tables = Seq("in_order_l", "in_order_r")
+    tables.foreach(name => spark.sql(s"DROP TABLE IF EXISTS $name"))
+    try {
+      save(table(200, 1), "in_order_l")
+      save(table(150, 2), "in_order_r")
+      withConf(SQLConf.LEGACY_BUCKETED_TABLE_SCAN_OUTPUT_ORDERING.key -> "true") {
+        // The order is seen through what computes a bound, and renames a key.
+        for (bounds <- Seq(within, s"r.t * 2 between l.t * 2 - $reach and l.t * 2 + $reach")) {
+          def side(name: String) =
+            spark.table(name).select(col("id"), col("k").as("key"), col("t"))
+          def df = side("in_order_l").as("l").join(
+            side("in_order_r").as("r"),
+            expr(s"l.key = r.key and $bounds"))
+          assert(checkAgainstStock(df) > 0)
+          val sorts = collect(executedPlan(df)) { case s @ (_: SortExec | _: RangeSortExec) => s }
+          assert(sorts.size == 2)
+          assert(sorts.forall(_.simpleString(100).contains("presorted: [key#")), sorts)
+          assert(df.limit(1).collect().length == 1)
+        }
+      }
+    } finally tables.foreach(name => spark.sql(s"DROP TABLE IF EXISTS $name"))
+  }
+
   test("the order by key that the stock join promises is kept") {
     withAdaptive { clue =>
       val grouped = l.join(r, band).groupBy("l.k").agg(count("*"), sum("r.t"))
@@ -249,7 +323,7 @@ class PlanningSuite extends BandOfTables {
     val messages = LogCapture.messages("org.apache.spark.sql.rangejoin") {
       executedPlan(l.join(r, expr("l.k = r.k and l.t + r.t <= 10")))
     }
-    val message = only(messages.filter(_.contains("left to SortMergeJoin")))
+    val message = only(messages.filter(_.contains("left to Spark's own strategies")))
     assert(message.contains("compares (<, <=, >, >=) a value of one side"))
   }
 }
