@@ -28,7 +28,7 @@ abstract class JoinQueries extends SQLQueryTestSuite with WithRangeJoins {
   override protected def exclusions: Seq[Exclusion] =
     Exclusion.of(Exclusion.LimitWithoutOrder(query = 9))("subquery/in-subquery/in-limit.sql")
 
-  override protected def sparkConf: SparkConf =
+  override def sparkConf: SparkConf =
     super.sparkConf.set(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD, -1L)
 
   override protected def createScalaTestCase(testCase: TestCase): Unit = testCase match {

@@ -38,7 +38,7 @@ trait WithRangeJoins extends SparkFunSuite with SharedSparkSessionBase {
   /** Whether range joins are expected in the plans. */
   protected def plansRangeJoins: Boolean = true
 
-  override protected def sparkConf: SparkConf = super.sparkConf.set(
+  override def sparkConf: SparkConf = super.sparkConf.set(
     StaticSQLConf.SPARK_SESSION_EXTENSIONS,
     Seq(extension.getName, classOf[PlannedJoins].getName)
   )
