@@ -16,10 +16,15 @@ package org.apache.spark.sql.rangejoin.broadcast
 
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions.codegen._
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeReference,
+  AttributeSet,
+  Expression
+}
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.index.RangeCursor
-import org.apache.spark.sql.rangejoin.join.RowColumns
+import org.apache.spark.sql.rangejoin.join.{OwnMethod, RowColumns}
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
 import org.apache.spark.sql.types.{BooleanType, LongType}
 import org.apache.spark.unsafe.Platform
@@ -32,14 +37,14 @@ import org.apache.spark.unsafe.Platform
  * own, those of the output where a parent asks for them.
  *
  * @param keys of the streamed side, bound to it
- * @param input the columns of the streamed row
+ * @param columnsOfStreamed the columns of the streamed row, as variables
  * @param goOn condition, ending in `&&` where there is one, without which no more rows are needed
  */
 private[broadcast] class BroadcastRangeJoinCodegen(
     ctx: CodegenContext,
     cursors: CursorFactory,
     keys: Seq[Expression],
-    input: Seq[ExprCode],
+    columnsOfStreamed: Seq[ExprCode],
     streamed: Seq[Attribute],
     build: Seq[Attribute],
     range: RangeCondition,
@@ -55,6 +60,7 @@ private[broadcast] class BroadcastRangeJoinCodegen(
     v => s"$v = $factory.create();",
     forceInline = true
   )
+  private val (nameStreamed, input) = RowColumns.named(ctx, columnsOfStreamed)
   private val buildRow = ctx.freshName("buildRow")
   private val holds = ctx.freshName("holds")
   private val matched = ctx.freshName("matched")
@@ -99,6 +105,7 @@ private[broadcast] class BroadcastRangeJoinCodegen(
          """.stripMargin
     }
     s"""
+       |$nameStreamed
        |$seek
        |$pairs
      """.stripMargin
@@ -116,20 +123,34 @@ private[broadcast] class BroadcastRangeJoinCodegen(
         val row = GenerateUnsafeProjection.createCode(ctx, keys)
         seekKey(row, found)(r => s"${r.value}.anyNull()")
     }
-    val (lower, upper) = (bound(range.lowerBound), bound(range.upperBound))
     s"""
        |$findKey
        |if ($found && $cursor.isSearched()) {
-       |  ${lower.code}
-       |  ${upper.code}
-       |  if (${lower.isNull} || ${upper.isNull}) {
-       |    $cursor.skip();
-       |  } else {
-       |    $cursor.search(${lower.value}, ${upper.value});
-       |    $answers
-       |  }
+       |  $search
        |}
      """.stripMargin
+  }
+
+  /** Narrows down to the rows in reach; in a method of its own, which only large groups need. */
+  private def search: String = {
+    val (lowerBound, upperBound) =
+      (range.lowerBound.map(ofStreamed), range.upperBound.map(ofStreamed))
+    val ties = AttributeSet((range.upperTie ++ range.lowerTie).flatMap(_.references))
+    val read = lowerBound ++ upperBound ++ streamed.filter(ties.contains).map(ofStreamed)
+    val parameters = OwnMethod.parameters(ctx, read.toSeq)
+    val (lower, upper) = (valueOf(lowerBound), valueOf(upperBound))
+    val body =
+      s"""
+         |${lower.code}
+         |${upper.code}
+         |if (${lower.isNull} || ${upper.isNull}) {
+         |  $cursor.skip();
+         |} else {
+         |  $cursor.search(${lower.value}, ${upper.value});
+         |  $answers
+         |}
+       """.stripMargin
+    parameters.fold(body)(OwnMethod.define(ctx, "void", "search", _)(body) + ";")
   }
 
   /** Answers what the search asks, where bounds are only prefixes. */
@@ -156,10 +177,10 @@ private[broadcast] class BroadcastRangeJoinCodegen(
        |boolean $found = ${isNull(key)} ? $cursor.skip() : $cursor.seek(${key.value});
      """.stripMargin
 
-  private def bound(bound: Option[RangeBound]): ExprCode =
-    bound.fold(ExprCode(EmptyBlock, FalseLiteral, JavaCode.literal("0L", LongType))) {
-      bindReference[Expression](_, streamed).genCode(ctx)
-    }
+  private def valueOf(bound: Option[Expression]): ExprCode = bound.fold(
+    ExprCode(EmptyBlock, FalseLiteral, JavaCode.literal("0L", LongType)))(_.genCode(ctx))
+
+  private def ofStreamed(e: Expression): Expression = bindReference(e, streamed)
 
   private def everyPair(unique: Boolean, emit: Emit): String =
     s"""
@@ -222,19 +243,45 @@ private[broadcast] class BroadcastRangeJoinCodegen(
      """.stripMargin
   }
 
-  /** Code that sets `holds` for the current candidate. */
-  private def check: String = {
-    val decided = range.residual.map(residual => s"else ${holdsOnly(residual)}")
-    s"if ($cursor.isUndecided()) ${holdsOnly(condition)} ${decided.getOrElse("")}"
+  /**
+   * Code that sets `holds` for the current candidate. What the range and the residual share is there
+   * once: the residual is the condition for a pair whose bounds decide.
+   */
+  private def check: String = range.residual match {
+    case None           => s"if ($cursor.isUndecided()) ${holdsOnly(condition)}"
+    case Some(residual) =>
+      val decided = AttributeReference("decided", BooleanType, nullable = false)()
+      val variable = JavaCode.variable(ctx.freshName("decided"), BooleanType)
+      s"""
+         |boolean $variable = !$cursor.isUndecided();
+         |${holds(
+          range.unlessDecided(condition, decided),
+          readFirst = residual,
+          decided -> ExprCode(FalseLiteral, variable))}
+       """.stripMargin
   }
 
-  /** A block that sets `holds` to what a predicate says of the pair. */
-  private def holdsOnly(predicate: Expression): String = {
+  private def holdsOnly(predicate: Expression): String = holds(predicate, readFirst = predicate)
+
+  /**
+   * A block that sets `holds` to what a predicate says of the pair.
+   *
+   * @param readFirst what needs the columns that are read before all else; others are read each time
+   * @param variables of the predicate, beside the columns of both sides
+   */
+  private def holds(
+      predicate: Expression,
+      readFirst: Expression,
+      variables: (Attribute, ExprCode)*
+  ): String = {
     val buildColumns = columns
-    val read = RowColumns.read(build, buildColumns, Seq(predicate))
-    ctx.INPUT_ROW = null
-    ctx.currentVars = input ++ buildColumns
-    val value = bindReference(predicate, streamed ++ build).genCode(ctx)
+    val read = RowColumns.read(build, buildColumns, Seq(readFirst))
+    val late = buildColumns.map(column => if (column.code.isEmpty) column else null)
+    // The row of the build side is the one that columns without a variable are read from.
+    ctx.INPUT_ROW = if (late.contains(null)) buildRow else null
+    ctx.currentVars = late ++ input ++ variables.map(_._2)
+    val bound = bindReference(predicate, build ++ streamed ++ variables.map(_._1))
+    val value = OwnMethod.split(bound).genCode(ctx)
     s"""{
        |  $read
        |  ${value.code}

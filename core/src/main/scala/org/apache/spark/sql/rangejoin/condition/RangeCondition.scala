@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
-import org.apache.spark.sql.catalyst.expressions.{Expression, LessThan, LessThanOrEqual}
+import org.apache.spark.sql.catalyst.expressions.{And, Expression, LessThan, LessThanOrEqual, Or}
 import org.apache.spark.sql.rangejoin.kernel.{OrderedLong, RangeBound}
 
 /** Which child of a join. */
@@ -115,6 +115,22 @@ case class RangeCondition(
 
   /** What decides the lower test where its longs are equal; None where equal longs pass it. */
   def lowerTie: Option[Expression] = lowerTest.flatMap(_.tie)
+
+  /**
+   * The condition of the join, where `decided` says of a pair whether its bounds decide about the
+   * range: the condition itself if they do not, and what is the residual if they do. Conjuncts stay
+   * in their order, and what they raise as well.
+   */
+  def unlessDecided(condition: Expression, decided: Expression): Expression = {
+    val asked = residual.toSeq.flatMap(Predicates.split)
+    def among(conjuncts: Seq[Expression], conjunct: Expression) = conjuncts.exists(_.eq(conjunct))
+    def weakened(e: Expression): Expression = e match {
+      case And(a, b)                                     => And(weakened(a), weakened(b))
+      case c if among(predicates, c) && !among(asked, c) => Or(decided, c)
+      case other                                         => other
+    }
+    weakened(condition)
+  }
 
   /**
    * The bound by which the rows of a side have to be sorted within their key; None where any order

@@ -56,6 +56,26 @@ private[rangejoin] object RowColumns {
       )
     }
 
+  /**
+   * Columns that are read, each of a name: code that declares the variables, and the columns. What is
+   * no variable, like the negation of one, could not be the parameter of a method.
+   */
+  def named(ctx: CodegenContext, columns: Seq[ExprCode]): (String, Seq[ExprCode]) = {
+    val declarations = Seq.newBuilder[String]
+    def nameOf(value: ExprValue, name: String): ExprValue = value match {
+      case expression: SimpleExprValue =>
+        val variable = JavaCode.variable(ctx.freshName(name), expression.javaType)
+        declarations += s"${CodeGenerator.typeName(variable.javaType)} $variable = $expression;"
+        variable
+      case other => other
+    }
+    val named = columns.map { column =>
+      if (column.code.nonEmpty) column
+      else column.copy(isNull = nameOf(column.isNull, "isNull"), value = nameOf(column.value, "value"))
+    }
+    (declarations.result().mkString("\n"), named)
+  }
+
   /** Code that reads the columns some expressions need; they count as read from then on. */
   def read(
       attributes: Seq[Attribute],

@@ -18,7 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.join.RowColumns
+import org.apache.spark.sql.rangejoin.join.{OwnMethod, RowColumns}
 import org.apache.spark.sql.types.BooleanType
 
 /**
@@ -185,7 +185,8 @@ private[merge] class SortMergeRangeJoinCodegen(
     residual.map { predicate =>
       ctx.currentVars = columns
       ctx.INPUT_ROW = null
-      val holds = bindReference(predicate, streamed ++ buffered).genCode(ctx)
+      val bound = bindReference(predicate, streamed ++ buffered)
+      val holds = OwnMethod.split(bound).genCode(ctx)
       s"""
          |${holds.code}
          |if (${holds.isNull} || !${holds.value}) continue;
