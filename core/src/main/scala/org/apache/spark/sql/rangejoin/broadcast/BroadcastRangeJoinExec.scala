@@ -22,15 +22,15 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCo
 import org.apache.spark.sql.catalyst.optimizer.{BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.catalyst.plans.physical._
+import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.execution.{CodegenSupport, ExplainUtils, SQLExecution, SparkPlan}
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.index.{RangeIndex, RangeIndexMode}
 import org.apache.spark.sql.rangejoin.join.{JoinOutput, RangeJoinIterator}
-import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeBound}
+import org.apache.spark.sql.rangejoin.kernel.KernelSpec
 
 /**
  * A join of which one side is broadcast, and whose condition holds a range, with or without equi
@@ -83,19 +83,24 @@ case class BroadcastRangeJoinExec(
   private def packed(keys: Seq[Expression]): Seq[Expression] =
     if (keys.isEmpty) Nil else HashJoin.rewriteKeyExpr(keys)
 
+  /** Columns of the build side; bounds may come after them. */
+  private lazy val buildColumns: Seq[Attribute] = BuildBounds.without(buildPlan.output)
+
+  private lazy val buildBounds = BuildBounds(range, buildColumns)
+
   /** How the build side is broadcast. */
   def mode: RangeIndexMode = RangeIndexMode(
-    bindReferences(packed(buildKeys), buildPlan.output),
-    range.sortBound.map(bindReference[Expression](_, buildPlan.output)),
-    range.evictBound.map(bindReference[Expression](_, buildPlan.output)),
-    range.sortBound.flatMap(valueOf),
-    range.evictBound.flatMap(valueOf),
+    bindReferences(packed(buildKeys), buildColumns),
+    buildBounds.sort,
+    buildBounds.evict,
+    buildBounds.sortValue,
+    buildBounds.evictValue,
     conf.getConf(RangeJoinConf.SmallGroup)
   )
 
-  /** What a bound is a prefix of, if it is. */
-  private def valueOf(bound: RangeBound): Option[Expression] =
-    Option.unless(bound.isLossless)(bindReference(bound.sortKey, buildPlan.output))
+  /** What is broadcast: the rows of a plan, with the bounds that have to be computed in tasks. */
+  def withBounds(build: SparkPlan): SparkPlan =
+    if (buildBounds.added.isEmpty) build else ProjectExec(build.output ++ buildBounds.added, build)
 
   @transient private lazy val stock: SparkPlan = asStock
 
@@ -128,7 +133,7 @@ case class BroadcastRangeJoinExec(
     streamedPlan
   )
 
-  override lazy val output: Seq[Attribute] = stock.output
+  override lazy val output: Seq[Attribute] = BuildBounds.without(stock.output)
 
   override lazy val outputPartitioning: Partitioning = stock.outputPartitioning
 
@@ -213,12 +218,12 @@ case class BroadcastRangeJoinExec(
   private def ofStreamed(e: Expression): Expression = bindReference(e, streamedPlan.output)
 
   private def ofPair(e: Expression): Expression =
-    bindReference(e, streamedPlan.output ++ buildPlan.output)
+    bindReference(e, streamedPlan.output ++ buildColumns)
 
   // ---------------------------------------------------------------- interpreted
 
   private def scannerFactory: IndexScannerFactory = {
-    def ofBuild(e: Expression) = bindReference(e, buildPlan.output)
+    def ofBuild(e: Expression) = bindReference(e, buildColumns)
     IndexScannerFactory(
       cursors,
       packed(streamedKeys).map(ofStreamed),
@@ -248,7 +253,9 @@ case class BroadcastRangeJoinExec(
 
   private def outputFactory: () => JoinOutput = JoinOutput.factory(
     range.residual.map(ofPair),
-    output.zipWithIndex.map { case (a, i) => BoundReference(i, a.dataType, a.nullable) },
+    stock.output.zipWithIndex.collect {
+      case (a, i) if !BuildBounds.isAdded(a) => BoundReference(i, a.dataType, a.nullable)
+    },
     range.streamed,
     left.output.size,
     right.output.size,
@@ -277,7 +284,7 @@ case class BroadcastRangeJoinExec(
       packed(streamedKeys).map(ofStreamed),
       input,
       streamedPlan.output,
-      buildPlan.output,
+      buildColumns,
       range,
       condition.get,
       limitNotReachedCond

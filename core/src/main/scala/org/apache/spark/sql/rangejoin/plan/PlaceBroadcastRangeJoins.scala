@@ -48,7 +48,7 @@ object PlaceBroadcastRangeJoins extends Rule[SparkPlan] with AdaptiveSparkPlanHe
         MarkRangeJoins.leave(stock, Reason.DynamicPruning)
         stock
       case exchange: BroadcastExchangeExec =>
-        val indexed = BroadcastExchangeExec(join.mode, exchange.child)
+        val indexed = BroadcastExchangeExec(join.mode, join.withBounds(exchange.child))
         indexed.copyTagsFrom(exchange)
         join.withBuildPlan(indexed)
       case _ => stock

@@ -1,0 +1,126 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.broadcast
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExchangeExec}
+import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, SortMergeJoinExec}
+import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest.TwoEngines
+import org.apache.spark.sql.{Column, DataFrame}
+
+/** Bounds of the broadcast side that only a task can evaluate. */
+class BroadcastBoundsSuite extends BroadcastTables {
+
+  // On the driver they give another value than in a task, and so other matches.
+  private lazy val ahead = udf((t: Long) => if (TaskContext.get() == null) t else t + 7)
+  private lazy val named =
+    udf((t: Long) => (if (TaskContext.get() == null) "a" else "b") + f"$t%05d is long enough")
+
+  private def after(value: Column, of: Column): Column = of.between(value, value + 5)
+
+  private lazy val ofLong = after(ahead(col("r.t")), col("l.t"))
+
+  private lazy val ofString = {
+    val value = concat(lit("b"), lpad(col("l.t").cast("string"), 5, "0"), lit(" is long enough"))
+    value >= named(col("r.t")) && value <= named(col("r.t") + 4)
+  }
+
+  private lazy val keyed = col("l.k") === col("r.k")
+
+  /** The projections that compute bounds below the broadcast. */
+  private def computed(df: DataFrame): Seq[ProjectExec] =
+    nodes[BroadcastExchangeExec](df).map(_.child).flatMap(below).collect {
+      case project: ProjectExec if project.output.exists(BuildBounds.isAdded) => project
+    }
+
+  private def below(plan: SparkPlan): Seq[SparkPlan] = collect(plan) { case node => node }
+
+  private val joinTypes = Seq("inner", "left", "left_semi", "left_anti")
+
+  for ((name, range) <- Seq("a long" -> (() => ofLong), "a string" -> (() => ofString))) {
+    test(s"a function of the user whose value is $name is evaluated in tasks") {
+      for (on <- Seq(keyed && range(), range()); joinType <- joinTypes) {
+        checkAgainstStock(l.join(r.hint("broadcast"), on, joinType), engines = TwoEngines)
+      }
+      withConf(adaptive(false)) {
+        val df = l.join(r.hint("broadcast"), keyed && range())
+        assert(computed(df).size == 1, executedPlan(df))
+        assert(df.columns.toSeq == Seq("id", "k", "t", "id", "k", "t"))
+      }
+    }
+  }
+
+  test("the left side is broadcast") {
+    for (joinType <- Seq("inner", "right")) {
+      val df = r.hint("broadcast").join(l, keyed && ofLong, joinType)
+      checkAgainstStock(df, engines = TwoEngines)
+    }
+  }
+
+  test("EXISTS under OR") {
+    spark.udf.register("ahead", ahead)
+    l.createOrReplaceTempView("l")
+    r.createOrReplaceTempView("r")
+    checkAgainstStock(spark.sql(
+      """SELECT id FROM l WHERE id < 3 OR EXISTS (SELECT 1 FROM r
+        |WHERE l.k = r.k AND l.t BETWEEN ahead(r.t) AND ahead(r.t) + 5)""".stripMargin))
+  }
+
+  test("arithmetic is evaluated while the index is built") {
+    withConf(adaptive(false)) {
+      val df = l.join(r.hint("broadcast"), keyed && after(col("r.t") * 2 + 1, col("l.t")))
+      assert(broadcastJoins(df).size == 1 && computed(df).isEmpty)
+    }
+  }
+
+  test("a broadcast of the same bounds is used again, one of others is not") {
+    def joined(a: Column, b: Column): DataFrame = {
+      val small = r.hint("broadcast")
+      // All columns of both, so that both read the same of the broadcast side.
+      l.join(small, keyed && a)
+        .select(col("l.id"), col("l.k"), col("l.t"), col("r.id").as("first")).as("l")
+        .join(small, keyed && b)
+    }
+    withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+      val same = joined(ofLong, ofLong)
+      assert(nodes[ReusedExchangeExec](same).size == 1, executedPlan(same))
+      val other = joined(ofLong, after(ahead(col("r.t") + 1), col("l.t")))
+      assert(nodes[ReusedExchangeExec](other).isEmpty, executedPlan(other))
+    }
+    checkAgainstStock(joined(ofLong, ofLong), joins = 2, TwoEngines)
+    checkAgainstStock(joined(ofLong, after(ahead(col("r.t") + 1), col("l.t"))), joins = 2, TwoEngines)
+  }
+
+  test("a join over a finished broadcast is planned again with the rest of the query") {
+    withConf(
+      adaptive(true),
+      Threshold -> "-1",
+      SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB"
+    ) {
+      for (on <- Seq(keyed && ofLong, keyed && ofString); joinType <- Seq("inner", "left")) {
+        def df = l.join(r.hint("broadcast"), on, joinType).select("l.id", "l.k", "r.t").as("a")
+          .join(table(90, 6).as("x"), expr("a.id = x.id"))
+        val query = df
+        assert(nodes[SortMergeJoinExec](query).size == 1, executedPlan(query))
+        assertSameRows(rows(query), expected(df), joinType)
+        assert(broadcastJoins(query).size == 1, executedPlan(query))
+        assert(nodes[BroadcastHashJoinExec](query).size == 1, executedPlan(query))
+      }
+    }
+  }
+}
