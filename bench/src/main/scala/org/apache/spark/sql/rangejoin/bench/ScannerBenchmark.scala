@@ -19,6 +19,7 @@ import java.util.concurrent.TimeUnit
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.rangejoin.condition.{EveryPair, JoinTypeBehavior}
 import org.apache.spark.sql.rangejoin.join.PairTests
 import org.apache.spark.sql.rangejoin.kernel._
 import org.apache.spark.sql.rangejoin.merge.{StreamedRangeScanner, WindowMetrics}
@@ -106,8 +107,7 @@ class ScannerBenchmark {
       3,
       PairTests(InterpretedPredicate(Literal.TrueLiteral)),
       ScannerBenchmark.metrics,
-      keepsStreamed = false,
-      stopsAtMatch = false
+      JoinTypeBehavior(None, EveryPair)
     )
     while (scanner.nextStreamed()) {
       while (scanner.nextCandidate()) {

@@ -24,10 +24,8 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.index.RangeCursor
-import org.apache.spark.sql.rangejoin.join.{OwnMethod, RowColumns}
-import org.apache.spark.sql.rangejoin.kernel.RangeBound
+import org.apache.spark.sql.rangejoin.join.{ErrorUnlessMatched, OwnMethod, RowColumns}
 import org.apache.spark.sql.types.{BooleanType, LongType}
-import org.apache.spark.unsafe.Platform
 
 /**
  * Emits the join of one streamed row, whose columns are variables of the code below, with the
@@ -223,23 +221,27 @@ private[broadcast] class BroadcastRangeJoinCodegen(
    * of a pair is kept until there is known to be none.
    */
   private def firstMatch: String = {
+    val errors = ctx.addMutableState(
+      classOf[ErrorUnlessMatched].getName,
+      "errors",
+      v => s"$v = new ${classOf[ErrorUnlessMatched].getName}();",
+      forceInline = true
+    )
     val error = ctx.freshName("error")
-    val caught = ctx.freshName("caught")
     s"""
        |boolean $matched = false;
-       |Throwable $error = null;
+       |$errors.clear();
        |while (!$matched && $cursor.next()) {
        |  UnsafeRow $buildRow = $cursor.row();
        |  boolean $holds = true;
        |  try {
        |    $check
        |    $matched = $holds;
-       |  } catch (Throwable $caught) {
-       |    ${RangeBound.getClass.getName.stripSuffix("$")}.rethrowUnlessOfData($caught);
-       |    if ($error == null) $error = $caught;
+       |  } catch (Throwable $error) {
+       |    $errors.keep($error);
        |  }
        |}
-       |if (!$matched && $error != null) ${classOf[Platform].getName}.throwException($error);
+       |if (!$matched) $errors.raise();
      """.stripMargin
   }
 

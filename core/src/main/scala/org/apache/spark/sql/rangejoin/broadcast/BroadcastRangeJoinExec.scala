@@ -29,8 +29,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.index.{RangeIndex, RangeIndexMode}
-import org.apache.spark.sql.rangejoin.join.{JoinOutput, RangeJoinIterator}
-import org.apache.spark.sql.rangejoin.kernel.KernelSpec
+import org.apache.spark.sql.rangejoin.join.{JoinOutput, PairTestSpec, RangeJoinIterator}
 
 /**
  * A join of which one side is broadcast, and whose condition holds a range, with or without equi
@@ -222,25 +221,14 @@ case class BroadcastRangeJoinExec(
 
   // ---------------------------------------------------------------- interpreted
 
-  private def scannerFactory: IndexScannerFactory = {
-    def ofBuild(e: Expression) = bindReference(e, buildColumns)
-    IndexScannerFactory(
-      cursors,
-      packed(streamedKeys).map(ofStreamed),
-      KernelSpec(
-        Nil,
-        Nil,
-        lower = range.lowerBound.map(ofStreamed),
-        upper = range.upperBound.map(ofStreamed),
-        sortBound = range.sortBound.map(ofBuild),
-        evictBound = range.evictBound.map(ofBuild)
-      ),
-      ofPair(condition.get),
-      range.upperTie.map(ofPair),
-      range.lowerTie.map(ofPair),
-      behavior
-    )
-  }
+  private def scannerFactory: IndexScannerFactory = IndexScannerFactory(
+    cursors,
+    packed(streamedKeys).map(ofStreamed),
+    range.lowerBound.map(ofStreamed),
+    range.upperBound.map(ofStreamed),
+    PairTestSpec.of(range, condition.get).map(ofPair),
+    behavior
+  )
 
   override protected def doExecute(): RDD[InternalRow] = {
     val factory = scannerFactory

@@ -18,35 +18,35 @@ import org.apache.spark.TaskContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
-  BasePredicate,
   Expression,
   JoinedRow,
+  Literal,
   UnsafeProjection,
   UnsafeRow
 }
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.index.{RangeCursor, RangeIndex}
-import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairTests}
-import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeJoinKernel, RangeJoinKernelFactory}
+import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairTestSpec, PairTests}
 import org.apache.spark.util.TaskCompletionListener
 
 /**
  * Scans a broadcast index for one streamed row after the other, which may come in any order.
+ * `nextStreamed` stops at rows that have no candidates, too, if the join visits all of them.
  *
  * @param keyOf the key of a streamed row; null where there are no keys
- * @param keepsStreamed whether `nextStreamed` stops at rows that have no candidates, too
- * @param stopsAtMatch whether the first match of a streamed row is all that is looked for
+ * @param boundsOf the lower and the upper bound of a streamed row
  */
 final class IndexScanner(
     streamed: Iterator[InternalRow],
     cursor: RangeCursor,
     keyOf: UnsafeProjection,
-    kernel: RangeJoinKernel,
+    boundsOf: UnsafeProjection,
     tests: PairTests,
-    keepsStreamed: Boolean,
-    stopsAtMatch: Boolean
+    behavior: JoinTypeBehavior
 ) extends CandidateScanner {
+  private[this] val visitsAll = behavior.visitsAllStreamed
+  private[this] val stopsAtMatch = behavior.stopsAtMatch
   private[this] val condition = tests.condition
   private[this] val upperTie = tests.upperTie.orNull
   private[this] val lowerTie = tests.lowerTie.orNull
@@ -65,10 +65,10 @@ final class IndexScanner(
   override def nextStreamed(): Boolean = {
     scanning = false
     // Without rows in the index no key is evaluated.
-    while (!scanning && (keepsStreamed || !cursor.isEmpty) && streamed.hasNext) {
+    while (!scanning && (visitsAll || !cursor.isEmpty) && streamed.hasNext) {
       streamedRow = streamed.next()
       begin()
-      scanning = seek() || keepsStreamed
+      scanning = seek() || visitsAll
     }
     scanning
   }
@@ -79,8 +79,9 @@ final class IndexScanner(
       if (cursor.isEmpty) cursor.skip()
       else if (keyOf == null) cursor.seek() else seekKey(keyOf(streamedRow))
     if (found && cursor.isSearched) {
-      if (kernel.loadStreamed(streamedRow)) {
-        cursor.search(kernel.lower, kernel.upper)
+      val bounds = boundsOf(streamedRow)
+      if (!bounds.anyNull) {
+        cursor.search(bounds.getLong(0), bounds.getLong(1))
         while (cursor.asks()) {
           val test = if (cursor.asksUpper) upperTie else lowerTie
           cursor.answer(test.eval(pair(streamedRow, cursor.row)))
@@ -98,7 +99,7 @@ final class IndexScanner(
   override def nextCandidate(): Boolean = {
     candidate = null
     while (candidate == null && cursor.next()) {
-      if (!cursor.isUndecided || holds(condition, cursor.row)) candidate = cursor.row
+      if (!cursor.isUndecided || holds(pair(streamedRow, cursor.row))) candidate = cursor.row
     }
     scanning = candidate != null
     scanning
@@ -106,17 +107,8 @@ final class IndexScanner(
 
   override protected def noCandidate(): Unit = candidate = null
 
-  private def holds(condition: BasePredicate, row: UnsafeRow): Boolean =
-    if (stopsAtMatch) {
-      try condition.eval(pair(streamedRow, row))
-      catch {
-        case e: Throwable =>
-          keepError(e)
-          false
-      }
-    } else {
-      condition.eval(pair(streamedRow, row))
-    }
+  private def holds(pair: InternalRow): Boolean =
+    if (stopsAtMatch) errors.holds(condition, pair) else condition.eval(pair)
 }
 
 /** Makes the cursors of tasks, and reports what they have done. */
@@ -137,18 +129,16 @@ case class CursorFactory(index: Broadcast[RangeIndex], candidates: SQLMetric) {
  * What tasks need to make their scanner.
  *
  * @param keys of the streamed side, bound to it
- * @param kernel the bounds of both sides, without keys
- * @param condition the original condition, bound to the streamed row followed by the buffered row
- * @param upperTie what decides the upper test between equal prefixes, bound likewise
- * @param lowerTie likewise the lower test
+ * @param lower the lower bound of a streamed row; None where there is no such test
+ * @param upper likewise the upper bound
+ * @param tests bound to the streamed row followed by a row of the index
  */
 case class IndexScannerFactory(
     cursors: CursorFactory,
     keys: Seq[Expression],
-    kernel: KernelSpec,
-    condition: Expression,
-    upperTie: Option[Expression],
-    lowerTie: Option[Expression],
+    lower: Option[Expression],
+    upper: Option[Expression],
+    tests: PairTestSpec,
     behavior: JoinTypeBehavior
 ) {
 
@@ -156,9 +146,8 @@ case class IndexScannerFactory(
     streamed,
     cursors.create(),
     if (keys.isEmpty) null else UnsafeProjection.create(keys),
-    RangeJoinKernelFactory.createObject(kernel),
-    PairTests.create(condition, upperTie, lowerTie),
-    behavior.visitsAllStreamed,
-    behavior.stopsAtMatch
+    UnsafeProjection.create(Seq(lower, upper).map(_.getOrElse(Literal(0L)))),
+    PairTests.create(tests),
+    behavior
   )
 }

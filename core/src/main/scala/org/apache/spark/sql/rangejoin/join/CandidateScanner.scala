@@ -16,7 +16,6 @@ package org.apache.spark.sql.rangejoin.join
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.kernel.RangeBound
 
 /**
  * Finds candidates for one streamed row after the other. Driven as
@@ -28,14 +27,13 @@ import org.apache.spark.sql.rangejoin.kernel.RangeBound
  *
  * where both loops may be left at any time; `isScanning` says whether to go on with the inner one.
  *
- * A join that stops at the first match must not raise for a pair that stock Spark, whose rows of a
- * key come in another order, has no need to look at. An error of a pair is therefore kept until it is
- * known that the streamed row has no match, in which case stock looks at every pair as well.
+ * Where a join stops at the first match, what a pair raises goes to `errors`.
  */
 trait CandidateScanner {
-  // Of a pair of the current streamed row.
-  private[this] var keptError: Throwable = _
   private[this] var matched = false
+
+  /** What pairs of the current streamed row have raised. */
+  val errors: ErrorUnlessMatched = new ErrorUnlessMatched
 
   def currentStreamed: InternalRow
 
@@ -73,15 +71,6 @@ trait CandidateScanner {
   /** Forgets what was said and kept of the streamed row before. */
   protected def begin(): Unit = {
     matched = false
-    keptError = null
+    errors.clear()
   }
-
-  /** Keeps the error of a candidate, unless it is no error of the data. */
-  def keepError(error: Throwable): Unit = {
-    RangeBound.rethrowUnlessOfData(error)
-    if (keptError == null) keptError = error
-  }
-
-  /** Raises what was kept: the current streamed row has no match. */
-  def raiseKeptError(): Unit = if (keptError != null) throw keptError
 }

@@ -86,6 +86,10 @@ final class JoinOutput(
   def matches(streamed: InternalRow, buffered: InternalRow): Boolean =
     check == null || check.eval(pair(streamed, buffered))
 
+  /** Likewise, in a join that stops at the first match. */
+  def matches(streamed: InternalRow, buffered: InternalRow, errors: ErrorUnlessMatched): Boolean =
+    check == null || errors.holds(check, pair(streamed, buffered))
+
   /** The row of a pair; null stands for the row that is missing. */
   def apply(streamed: InternalRow, buffered: InternalRow): InternalRow = {
     val left = if (streamLeft) streamed else buffered
@@ -167,18 +171,12 @@ private sealed abstract class FirstMatchIterator(scanner: CandidateScanner, outp
 
   protected def hasMatch: Boolean = {
     var found = false
-    while (!found && scanner.nextCandidate()) found = isMatch
-    if (!found) scanner.raiseKeptError()
+    while (!found && scanner.nextCandidate()) {
+      found = output.matches(scanner.currentStreamed, scanner.currentCandidate, scanner.errors)
+    }
+    if (!found) scanner.errors.raise()
     found
   }
-
-  private def isMatch: Boolean =
-    try output.matches(scanner.currentStreamed, scanner.currentCandidate)
-    catch {
-      case e: Throwable =>
-        scanner.keepError(e)
-        false
-    }
 }
 
 /** Semi and anti joins. */

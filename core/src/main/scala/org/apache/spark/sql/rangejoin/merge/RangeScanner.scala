@@ -172,7 +172,7 @@ abstract class RangeScanner(
             beginRun()
             return index
           }
-          if (holds(condition, windowRow)) return index
+          if (holds(condition, pair(streamedRow, windowRow))) return index
         }
       }
     }
@@ -186,9 +186,8 @@ abstract class RangeScanner(
       runEnd = window.firstBeyond(cursor, upper)
     }
 
-  /** Whether the original condition holds for the streamed row and a buffered row. */
-  protected def holds(condition: BasePredicate, row: InternalRow): Boolean =
-    condition.eval(pair(streamedRow, row))
+  /** Whether the original condition holds for a streamed row and a buffered row. */
+  protected def holds(condition: BasePredicate, pair: InternalRow): Boolean = condition.eval(pair)
 
   private def isBeyond(index: Int): Boolean = {
     val bound = window.sortBound(index)

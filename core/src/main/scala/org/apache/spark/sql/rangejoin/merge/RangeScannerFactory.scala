@@ -16,9 +16,8 @@ package org.apache.spark.sql.rangejoin.merge
 
 import org.apache.spark.memory.TaskMemoryManager
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
-import org.apache.spark.sql.rangejoin.join.PairTests
+import org.apache.spark.sql.rangejoin.join.{PairTestSpec, PairTests}
 import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeJoinKernelFactory}
 import org.apache.spark.sql.rangejoin.window._
 import org.apache.spark.util.TaskCompletionListener
@@ -28,16 +27,11 @@ import org.apache.spark.{SparkEnv, TaskContext}
  * What tasks need to make their scanner. Interpreted and generated code both start here.
  *
  * @param bufferedFields number of columns of a buffered row
- * @param condition the original condition, bound to the streamed row followed by the buffered row
- * @param upperTie what decides the upper test between equal prefixes, bound likewise
- * @param lowerTie likewise the lower test
  */
 case class RangeScannerFactory(
     kernel: KernelSpec,
     bufferedFields: Int,
-    condition: Expression,
-    upperTie: Option[Expression],
-    lowerTie: Option[Expression],
+    tests: PairTestSpec,
     behavior: JoinTypeBehavior,
     limits: WindowLimits,
     metrics: WindowMetrics
@@ -57,10 +51,9 @@ case class RangeScannerFactory(
       RangeJoinKernelFactory.createObject(kernel),
       window,
       bufferedFields,
-      PairTests.create(condition, upperTie, lowerTie),
+      PairTests.create(tests),
       metrics,
-      behavior.visitsAllStreamed,
-      behavior.stopsAtMatch
+      behavior
     )
   }
 
@@ -75,7 +68,7 @@ case class RangeScannerFactory(
       RangeJoinKernelFactory.createObject(kernel),
       window,
       bufferedFields,
-      PairTests.create(condition, upperTie, lowerTie),
+      PairTests.create(tests),
       metrics
     )
   }

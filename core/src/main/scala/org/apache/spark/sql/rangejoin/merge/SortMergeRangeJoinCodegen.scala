@@ -153,7 +153,7 @@ private[merge] class SortMergeRangeJoinCodegen(
          |  ${checkResidual(streamedColumns ++ bufferedColumns)}
          |  $found = true;
          |} catch (Throwable $error) {
-         |  $scanner.keepError($error);
+         |  $scanner.errors().keep($error);
          |}
        """.stripMargin
     }
@@ -166,7 +166,7 @@ private[merge] class SortMergeRangeJoinCodegen(
        |    UnsafeRow $bufferedRow = $scanner.currentCandidate();
        |    $isMatch
        |  }
-       |  if (!$found) $scanner.raiseKeptError();
+       |  if (!$found) $scanner.errors().raise();
        |  ${emit(streamedColumns, found)}
        |}
      """.stripMargin

@@ -26,7 +26,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.{ExplainUtils, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.join.{JoinOutput, RangeJoinIterator}
+import org.apache.spark.sql.rangejoin.join.{JoinOutput, PairTestSpec, RangeJoinIterator}
 import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeBound}
 import org.apache.spark.sql.rangejoin.window.WindowLimits
 import org.apache.spark.util.CompletionIterator
@@ -128,9 +128,7 @@ case class SortMergeRangeJoinExec(
         evictBound = range.evictBound.map(ofBuffered)
       ),
       bufferedPlan.output.size,
-      ofPair(condition.getOrElse(Literal.TrueLiteral)),
-      range.upperTie.map(ofPair),
-      range.lowerTie.map(ofPair),
+      PairTestSpec.of(range, condition.getOrElse(Literal.TrueLiteral)).map(ofPair),
       behavior,
       windowLimits,
       WindowMetrics.of(metrics)

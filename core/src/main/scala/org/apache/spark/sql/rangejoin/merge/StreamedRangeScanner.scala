@@ -16,15 +16,14 @@ package org.apache.spark.sql.rangejoin.merge
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, UnsafeRow}
+import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairTests}
 import org.apache.spark.sql.rangejoin.kernel.RangeJoinKernel
 import org.apache.spark.sql.rangejoin.window.RangeWindow
 
 /**
- * Scans for one streamed row after the other: for every join type but full outer.
- *
- * @param keepsStreamed whether `nextStreamed` stops at rows that have no candidates, too
- * @param stopsAtMatch whether the first match of a streamed row is all that is looked for
+ * Scans for one streamed row after the other: for every join type but full outer. `nextStreamed`
+ * stops at rows that have no candidates, too, if the join visits all of them.
  */
 final class StreamedRangeScanner(
     streamed: Iterator[InternalRow],
@@ -34,11 +33,11 @@ final class StreamedRangeScanner(
     bufferedFields: Int,
     tests: PairTests,
     metrics: WindowMetrics,
-    keepsStreamed: Boolean,
-    stopsAtMatch: Boolean
+    behavior: JoinTypeBehavior
 ) extends RangeScanner(kernel, window, bufferedFields, tests, metrics) with CandidateScanner {
   import RangeScanner.End
 
+  private[this] val visitsAll = behavior.visitsAllStreamed
   private[this] var started = false
   private[this] var scanning = false
   private[this] var candidate: UnsafeRow = _
@@ -63,7 +62,7 @@ final class StreamedRangeScanner(
     }
     scanning = false
     while (!scanning && !closed) {
-      if ((!keepsStreamed && bufferedRow == null && window.isEmpty) || !streamed.hasNext) {
+      if ((!visitsAll && bufferedRow == null && window.isEmpty) || !streamed.hasNext) {
         closed = true
       } else {
         streamedRow = streamed.next()
@@ -72,10 +71,10 @@ final class StreamedRangeScanner(
           readBounds()
           admit()
           cursor = window.head
-          scanning = keepsStreamed || cursor < window.tail
+          scanning = visitsAll || cursor < window.tail
         } else {
           cursor = Int.MaxValue
-          scanning = keepsStreamed
+          scanning = visitsAll
         }
       }
     }
@@ -94,17 +93,8 @@ final class StreamedRangeScanner(
 
   override protected def noCandidate(): Unit = candidate = null
 
-  override protected def holds(condition: BasePredicate, row: InternalRow): Boolean =
-    if (stopsAtMatch) {
-      try super.holds(condition, row)
-      catch {
-        case e: Throwable =>
-          keepError(e)
-          false
-      }
-    } else {
-      super.holds(condition, row)
-    }
+  override protected def holds(condition: BasePredicate, pair: InternalRow): Boolean =
+    if (behavior.stopsAtMatch) errors.holds(condition, pair) else condition.eval(pair)
 
   /** Moves the buffered side to the key of the streamed row; false when it has no such key. */
   private def findGroup(): Boolean = {

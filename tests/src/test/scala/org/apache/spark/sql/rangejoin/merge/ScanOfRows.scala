@@ -19,6 +19,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.rangejoin.condition.{EveryPair, JoinTypeBehavior, StreamedRow}
 import org.apache.spark.sql.rangejoin.join.PairTests
 import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeJoinKernel}
 import org.apache.spark.sql.rangejoin.window._
@@ -74,8 +75,8 @@ trait ScanOfRows extends TaskMemory {
         Types.length,
         tests,
         metrics,
-        keepsStreamed,
-        stopsAtMatch)
+        if (stopsAtMatch) JoinTypeBehavior(None, StreamedRow(ifMatched = !keepsStreamed))
+        else JoinTypeBehavior(None, EveryPair, keepsStreamed))
       try block(scanner, scan)
       finally scanner.close()
     }

@@ -86,11 +86,11 @@ abstract class UnmatchedRowsContract extends AnyFunSuite with ScanOfRows with Ra
       // Not a match; the error is still kept, and forgotten with the next streamed row.
       assert(scanner.nextCandidate() && current(scanner) == ((0, 3)))
       assert(scanner.nextStreamed() && !scanner.nextCandidate())
-      val error = intercept[IllegalArgumentException](scanner.raiseKeptError())
+      val error = intercept[IllegalArgumentException](scanner.errors.raise())
       assert(error.getMessage == "1 with 0")
       assert(scanner.nextStreamed() && scanner.nextCandidate() && current(scanner) == ((2, 1)))
       assert(scanner.nextStreamed() && scanner.nextCandidate() && current(scanner) == ((3, 3)))
-      intercept[TaskKilledException](scanner.keepError(new TaskKilledException("killed")))
+      intercept[TaskKilledException](scanner.errors.keep(new TaskKilledException("killed")))
     }
   }
 

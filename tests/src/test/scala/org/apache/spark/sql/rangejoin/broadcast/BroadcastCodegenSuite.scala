@@ -1,0 +1,103 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.broadcast
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.debug.codegenStringSeq
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.index.RangeCursor
+import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
+
+/** The loop that [[BroadcastRangeJoinCodegen]] emits, and that it is the one of [[IndexScanner]]. */
+class BroadcastCodegenSuite extends BroadcastTables {
+
+  private val joinTypes = Seq("inner", "left", "left_semi", "left_anti")
+
+  private val ranges = Seq(
+    "a band" -> within,
+    "one direction" -> "l.t < r.t",
+    "intervals" -> "l.t <= r.t + r.k AND r.t <= l.t + 3",
+    "strings" -> "l.s >= r.s AND l.s <= concat(r.s, 'x')",
+    "a bound that may be NULL" -> "r.t >= l.t - 2 AND r.t <= l.t + 100 div (l.id - 5)"
+  )
+
+  private def named(of: DataFrame): DataFrame =
+    of.withColumn("s", concat(lit("a long prefix "), col("t")))
+
+  private def joined(range: String, joinType: String): DataFrame =
+    named(l).as("l").join(
+      named(r).as("r").hint("broadcast"),
+      expr(s"l.k = r.k AND $range AND l.id * 7654321 > r.id"),
+      joinType)
+
+  private def examined(df: DataFrame): (Seq[String], Long) = {
+    val result = rows(df)
+    (result, only(broadcastJoins(df)).metrics("numCandidates").value)
+  }
+
+  for ((name, range) <- ranges) test(s"both loops examine the same candidates: $name") {
+    for (joinType <- joinTypes; smallGroup <- Seq("0", "1000")) {
+      withConf(
+        RangeJoinConf.SmallGroup.key -> smallGroup,
+        SQLConf.ANSI_ENABLED.key -> "false",
+        adaptive(false)) {
+        def df = joined(range, joinType)
+        val Seq(generated, interpreted) =
+          Seq(RangeJoinTest.Engines.head, RangeJoinTest.Engines.last)
+            .map(engine => withConf(engine :+ adaptive(false): _*)(examined(df))): @unchecked
+        assert(generated._2 == interpreted._2, s"$joinType, $smallGroup")
+        assertSameRows(generated._1, interpreted._1, joinType)
+        assertSameRows(generated._1, expected(df), joinType)
+        assert(generated._2 > 0)
+      }
+    }
+  }
+
+  private def source(range: String, joinType: String): String = withConf(adaptive(false)) {
+    only(codegenStringSeq(executedPlan(joined(range, joinType))).map(_._2)
+      .filter(_.contains(classOf[RangeCursor].getName)))
+  }
+
+  private def count(text: String, part: String): Int = text.split(part, -1).length - 1
+
+  test("the residual is there once, for pairs of either kind") {
+    for (joinType <- joinTypes) {
+      val code = source(within, joinType)
+      assert(count(code, "7654321L") == 1, joinType)
+      assert(count(code, "isUndecided\\(\\)") == 1, joinType)
+    }
+  }
+
+  test("bounds are evaluated in a method of their own, where the search is") {
+    val code = source(within, "inner")
+    assert(code.contains("private void "))
+    assert(count(code, "\\.search\\(") == 1)
+    val method = code.split("private void \\w*search_\\d+\\(", 2).last
+    assert(method.contains(".search(") && method.contains("rethrowUnlessOfData"))
+  }
+
+  test("a search asks of rows only where bounds are prefixes") {
+    assert(count(source(within, "inner"), "\\.asks\\(\\)") == 0)
+    assert(count(source(ranges(3)._2, "inner"), "\\.asks\\(\\)") == 1)
+  }
+
+  test("errors are kept where one match is enough, and there alone") {
+    for (joinType <- joinTypes) {
+      val keeps = source(within, joinType).contains(".keep(")
+      assert(keeps == joinType.startsWith("left_"), joinType)
+    }
+  }
+}
