@@ -60,7 +60,11 @@ object LongResiduals {
     )
     for ((name, rows) <- Seq("l" -> 200000, "r" -> 10000)) {
       spark.range(0, rows, 1, 1)
-        .selectExpr("id", "id % 1000 AS k", "pmod(hash(id), 100) AS t", "pmod(hash(id, 1), 1000) AS v")
+        .selectExpr(
+          "id",
+          "id % 1000 AS k",
+          "pmod(hash(id), 100) AS t",
+          "pmod(hash(id, 1), 1000) AS v")
         .createOrReplaceTempView(name)
     }
     spark

@@ -57,12 +57,13 @@ private[broadcast] case class BuildBounds(range: RangeCondition, columns: Seq[At
     if (needsTask(bound)) ComputedBound(columns.size + place, evaluated) else evaluated
   }
 
-  private def placedValueOf(bound: RangeBound, place: Int): Option[Expression] = valueOf(bound).map {
-    value =>
-      if (needsTask(bound)) {
-        BoundReference(columns.size + place + 1, value.dataType, value.nullable)
-      } else bindReference(value)
-  }
+  private def placedValueOf(bound: RangeBound, place: Int): Option[Expression] =
+    valueOf(bound).map {
+      value =>
+        if (needsTask(bound)) {
+          BoundReference(columns.size + place + 1, value.dataType, value.nullable)
+        } else bindReference(value)
+    }
 
   private def bindReference(e: Expression): Expression =
     BindReferences.bindReference(e, columns)

@@ -71,7 +71,8 @@ private[rangejoin] object RowColumns {
     }
     val named = columns.map { column =>
       if (column.code.nonEmpty) column
-      else column.copy(isNull = nameOf(column.isNull, "isNull"), value = nameOf(column.value, "value"))
+      else
+        column.copy(isNull = nameOf(column.isNull, "isNull"), value = nameOf(column.value, "value"))
     }
     (declarations.result().mkString("\n"), named)
   }

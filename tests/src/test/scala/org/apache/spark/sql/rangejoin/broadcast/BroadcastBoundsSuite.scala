@@ -103,7 +103,10 @@ class BroadcastBoundsSuite extends BroadcastTables {
       assert(nodes[ReusedExchangeExec](other).isEmpty, executedPlan(other))
     }
     checkAgainstStock(joined(ofLong, ofLong), joins = 2, TwoEngines)
-    checkAgainstStock(joined(ofLong, after(ahead(col("r.t") + 1), col("l.t"))), joins = 2, TwoEngines)
+    checkAgainstStock(
+      joined(ofLong, after(ahead(col("r.t") + 1), col("l.t"))),
+      joins = 2,
+      TwoEngines)
   }
 
   test("a join over a finished broadcast is planned again with the rest of the query") {

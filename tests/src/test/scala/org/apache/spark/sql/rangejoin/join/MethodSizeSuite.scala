@@ -134,7 +134,8 @@ class MethodSizeSuite extends BroadcastTables {
         }
         val failing = l.join(r, expr(s"l.k = r.k AND $within AND $raising"))
         assert(plannedJoins(failing) == 1)
-        assert(intercept[ArithmeticException](failing.collect()).getMessage.contains("DIVIDE_BY_ZERO"))
+        assert(
+          intercept[ArithmeticException](failing.collect()).getMessage.contains("DIVIDE_BY_ZERO"))
       }
     }
   }

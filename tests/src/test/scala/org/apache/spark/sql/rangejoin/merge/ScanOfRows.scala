@@ -76,7 +76,8 @@ trait ScanOfRows extends TaskMemory {
         tests,
         metrics,
         if (stopsAtMatch) JoinTypeBehavior(None, StreamedRow(ifMatched = !keepsStreamed))
-        else JoinTypeBehavior(None, EveryPair, keepsStreamed))
+        else JoinTypeBehavior(None, EveryPair, keepsStreamed)
+      )
       try block(scanner, scan)
       finally scanner.close()
     }
