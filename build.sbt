@@ -15,6 +15,7 @@ ThisBuild / scmInfo := Some(
     "scm:git:https://github.com/spark-range-join/spark-range-join.git"
   )
 )
+ThisBuild / versionScheme := Some("early-semver")
 ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
 ThisBuild / javacOptions ++= Seq("--release", "17", "-Xlint:all,-serial,-processing", "-Werror")
 ThisBuild / scalacOptions ++= Seq(
