@@ -32,7 +32,7 @@ PARTS = {
     "sort: TimSort": r"\.TimSort\.|RecordComparator|RowComparator|BaseOrdering|SpecificOrdering",
     "sort: insert": r"UnsafeExternal(Row)?Sorter\.|UnsafeInMemorySorter\.(insert|expand|has)",
     "sort: rows in order": r"UnsafeInMemorySorter|UnsafeSorterIterator",
-    "scanner": r"rangejoin\.exec\.|rangejoin\.codegen\.",
+    "scanner": r"rangejoin\.(merge|join|broadcast|kernel)\.",
     "shuffle write": r"shuffle\.sort\.|ShuffleWriter|DiskBlockObjectWriter|ShufflePartitionId",
     "shuffle read": r"ShuffleBlockFetcher|UnsafeRowSerializer|BlockStoreShuffleReader",
     "scan of Parquet": r"parquet\.|ColumnarBatch|OnHeapColumnVector|WritableColumnVector",

@@ -1,0 +1,378 @@
+"""Joins in which a range wins nothing, beside stock Spark: `python bench/level.py [--only ...]`.
+
+What is asked here is whether a query is ever slower for having a range join. In most cases a
+range parts no rows: a key has few of them, or all are in range, or the condition has no range at
+all. Stock and ours take turns, each first in every other round, after a garbage collection each; a
+median of the rounds is quoted, and ours as a multiple of stock's. A case above `--limit` is a
+failure.
+
+Tables are Parquet files. A case is one query, except for
+
+    tiny            thirty queries of 200 rows, in one measurement
+    planning        thirty plans of joins without a range, nothing run
+    fresh process   the first query of a process, from the session on; each a process of its own
+
+Prints a table in Markdown, and with `--json` keeps the figures of every round. Needs the package
+`rangejoin` (see README.md).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import processes
+from pyspark.sql import SparkSession
+from queries import FLAG, SMALL, session
+
+import rangejoin
+
+CONTESTANTS = {"stock": "false", "ours": "true"}
+#: A million is `M`.
+M = 1_000_000
+
+
+def uniform(seed: int, below: int, of: str = "id") -> str:
+    """A number from 0 on, in no order."""
+    return f"pmod(xxhash64({of}, {seed}), {below})"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows that are made, not read.
+
+    Attributes:
+        rows: how many.
+        key: SQL of the column `k`, of `id`.
+        time: SQL of the column `t`.
+        more: SQL of further columns, with their names.
+        buckets: into how many buckets by `k` it is written, sorted by it; 0 for plain files.
+    """
+
+    rows: int
+    key: str = "id"
+    time: str = uniform(2, M)
+    more: tuple[str, ...] = ()
+    buckets: int = 0
+
+    def write(self, spark: SparkSession, path: Path, name: str) -> None:
+        """Makes the table, to be read by its name."""
+        columns = (f"{self.key} AS k", f"{self.time} AS t", f"{uniform(4, 1000)} AS v", *self.more)
+        rows = spark.range(0, self.rows, 1, 2).selectExpr(*columns)
+        spark.catalog.dropTempView(name)
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+        if self.buckets:
+            # A file a bucket, or Spark does not trust their order.
+            writer = rows.repartition(self.buckets, "k").write.option("path", str(path))
+            writer.bucketBy(self.buckets, "k").sortBy("k").saveAsTable(name)
+        else:
+            rows.write.parquet(str(path))
+            spark.read.parquet(str(path)).createOrReplaceTempView(name)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One query.
+
+    Attributes:
+        left: the table `l`.
+        right: the table `r`.
+        on: the condition.
+        join: join type.
+        shown: what is aggregated, so that rows are made but not shipped.
+        broadcast: whether `r` is broadcast.
+        plans: whether a range join is expected.
+        repeated: how many queries make one measurement.
+        runs: whether the query is run, and not only planned.
+        limit: only so many rows are asked for.
+    """
+
+    left: Table
+    right: Table
+    on: str
+    join: str = "JOIN"
+    shown: str = "count(*), sum(l.v), sum(r.v)"
+    broadcast: bool = False
+    plans: bool = True
+    repeated: int = 1
+    runs: bool = True
+    limit: int = 0
+
+    @property
+    def sql(self) -> str:
+        """The query."""
+        hint = "/*+ BROADCAST(r) */" if self.broadcast else ""
+        joined = f"l {self.join} r ON {self.on}"
+        if self.limit:
+            return f"SELECT {hint} l.v, r.v FROM {joined} LIMIT {self.limit}"
+        return f"SELECT {hint} {self.shown} FROM {joined}"
+
+
+BAND = "l.k = r.k AND r.t BETWEEN l.t - 100000 AND l.t + 100000"
+ALL = "l.k = r.k AND r.t BETWEEN l.t - 1e9 AND l.t + 1e9"
+FEW = " AND (l.v + r.v) % 1000 = 0"
+SEMI = "count(*), sum(l.v)"
+STRING = "concat('sensor-', {})"
+PAYLOAD = tuple(f"concat('payload {i} ', {uniform(i + 10, 100)}) AS p{i}" for i in range(40))
+LENGTHS = " + ".join(f"octet_length(l.p{i})" for i in range(40))
+
+
+def one_key(rows: int) -> Table:
+    """All rows of one key."""
+    return Table(rows, "pmod(id, 1)")
+
+
+def hashed(keys: int, rows: int = M) -> Table:
+    """Rows of keys that are any bigint."""
+    return Table(rows, f"xxhash64({uniform(1, keys)})")
+
+
+def strings(keys: int, rows: int = M) -> Table:
+    """Rows of keys that are strings."""
+    return Table(rows, STRING.format(uniform(1, keys)))
+
+
+CASES: dict[str, Case] = {
+    # Every row of a key is in range: a window holds them all.
+    "all in range, 1 in 1,000 kept": Case(one_key(300), one_key(200_000), ALL + FEW),
+    "all in range, 1 in 1,000 kept, left": Case(
+        one_key(300), one_key(200_000), ALL + FEW, "LEFT JOIN"
+    ),
+    "all in range, all kept": Case(one_key(3_000), one_key(20_000), ALL),
+    "all in range, all kept, left": Case(one_key(3_000), one_key(20_000), ALL, "LEFT JOIN"),
+    "all in range, all kept, 100 keys": Case(
+        Table(50_000, uniform(1, 100)), Table(50_000, uniform(1, 100)), ALL
+    ),
+    "all in range, none kept, anti": Case(
+        one_key(300), one_key(200_000), ALL + " AND l.v + r.v > 9999", "LEFT ANTI JOIN", SEMI
+    ),
+    "one direction, all in range": Case(
+        one_key(3_000), one_key(20_000), "l.k = r.k AND r.t >= l.t - 10000000"
+    ),
+    # A key has a row, or a few.
+    "a row a key on one side, 2,000 string keys, left": Case(
+        strings(2_000), Table(2_000, STRING.format("id")), BAND, "LEFT JOIN"
+    ),
+    "a row a key on one side, 2,000 string keys": Case(
+        strings(2_000), Table(2_000, STRING.format("id")), BAND
+    ),
+    "a row a key on one side, 200,000 string keys, left": Case(
+        strings(200_000), Table(200_000, STRING.format("id")), BAND, "LEFT JOIN"
+    ),
+    "a row a key on one side, 2,000 hashed keys, left": Case(
+        hashed(2_000), Table(2_000, "xxhash64(id)"), BAND, "LEFT JOIN"
+    ),
+    "a row a key on one side, 200,000 hashed keys, left": Case(
+        hashed(200_000), Table(200_000, "xxhash64(id)"), BAND, "LEFT JOIN"
+    ),
+    "a row a key on one side, 2,000 integers, left": Case(
+        Table(M, uniform(1, 2_000)), Table(2_000), BAND, "LEFT JOIN"
+    ),
+    "a row a key on both": Case(Table(M), Table(M), BAND),
+    "a row a key on both, left": Case(Table(M), Table(M), BAND, "LEFT JOIN"),
+    "a row a key on both, full": Case(Table(M), Table(M), BAND, "FULL JOIN"),
+    "a row a key on both, hashed keys": Case(
+        Table(M, "xxhash64(id)"), Table(M, "xxhash64(id)"), BAND
+    ),
+    "a row a key on both, string keys": Case(
+        Table(M, STRING.format("id")), Table(M, STRING.format("id")), BAND
+    ),
+    "three rows a key, semi": Case(
+        Table(M, uniform(1, 333_333)),
+        Table(M, uniform(7, 333_333)),
+        BAND,
+        "LEFT SEMI JOIN",
+        SEMI,
+    ),
+    "three rows a key, one direction": Case(
+        Table(M, uniform(1, 333_333)), Table(M, uniform(7, 333_333)), "l.k = r.k AND r.t >= l.t"
+    ),
+    "no key in common": Case(Table(M), Table(M, f"id + {M}"), BAND, "LEFT JOIN"),
+    "wide keys": Case(
+        Table(M, uniform(1, 300_000), more=("date_add(DATE'2020-01-01', pmod(id, 3000)) AS d",)),
+        Table(300_000, more=("date_add(DATE'2020-01-01', pmod(id, 3000)) AS d",)),
+        "concat('k', l.k) = concat('k', r.k) AND l.k = r.k AND l.k % 7 = r.k % 7 "
+        "AND r.t BETWEEN l.t - 100000 AND l.t + 100000",
+        "LEFT JOIN",
+    ),
+    "40 columns of strings": Case(
+        Table(100_000, uniform(1, 20_000), more=PAYLOAD),
+        Table(20_000),
+        BAND,
+        "LEFT JOIN",
+        f"count(*), sum({LENGTHS}), sum(r.v)",
+    ),
+    # A side that is in order.
+    "bucketed and sorted": Case(
+        Table(M, uniform(1, 200_000), buckets=2), Table(M, uniform(7, 200_000), buckets=2), BAND
+    ),
+    "bucketed and sorted, first 20 rows": Case(
+        Table(M, uniform(1, 200_000), buckets=2),
+        Table(M, uniform(7, 200_000), buckets=2),
+        BAND,
+        limit=20,
+    ),
+    # A side that is broadcast.
+    "three rows a key, broadcast": Case(
+        Table(3 * M, uniform(1, 20_000)), Table(60_000, "pmod(id, 20000)"), BAND, broadcast=True
+    ),
+    "a row a key, broadcast": Case(
+        Table(3 * M, uniform(1, 60_000)), Table(60_000), BAND, broadcast=True
+    ),
+    "all in range, broadcast": Case(one_key(3_000), one_key(20_000), ALL, broadcast=True),
+    # What every query pays.
+    "tiny": Case(Table(200), Table(200), BAND, repeated=30),
+    "tiny, broadcast": Case(Table(200), Table(200), BAND, broadcast=True, repeated=30),
+    "no range": Case(Table(M), Table(M), "l.k = r.k", plans=False),
+    "no range, planning": Case(
+        Table(200),
+        Table(200),
+        "l.k = r.k JOIN l AS a ON a.k = r.k JOIN r AS b ON b.k = a.k AND b.v <> a.v "
+        "LEFT JOIN l AS c ON c.k = b.k JOIN r AS d ON d.k = c.k AND d.v + 1 <> b.v",
+        plans=False,
+        repeated=30,
+        runs=False,
+    ),
+}
+FRESH = "fresh process"
+
+
+class Contest:
+    """Both contestants of a case."""
+
+    def __init__(self, spark: SparkSession, case: Case, folder: Path, of_tasks: bool) -> None:
+        """Makes the tables in a folder; `of_tasks` says which clock is looked at."""
+        self.of_tasks = of_tasks
+        self.spark = spark
+        self.case = case
+        for name, table in (("l", case.left), ("r", case.right)):
+            table.write(spark, folder / name, name)
+        # Or Spark does not say that a bucket is in order.
+        spark.conf.set("spark.sql.legacy.bucketedTableScan.outputOrdering", "true")
+
+    def cpu_seconds(self) -> float:
+        """What all tasks so far have taken of a processor."""
+        gateway: Any = self.spark.sparkContext._gateway
+        context: Any = self.spark.sparkContext._jsc.sc()
+        context.listenerBus().waitUntilEmpty()
+        none = gateway.new_array(gateway.jvm.double, 0)
+        nothing = gateway.jvm.java.util.ArrayList()
+        stages = context.statusStore().stageList(nothing, False, False, none, nothing)
+        return sum(stages.apply(i).executorCpuTime() for i in range(stages.size())) / 1e9
+
+    def clock(self) -> float:
+        """Seconds on the clock that is asked for."""
+        return self.cpu_seconds() if self.of_tasks else time.monotonic()
+
+    def run(self, contestant: str) -> tuple[float, list[Any]]:
+        """Seconds and result of one measurement."""
+        self.spark.conf.set(FLAG, CONTESTANTS[contestant])
+        self.spark.conf.set(SMALL, "-1")
+        self.spark._jvm.System.gc()
+        result: list[Any] = []
+        begin = self.clock()
+        for _ in range(self.case.repeated):
+            df = self.spark.sql(self.case.sql)
+            if self.case.runs:
+                rows = df.collect()
+                result = [len(rows)] if self.case.limit else [int(x or 0) for x in rows[0]]
+            else:
+                df._jdf.queryExecution().executedPlan()
+        seconds = self.clock() - begin
+        if self.case.runs:
+            expected = self.case.plans and contestant == "ours"
+            assert bool(rangejoin.metrics(df)) == expected, contestant
+        return seconds, result
+
+    def compete(self, warmups: int, runs: int) -> dict[str, list[float]]:
+        """All rounds; by contestant the seconds of each."""
+        seconds: dict[str, list[float]] = {c: [] for c in CONTESTANTS}
+        results = set()
+        for number in range(warmups + runs):
+            names = list(CONTESTANTS)
+            for contestant in names if number % 2 == 0 else reversed(names):
+                taken, result = self.run(contestant)
+                results.add(tuple(result))
+                if number >= warmups:
+                    seconds[contestant].append(taken)
+        if len(results) > 1:
+            raise SystemExit(f"contestants differ: {results}")
+        return seconds
+
+
+def fresh(contestant: str) -> None:
+    """Runs the first query of this process; prints its seconds and rows."""
+    begin = time.monotonic()
+    spark = session()
+    spark.conf.set(FLAG, CONTESTANTS[contestant])
+    for name in ("l", "r"):
+        spark.range(0, 1000).selectExpr("id AS k", "id AS t", "id AS v").createOrReplaceTempView(
+            name
+        )
+    spark.conf.set(SMALL, "-1")
+    row = spark.sql(Case(Table(0), Table(0), BAND).sql).collect()[0]
+    print(json.dumps({"seconds": time.monotonic() - begin, "rows": list(row)}))
+
+
+def compete_fresh(runs: int) -> dict[str, list[float]]:
+    """All rounds of the first query of a process."""
+    measure: Callable[[str], processes.Outcome] = partial(
+        processes.run, __file__, FRESH, heap="2g", limit=100
+    )
+    results, reasons = processes.alternate(list(CONTESTANTS), runs, measure)
+    if reasons:
+        raise SystemExit(f"{FRESH}: {reasons}")
+    return {c: [of["seconds"] for of in results[c]] for c in CONTESTANTS}
+
+
+def main() -> None:
+    """Prints the table; exits with an error where a case is slower than it may be."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", default=[*CASES, FRESH], choices=[*CASES, FRESH])
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--warmups", type=int, default=4)
+    parser.add_argument("--limit", type=float, default=1.05, help="ours / stock")
+    parser.add_argument(
+        "--cpu", action="store_true", help="processor time of tasks, for a machine that is busy"
+    )
+    parser.add_argument("--json", type=Path, help="file for the figures of every round")
+    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.measure:
+        fresh(args.measure[1])
+        return
+    results: dict[str, dict[str, list[float]]] = {}
+    above = []
+    spark = None
+    print("| case | stock, s | ours, s | ours / stock |\n|---|---:|---:|---:|", flush=True)
+    for name in args.only:
+        with tempfile.TemporaryDirectory() as folder:
+            if name == FRESH:
+                seconds = compete_fresh(args.runs)
+            else:
+                spark = spark or session()
+                contest = Contest(spark, CASES[name], Path(folder), args.cpu)
+                seconds = contest.compete(args.warmups, args.runs)
+        results[name] = seconds
+        stock, ours = (statistics.median(seconds[c]) for c in CONTESTANTS)
+        if ours > args.limit * stock:
+            above.append(name)
+        print(f"| {name} | {stock:.3f} | {ours:.3f} | {ours / stock:.2f} |", flush=True)
+    if args.json:
+        args.json.write_text(json.dumps(results, indent=1) + "\n")
+    if above:
+        print(f"\nabove {args.limit}: {', '.join(above)}", file=sys.stderr)
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
