@@ -90,6 +90,8 @@ abstract class RangeScanner(
   private[this] var onlyPoints = true
   // Rows from `cursor` up to here are candidates, and no bound has to be read to know it.
   private[this] var runEnd = 0
+  // Whether candidates from `cursor` on are read by steps.
+  private[this] var stepping = false
 
   private[this] var candidates = 0L
   protected[this] var evicted = 0L
@@ -154,6 +156,23 @@ abstract class RangeScanner(
       candidates += 1
       index
     } else search(keepsUnmatched)
+
+  /** Begins to read the rest of a run by steps, behind the candidate that `visit` has returned. */
+  protected def beginSteps(index: Int): Unit = if (cursor < runEnd) {
+    stepping = true
+    window.beginSteps(index, runEnd)
+  }
+
+  /** Points `row` from a candidate at the next of a run; false where there is none to step to. */
+  protected def stepOn(row: UnsafeRow): Boolean = window.step(row)
+
+  /** Takes up where the steps ended; nothing where none were begun. */
+  protected def endSteps(): Unit = if (stepping) {
+    stepping = false
+    val next = window.endSteps()
+    candidates += next - cursor
+    cursor = next
+  }
 
   private def search(keepsUnmatched: Boolean): Int = {
     while (cursor < window.tail) {

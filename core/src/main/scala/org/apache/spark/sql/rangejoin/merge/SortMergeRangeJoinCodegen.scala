@@ -26,7 +26,8 @@ import org.apache.spark.sql.types.BooleanType
  * and the columns of the output, in a loop around the scanner.
  *
  * Columns are read late: those of the residual before it (of the streamed row once per scan), all
- * others where a parent asks for them. After each output row the loop asks whether to stop, and
+ * others where a parent asks for them. The innermost loop goes on from one candidate to the row behind
+ * it in memory (`step`). After each output row the loop asks whether to stop, and
  * resumes the scan where it stood, so that rows of a hot key do not pile up.
  *
  * @param goOn condition, ending in `&&` where there is one, without which no more rows are needed
@@ -78,16 +79,21 @@ private[merge] class SortMergeRangeJoinCodegen(
   private def everyPair(emit: Emit): String = {
     val streamedColumns = columns(streamedRow, streamed)
     val bufferedColumns = columns(bufferedRow, buffered)
+    // A row of its own does not leave the loop, so that Java keeps it in registers.
+    val stop = if (stopCheck.isEmpty) "" else s"$scanner.keepStep($bufferedRow); $stopCheck"
     s"""
        |while ($goOn ($scanner.isScanning() || $scanner.nextStreamed())) {
        |  InternalRow $streamedRow = $scanner.currentStreamed();
        |  ${readForResidual(streamed, streamedColumns)}
        |  while ($goOn $scanner.nextCandidate()) {
-       |    UnsafeRow $bufferedRow = $scanner.currentCandidate();
-       |    ${readForResidual(buffered, bufferedColumns)}
-       |    ${checkResidual(streamedColumns ++ bufferedColumns)}
-       |    ${emit(streamedColumns, bufferedColumns)}
-       |    $stopCheck
+       |    UnsafeRow $bufferedRow = new UnsafeRow(${buffered.size});
+       |    $scanner.beginSteps($bufferedRow);
+       |    do {
+       |      ${readForResidual(buffered, bufferedColumns)}
+       |      ${checkResidual(streamedColumns ++ bufferedColumns)}
+       |      ${emit(streamedColumns, bufferedColumns)}
+       |      $stop
+       |    } while ($goOn $scanner.step($bufferedRow));
        |  }
        |}
      """.stripMargin
@@ -103,13 +109,15 @@ private[merge] class SortMergeRangeJoinCodegen(
        |  ${readForResidual(streamed, streamedColumns)}
        |  while ($goOn $scanner.nextCandidateOrNone()) {
        |    UnsafeRow $bufferedRow = $scanner.currentCandidate();
-       |    ${readForResidual(buffered, bufferedColumns)}
-       |    if ($bufferedRow != null) {
-       |      ${checkResidual(streamedColumns ++ bufferedColumns)}
-       |      $scanner.markMatched();
-       |    }
-       |    ${emit(streamedColumns, bufferedColumns)}
-       |    $stopCheck
+       |    do {
+       |      ${readForResidual(buffered, bufferedColumns)}
+       |      if ($bufferedRow != null) {
+       |        ${checkResidual(streamedColumns ++ bufferedColumns)}
+       |        $scanner.markMatched();
+       |      }
+       |      ${emit(streamedColumns, bufferedColumns)}
+       |      $stopCheck
+       |    } while ($goOn $scanner.step());
        |  }
        |}
      """.stripMargin

@@ -40,11 +40,12 @@ final class StreamedRangeScanner(
   private[this] val visitsAll = behavior.visitsAllStreamed
   private[this] var started = false
   private[this] var scanning = false
-  private[this] var candidate: UnsafeRow = _
+  // Whether a streamed row without a match stands alone.
+  private[this] var isAlone = false
 
   override def currentStreamed: InternalRow = streamedRow
 
-  override def currentCandidate: UnsafeRow = candidate
+  override def currentCandidate: UnsafeRow = if (isAlone) null else windowRow
 
   override def isScanning: Boolean = scanning
 
@@ -67,6 +68,8 @@ final class StreamedRangeScanner(
       } else {
         streamedRow = streamed.next()
         begin()
+        endSteps()
+        isAlone = false
         if (kernel.loadStreamed(streamedRow) && findGroup()) {
           readBounds()
           admit()
@@ -85,13 +88,43 @@ final class StreamedRangeScanner(
   override def nextCandidate(): Boolean = {
     window.enter()
     try {
-      scanning = scanning && !closed && visit(keepsUnmatched = false) != End
-      candidate = windowRow
+      scanning = scanning && !closed && (stepOn(windowRow) || find())
       scanning
     } finally window.leave()
   }
 
-  override protected def noCandidate(): Unit = candidate = null
+  /**
+   * Like `nextCandidate`, but false where the next candidate is not simply the next row in memory: the
+   * inner loop of the generated code.
+   */
+  def step(): Boolean = step(windowRow)
+
+  /**
+   * Likewise, with a row of the caller's, who has to say by `keepStep` where it is before anything
+   * else of the scanner is called.
+   */
+  def step(row: UnsafeRow): Boolean = {
+    window.enter()
+    try stepOn(row)
+    finally window.leave()
+  }
+
+  /** Points a row at the current candidate. */
+  def beginSteps(row: UnsafeRow): Unit = pointTo(row, windowRow)
+
+  def keepStep(row: UnsafeRow): Unit = pointTo(windowRow, row)
+
+  private def pointTo(target: UnsafeRow, source: UnsafeRow): Unit =
+    target.pointTo(source.getBaseObject, source.getBaseOffset, source.getSizeInBytes)
+
+  private def find(): Boolean = {
+    endSteps()
+    val index = visit(keepsUnmatched = false)
+    if (index != End) beginSteps(index)
+    index != End
+  }
+
+  override protected def noCandidate(): Unit = isAlone = true
 
   override protected def holds(condition: BasePredicate, pair: InternalRow): Boolean =
     if (behavior.stopsAtMatch) errors.holds(condition, pair) else condition.eval(pair)
@@ -131,6 +164,7 @@ final class StreamedRangeScanner(
 
   override protected def release(): Unit = {
     scanning = false
+    endSteps()
     super.release()
   }
 }

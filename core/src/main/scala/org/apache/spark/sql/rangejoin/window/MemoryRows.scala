@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.window
 
-import org.apache.spark.memory.SparkOutOfMemoryError
+import org.apache.spark.memory.{SparkOutOfMemoryError, TaskMemoryManager}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.array.LongArray
 
@@ -28,7 +28,8 @@ import org.apache.spark.unsafe.array.LongArray
  *
  * Invariants: sort bounds do not fall from `head` to `tail`; the row at `head` is not a hole; a hole
  * has, in the place of its sort bound, the index of a later entry with none but holes in between;
- * when `compactIfSparse` returns, holes are no more than half of the entries, and rows that left no
+ * unless rows are scattered, rows of one page are behind one another there as they are here; when
+ * `compactIfSparse` returns, holes are no more than half of the entries, and rows that left no
  * more than half of those in the pages.
  *
  * Cost: amortised constant time for each row to append and to evict, and for a step of a scan from
@@ -42,6 +43,8 @@ private[window] final class MemoryRows(memory: WindowMemory, rows: PagedRowStore
   private[this] var first = 0
   private[this] var end = 0
   private[this] var holes = 0
+  // Whether a row has left from the middle since there was none.
+  private[this] var scattered = false
 
   def head: Int = first
   def tail: Int = end
@@ -69,6 +72,26 @@ private[window] final class MemoryRows(memory: WindowMemory, rows: PagedRowStore
 
   /** Likewise, for the time of a copy: a release of memory does not spare it. */
   def point(index: Int, row: UnsafeRow): Unit = rows.point(reference(index) & ~Matched, row)
+
+  /** Of the rows behind one, up to `until`, how many are behind it in its page, too. */
+  def stepsFrom(index: Int, until: Int): Int =
+    if (scattered) 0
+    else {
+      val page = TaskMemoryManager.decodePageNumber(reference(index))
+      var low = index
+      var high = until - 1
+      // The last one of the page: mostly the last of all.
+      while (low < high && TaskMemoryManager.decodePageNumber(reference(high)) != page) {
+        val middle = (low + high) >>> 1
+        if (TaskMemoryManager.decodePageNumber(reference(middle)) == page) low = middle
+        else high = middle
+        if (low + 1 == high) high = low
+      }
+      high - index
+    }
+
+  /** Points `row`, which points at a row, at the one behind it in the page. */
+  def step(row: UnsafeRow): Unit = rows.step(row)
 
   def markMatched(index: Int): Unit =
     entries.set(index * Stride + 2, reference(index) | Matched)
@@ -104,6 +127,7 @@ private[window] final class MemoryRows(memory: WindowMemory, rows: PagedRowStore
         holes -= 1
       }
     } else {
+      scattered = true
       entries.set(index * Stride, index + 1)
       entries.set(index * Stride + 2, Hole)
       holes += 1
@@ -113,6 +137,7 @@ private[window] final class MemoryRows(memory: WindowMemory, rows: PagedRowStore
   /** Begins at index 0 again; there is no row. */
   def rewind(): Unit = {
     assert(first == end)
+    scattered = false
     first = 0
     end = 0
   }
@@ -145,6 +170,7 @@ private[window] final class MemoryRows(memory: WindowMemory, rows: PagedRowStore
     freeEntries()
     end = first
     holes = 0
+    scattered = false
   }
 
   /** Removes all rows and gives all memory back. */
@@ -158,6 +184,7 @@ private[window] final class MemoryRows(memory: WindowMemory, rows: PagedRowStore
     first = 0
     end = 0
     holes = 0
+    scattered = false
   }
 
   private def freeEntries(): Unit = {

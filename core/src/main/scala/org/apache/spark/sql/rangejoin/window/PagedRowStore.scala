@@ -45,6 +45,11 @@ final class PagedRowStore(
   private[this] var liveRows = 0L
   private[this] var storedRows = 0L
   private[this] var lastRead = NoRow
+  // The page that was read last: the rows of a scan are mostly in one, and to look it up takes longer
+  // than to read a row. `readStart` is what is added to the offset within a reference.
+  private[this] var readNumber = NoPage
+  private[this] var readBase: AnyRef = _
+  private[this] var readStart = 0L
   // No compaction is tried with so many rows: one that found no memory is not tried again at once.
   private[this] var tooManyToMove = Long.MaxValue
   private[this] var current: MemoryBlock = _
@@ -81,10 +86,32 @@ final class PagedRowStore(
 
   /** Likewise, for the time of a copy: `giveBack` does not keep its page. */
   def point(reference: Long, row: UnsafeRow): Unit = {
-    val base = tasks.getPage(reference)
-    val offset = tasks.getOffsetInPage(reference)
-    val size = Platform.getLong(base, offset).toInt
-    row.pointTo(base, offset + HeaderBytes, size)
+    val number = TaskMemoryManager.decodePageNumber(reference)
+    if (number != readNumber) turnTo(reference, number)
+    val offset = readStart + (reference & OffsetMask)
+    row.pointTo(readBase, offset + HeaderBytes, Platform.getLong(readBase, offset).toInt)
+  }
+
+  private def turnTo(reference: Long, number: Int): Unit = {
+    readNumber = number
+    readBase = tasks.getPage(reference)
+    readStart = tasks.getOffsetInPage(reference) - (reference & OffsetMask)
+  }
+
+  /** Gives a page back, whose number another page may have from then on. */
+  private def free(page: MemoryBlock): Unit = {
+    if (page.pageNumber == readNumber) {
+      readNumber = NoPage
+      readBase = null
+    }
+    memory.free(page)
+  }
+
+  /** Points `row`, which points at a stored row, at the row behind it in the page. */
+  def step(row: UnsafeRow): Unit = {
+    val base = row.getBaseObject
+    val offset = row.getBaseOffset + row.getSizeInBytes
+    row.pointTo(base, offset + HeaderBytes, Platform.getLong(base, offset).toInt)
   }
 
   /** Gives up a stored row. */
@@ -143,7 +170,7 @@ final class PagedRowStore(
       stored(page.pageNumber) = 0
       if (page ne kept) {
         pages.remove(i)
-        memory.free(page)
+        free(page)
       }
       i -= 1
     }
@@ -206,7 +233,7 @@ final class PagedRowStore(
       }
     if (unneeded != null) {
       pages.remove(unneeded)
-      memory.free(unneeded)
+      free(unneeded)
     }
   }
 
@@ -221,6 +248,12 @@ object PagedRowStore {
 
   /** The reference of no row. */
   private[window] val NoRow = -1L
+
+  // The number of no page.
+  private val NoPage = -1
+
+  /** Of a reference, where in its page the row is; the bits above are the number of the page. */
+  private val OffsetMask = (1L << 51) - 1
 
   // In fewer pages than these there is little to win.
   private val SparsePages = 4

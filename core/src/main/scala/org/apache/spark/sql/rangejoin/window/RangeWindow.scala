@@ -57,6 +57,10 @@ final class RangeWindow(
   private[this] var memoryEnd = 0
   private[this] var end = 0
 
+  // Steps that may be made before the row with the index `stepsEnd` is the next one.
+  private[this] var stepsLeft = 0
+  private[this] var stepsEnd = 0
+
   // Bytes that may be in memory while rows are spilled.
   private[this] var allowance = Long.MaxValue
   private[this] var readsBefore = 0L
@@ -144,6 +148,35 @@ final class RangeWindow(
   /** Points `row` at a row of the window; valid until the next call of the window. */
   def read(index: Int, row: UnsafeRow): Unit =
     if (index < memoryEnd) inMemory.read(index, row) else spilled.read(index, row)
+
+  /**
+   * Begins with a row that was read a way along its page, as far as the rows up to `until` are behind
+   * one another there; for a window that is contiguous. `step` costs less than `read`.
+   */
+  def beginSteps(index: Int, until: Int): Unit = {
+    stepsLeft = if (index < memoryEnd) inMemory.stepsFrom(index, until) else 0
+    stepsEnd = index + 1 + stepsLeft
+  }
+
+  /**
+   * Points `row`, which points at the row before, at the next row on the way; false where it ends, or
+   * memory was given back.
+   */
+  def step(row: UnsafeRow): Boolean = {
+    val left = stepsLeft
+    left > 0 && {
+      stepsLeft = left - 1
+      inMemory.step(row)
+      true
+    }
+  }
+
+  /** Ends the way; returns the index behind the row that `row` points at. */
+  def endSteps(): Int = {
+    stepsEnd -= stepsLeft
+    stepsLeft = 0
+    stepsEnd
+  }
 
   /** Marks a row as one that has found a match. */
   def markMatched(index: Int): Unit =

@@ -29,6 +29,16 @@ class InterpretedRangeScannerSuite extends RangeScannerContract {
     new InterpretedRangeJoinKernel(spec)
 }
 
+/** The contract where the rows of a run are read by steps. */
+class SteppingRangeScannerSuite extends InterpretedRangeScannerSuite {
+  override protected def steps: Boolean = true
+}
+
+/** Likewise, with few rows in memory. */
+class SteppingTwoRowsRangeScannerSuite extends TwoRowsRangeScannerSuite {
+  override protected def steps: Boolean = true
+}
+
 /** Rows without a match, with the generated kernel. */
 class GeneratedUnmatchedRowsSuite extends UnmatchedRowsContract {
   override protected def kernelOf(spec: KernelSpec): RangeJoinKernel =

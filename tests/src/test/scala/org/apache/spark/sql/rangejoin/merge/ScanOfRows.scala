@@ -47,6 +47,9 @@ trait ScanOfRows extends TaskMemory {
   /** Number of random cases. */
   protected def seeds: Int = 600
 
+  /** Whether candidates are asked for as generated code does it, in an innermost loop of steps. */
+  protected def steps: Boolean = false
+
   /** Rows of one side as iterators of Spark give them: all in one buffer. */
   private def iterator(rows: Seq[Row]): Iterator[InternalRow] = {
     val project = UnsafeProjection.create(Types)
@@ -120,7 +123,9 @@ trait ScanOfRows extends TaskMemory {
       val rows = mutable.ArrayBuffer.empty[(Option[Int], Option[Int])]
       while (scanner.isScanning || scanner.nextStreamed()) {
         while (scanner.nextCandidateOrNone()) {
-          collect(scanner, scanner.currentCandidate != null, matches).foreach(rows += _)
+          do collect(scanner, scanner.currentCandidate != null, matches).foreach(rows += _) while (
+            steps && scanner.step()
+          )
         }
       }
       rows.toSeq
@@ -169,7 +174,9 @@ trait ScanOfRows extends TaskMemory {
   protected def drain(scanner: StreamedRangeScanner): Seq[(Int, Int)] = {
     val pairs = mutable.ArrayBuffer.empty[(Int, Int)]
     while (scanner.isScanning || scanner.nextStreamed()) {
-      if (scanner.nextCandidate()) pairs += current(scanner)
+      if (scanner.nextCandidate()) {
+        do pairs += current(scanner) while (steps && scanner.step())
+      }
     }
     pairs.toSeq
   }

@@ -1,0 +1,144 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.window
+
+import scala.collection.mutable
+import scala.util.Random
+
+import org.apache.spark.memory.{MemoryConsumer, MemoryMode}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Rows that are read along their page: the same as by index, and with few looks at the index. */
+class StepsSuite extends AnyFunSuite with TaskMemory {
+
+  /** The ids of the rows, and how often one had to be read by its index. */
+  private def alongPages(window: RangeWindow)(atRow: Int => Unit): (Seq[Long], Int) = {
+    val found = mutable.ArrayBuffer.empty[Long]
+    val into = emptyRow
+    var index = window.head
+    var reads = 0
+    while (index < window.tail) {
+      window.read(index, into)
+      window.beginSteps(index, window.tail)
+      reads += 1
+      do {
+        found += idOf(into)
+        atRow(found.size)
+      } while (window.step(into))
+      val next = window.endSteps()
+      assert(next > index && !window.step(into))
+      index = next
+    }
+    (found.toSeq, reads)
+  }
+
+  private def byIndex(window: RangeWindow): Seq[Long] = {
+    val into = emptyRow
+    (window.head until window.tail).map { index =>
+      window.read(index, into)
+      idOf(into)
+    }
+  }
+
+  test("a row of each page is read by its index, the others by steps") {
+    withWindow() { (window, _) =>
+      for (id <- 1L to 1000L) window.append(row(id), id, id)
+      assert(alongPages(window)(_ => ()) == (1L to 1000L, 1))
+      for (id <- 1001L to 20000L) window.append(row(id), id, id)
+      val (ids, reads) = alongPages(window)(_ => ())
+      assert(ids == (1L to 20000L) && reads > 2 && reads < 10, reads)
+      for (_ <- 1 to 500) window.evict(window.head)
+      assert(alongPages(window)(_ => ()) == (501L to 20000L, reads))
+    }
+  }
+
+  test("steps go no further than they are to") {
+    withWindow() { (window, _) =>
+      for (id <- 1L to 10L) window.append(row(id), id, id)
+      val into = emptyRow
+      for (from <- 0 to 9; until <- from + 1 to 10) {
+        window.read(from, into)
+        window.beginSteps(from, until)
+        var steps = 0
+        while (window.step(into)) steps += 1
+        assert(idOf(into) == until && steps == until - 1 - from && window.endSteps() == until)
+        // Left in the middle.
+        window.read(from, into)
+        window.beginSteps(from, until)
+        val made = window.step(into)
+        assert(window.endSteps() == from + (if (made) 2 else 1))
+      }
+    }
+  }
+
+  test("whatever has left, rows are those that are read by index") {
+    var steps = 0
+    for (seed <- 1 to 60) withWindow(largestPage = 64L << 10) { (window, _) =>
+      val random = new Random(seed)
+      var id = 0L
+      for (_ <- 1 to 40) {
+        val payload = Seq(0, 8, 40, 3000)(random.nextInt(4))
+        for (_ <- 1 to random.nextInt(60)) {
+          id += 1
+          window.append(row(id, payload), id, id)
+        }
+        if (random.nextBoolean()) {
+          var left = random.nextInt(1 + window.size)
+          while (left > 0 && !window.isEmpty) {
+            val middle = random.nextInt(4) == 0
+            val index =
+              if (middle) window.nextRow(window.head + random.nextInt(window.tail - window.head))
+              else window.head
+            if (index < window.tail) window.evict(index)
+            left -= 1
+          }
+        }
+        window.settle()
+        if (random.nextInt(9) == 0) window.clear()
+        if (window.isContiguous) {
+          val (ids, reads) = alongPages(window)(_ => ())
+          assert(ids == byIndex(window), s"seed $seed")
+          steps += ids.size - reads
+        }
+      }
+    }
+    assert(steps > 10000, steps)
+  }
+
+  test("steps end where memory is given back, and reading goes on from disk") {
+    for (at <- Seq(1, 77, 4321, 19999)) withTask(4L << 20) { task =>
+      withSpillFiles() { (files, _) =>
+        val memory = new WindowMemory(task)
+        val store = new PagedRowStore(memory, task, 256L << 10)
+        val window = new RangeWindow(memory, store, files, WindowLimits.None)
+        val rival = new MemoryConsumer(task, 64L << 10, MemoryMode.ON_HEAP) {
+          override def spill(size: Long, trigger: MemoryConsumer): Long = 0L
+        }
+        for (id <- 1L to 20000L) window.append(row(id), id, id)
+        var taken = 0L
+        val (ids, _) = alongPages(window) { rows =>
+          if (rows == at) {
+            taken = rival.acquireMemory(3L << 20)
+            assert(taken == (3L << 20) && window.sizeInMemory == 0)
+          }
+        }
+        assert(ids == (1L to 20000L))
+        rival.freeMemory(taken)
+        window.close()
+      }
+    }
+  }
+}
