@@ -159,8 +159,8 @@ final class RangeWindow(
   }
 
   /**
-   * Points `row`, which points at the row before, at the next row on the way; false where it ends, or
-   * memory was given back.
+   * Points `row`, which points at the row before, at the next row on the way; false where it ends.
+   * That memory is given back does not end it: the page of the row that was read last is kept.
    */
   def step(row: UnsafeRow): Boolean = {
     val left = stepsLeft

@@ -175,9 +175,21 @@ trait ScanOfRows extends TaskMemory {
     val pairs = mutable.ArrayBuffer.empty[(Int, Int)]
     while (scanner.isScanning || scanner.nextStreamed()) {
       if (scanner.nextCandidate()) {
-        do pairs += current(scanner) while (steps && scanner.step())
+        if (steps) pairs ++= stepThrough(scanner) else pairs += current(scanner)
       }
     }
+    pairs.toSeq
+  }
+
+  /** As far as steps go, or three rows, as where a consumer has to be served first. */
+  private def stepThrough(scanner: StreamedRangeScanner): Seq[(Int, Int)] = {
+    val pairs = mutable.ArrayBuffer.empty[(Int, Int)]
+    val row = new UnsafeRow(Types.length)
+    scanner.beginSteps(row)
+    do pairs += ((scanner.currentStreamed.getInt(Id), row.getInt(Id))) while (
+      pairs.size < 3 && scanner.step(row)
+    )
+    scanner.keepStep(row)
     pairs.toSeq
   }
 
