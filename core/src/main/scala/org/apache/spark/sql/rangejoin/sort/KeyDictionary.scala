@@ -14,29 +14,54 @@
 
 package org.apache.spark.sql.rangejoin.sort
 
-import java.util.{HashMap => JHashMap}
+import java.util.{Arrays, Comparator, HashMap => JHashMap, HashSet => JHashSet}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.unsafe.types.UTF8String
 
+/** Longs in the order of a column, made for the values that the first rows show. */
+private[sort] sealed trait KeyCodes {
+
+  /** What is known of the longs. */
+  def column: PrefixLayout.Column
+
+  /**
+   * The long of a row where the column is not NULL.
+   *
+   * @param value the column as a long, where it is one
+   */
+  def codeOf(row: InternalRow, value: Long): Long
+}
+
 /**
- * Longs in the order of a column of strings: an odd one for each string that is known, and an even
- * one for all strings in between.
+ * Of a column of which the first rows show most values: an odd long for each value that is known, and
+ * an even one for all values in between. They are as narrow as the values are few, so that columns
+ * after this one find room in the [[PrefixLayout prefix]].
+ */
+private[sort] sealed trait KeyDictionary extends KeyCodes {
+
+  /** Number of values that are known. */
+  def size: Int
+
+  final override def column: PrefixLayout.Column =
+    PrefixLayout.Column(0L, 2L * size, PrefixLayout.OfOdd)
+}
+
+/**
+ * Of strings.
  *
- * @param column the column, bound to the row
+ * @param expression the column, bound to the row
  * @param known the strings, in ascending order and without duplicates
  */
-private[sort] final class KeyDictionary(expression: Expression, known: Array[UTF8String]) {
+private[sort] final class StringDictionary(expression: Expression, known: Array[UTF8String])
+    extends KeyDictionary {
   private val codes = new JHashMap[UTF8String, java.lang.Long](known.length * 2)
-  known.zipWithIndex.foreach { case (string, i) => codes.put(string, 2L * i + 1) }
+  known.indices.foreach(i => codes.put(known(i), 2L * i + 1))
 
-  /** The longs, of which odd ones are one string. */
-  val column: PrefixLayout.Column =
-    PrefixLayout.Column(0L, 2L * known.length, PrefixLayout.OfOdd)
+  override def size: Int = known.length
 
-  /** The long of a row whose string is not NULL. */
-  def codeOf(row: InternalRow): Long = {
+  override def codeOf(row: InternalRow, value: Long): Long = {
     val string = expression.eval(row).asInstanceOf[UTF8String]
     val code = codes.get(string)
     if (code != null) code else 2L * placeOf(string)
@@ -54,20 +79,139 @@ private[sort] final class KeyDictionary(expression: Expression, known: Array[UTF
   }
 }
 
-private[sort] object KeyDictionary {
+/**
+ * Of values that longs stand for.
+ *
+ * @param known the longs, in ascending order and without duplicates
+ */
+private[sort] final class LongDictionary(known: Array[Long]) extends KeyDictionary {
+  // Open addressing: the place of a long in `known`, or -1; a quarter full at most.
+  private val mask = Integer.highestOneBit(math.max(1, known.length) * 4) * 2 - 1
+  private val places = Array.fill(mask + 1)(-1)
+  known.indices.foreach { i =>
+    var slot = slotOf(known(i))
+    while (places(slot) >= 0) slot = (slot + 1) & mask
+    places(slot) = i
+  }
 
-  /** More strings are too many to expect that the first rows show most of them. */
-  private val MostStrings = 256
+  override def size: Int = known.length
+
+  override def codeOf(row: InternalRow, value: Long): Long = {
+    var slot = slotOf(value)
+    var place = places(slot)
+    while (place >= 0 && known(place) != value) {
+      slot = (slot + 1) & mask
+      place = places(slot)
+    }
+    if (place >= 0) 2L * place + 1 else 2L * (-1 - Arrays.binarySearch(known, value))
+  }
+
+  private def slotOf(value: Long): Int = {
+    val mixed = value * 0x9e3779b97f4a7c15L
+    (mixed >>> 40).toInt & mask
+  }
+}
+
+/**
+ * Of strings that are too many for a dictionary: the eight bytes behind the ones that all of the first
+ * rows begin with. All strings before or behind those that begin so have one long each.
+ *
+ * @param expression the column, bound to the row
+ * @param common what the strings of the first rows begin with
+ */
+private[sort] final class StringTail(expression: Expression, common: UTF8String) extends KeyCodes {
+  private val skipped = common.numBytes
+
+  override def column: PrefixLayout.Column =
+    PrefixLayout.Column(Long.MinValue, Long.MaxValue, PrefixLayout.OfNone)
+
+  override def codeOf(row: InternalRow, value: Long): Long = {
+    val string = expression.eval(row).asInstanceOf[UTF8String]
+    if (string.startsWith(common)) {
+      UTF8String.fromAddress(
+        string.getBaseObject,
+        string.getBaseOffset + skipped,
+        string.numBytes - skipped).getPrefix ^ Long.MinValue
+    } else if (string.binaryCompare(common) < 0) Long.MinValue
+    else Long.MaxValue
+  }
+}
+
+private[sort] object StringTail {
+
+  /** Of the strings in a sample; null where their first bytes differ. */
+  def of(expression: Expression, sample: Iterable[InternalRow]): KeyCodes = {
+    var first: UTF8String = null
+    var common = 0
+    for (row <- sample) {
+      val string = expression.eval(row).asInstanceOf[UTF8String]
+      if (first == null && string != null) {
+        first = string.copy()
+        common = first.numBytes
+      } else if (string != null) {
+        common = math.min(common, string.numBytes)
+        var i = 0
+        while (i < common && string.getByte(i) == first.getByte(i)) i += 1
+        common = i
+      }
+    }
+    if (common == 0) null
+    else new StringTail(expression, UTF8String.fromBytes(first.getBytes.take(common)))
+  }
+}
+
+private[sort] object KeyDictionary {
+  private val ByBytes: Comparator[UTF8String] = (a, b) => a.binaryCompare(b)
+
+  /** As many values as the first rows may show, however few they are. */
+  private val FewValues = 256
+
+  /** Beyond that, rows of a value, on average: or most rows would have values that are not known. */
+  private val RowsOfValue = 4
 
   /** A dictionary of the strings in a sample; null where they are too many. */
-  def of(expression: Expression, sample: Iterable[InternalRow]): KeyDictionary = {
-    val strings = new java.util.TreeSet[UTF8String]((a, b) => a.binaryCompare(b))
-    val rows = sample.iterator
-    while (rows.hasNext && strings.size <= MostStrings) {
-      val string = expression.eval(rows.next()).asInstanceOf[UTF8String]
-      if (string != null && !strings.contains(string)) strings.add(string.copy())
+  def ofStrings(expression: Expression, sample: Iterable[InternalRow]): KeyDictionary = {
+    val strings = distinct(sample, mostOf(sample.size))(row =>
+      expression.eval(row).asInstanceOf[UTF8String])(_.copy())
+    if (strings == null) null
+    else {
+      val known = strings.toArray(Array.empty[UTF8String])
+      Arrays.sort(known, ByBytes)
+      new StringDictionary(expression, known)
     }
-    if (strings.size > MostStrings) null
-    else new KeyDictionary(expression, strings.toArray(Array.empty[UTF8String]))
+  }
+
+  /** A dictionary of the longs in a sample, null for NULL; null where they are too many. */
+  def ofLongs(sample: Iterable[java.lang.Long]): KeyDictionary = {
+    val longs = distinct(sample, mostOf(sample.size))(identity)(identity)
+    if (longs == null) null
+    else {
+      val known = new Array[Long](longs.size)
+      val values = longs.iterator
+      known.indices.foreach(i => known(i) = values.next())
+      Arrays.sort(known)
+      new LongDictionary(known)
+    }
+  }
+
+  /** Whether values come again so often that a larger sample may show most of them. */
+  def mayBeKnown(sample: Iterator[Any], rows: Int): Boolean = {
+    val seen = new JHashSet[Any]
+    sample.foreach(seen.add)
+    seen.size < rows - rows / 10
+  }
+
+  private def mostOf(rows: Int): Int = math.max(FewValues, rows / RowsOfValue)
+
+  /** The values that are not null, or null where they are more than `most`. */
+  private def distinct[R, V <: AnyRef](sample: Iterable[R], most: Int)(valueOf: R => V)(
+      copy: V => V): JHashSet[V] = {
+    val values = new JHashSet[V]
+    val rows = sample.iterator
+    while (rows.hasNext && values.size <= most) {
+      val value = valueOf(rows.next())
+      if (value != null && !values.contains(value)) values.add(copy(value))
+    }
+    if (values.size > most) null else values
   }
 }

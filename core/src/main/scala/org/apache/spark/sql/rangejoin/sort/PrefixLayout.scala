@@ -125,9 +125,7 @@ object PrefixLayout {
    * @param greatest by column, the greatest; below the smallest where the sample has NULL only
    */
   def guess(columns: Array[Column], least: Array[Long], greatest: Array[Long]): PrefixLayout = {
-    val needed = columns.indices.map { i =>
-      if (greatest(i) < least(i)) bitsFor(0L) else bitsFor(greatest(i) - least(i))
-    }
+    val needed = columns.indices.map(i => widthOf(least(i), greatest(i)))
     // Nothing after a field that does not decide is looked at, nor what finds no room.
     var used = 0
     var total = 0
@@ -158,6 +156,10 @@ object PrefixLayout {
     }
     new PrefixLayout(bases, bits, shifts, columns)
   }
+
+  /** Width of a field for all longs between two; below the smallest where there are none. */
+  private[sort] def widthOf(least: Long, greatest: Long): Int =
+    if (greatest < least) bitsFor(0L) else bitsFor(greatest - least)
 
   /** Fewer bits tell nothing worth a field. */
   private val MinBits = 4

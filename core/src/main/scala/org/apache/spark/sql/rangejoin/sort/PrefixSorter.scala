@@ -16,8 +16,6 @@ package org.apache.spark.sql.rangejoin.sort
 
 import java.util.Arrays
 
-import scala.collection.mutable
-
 import org.apache.spark.internal.config
 import org.apache.spark.sql.catalyst.expressions.{BaseOrdering, UnsafeRow}
 import org.apache.spark.unsafe.Platform
@@ -26,8 +24,8 @@ import org.apache.spark.{SparkEnv, TaskContext}
 
 /**
  * Sorts rows by a [[PrefixLayout prefix]] of their sort columns, with Spark's external sorter: that
- * takes a radix sort for it, and spills as it does for `SortExec`. The layout, and dictionaries for
- * strings, are made from the first rows.
+ * takes a radix sort for it, and spills as it does for `SortExec`. The layout, and dictionaries,
+ * are made from the first rows.
  *
  * Where rows of equal prefix need not be equal, each run of them is put in order as the rows are
  * read: a short one in place, a long one by a sorter of its own, whose layout is made for its rows.
@@ -47,13 +45,12 @@ final class PrefixSorter(
   private lazy val ordering = columns.ordering()
 
   // Known when the sample is.
-  private var dictionaries: Array[KeyDictionary] = _
+  private var codes: Array[KeyCodes] = _
   private var comparesRows = false
   private var sorter: UnsafeExternalSorter = _
   private var batch: PrefixBatch = _
 
-  private var sample = mutable.ArrayBuffer.empty[UnsafeRow]
-  private var sampleBytes = 0L
+  private var first = new FirstRows(columns, longs, mayExtend = level == 0)
   private var layout: PrefixLayout = _
 
   private var ofRun: Option[PrefixSorter] = None
@@ -78,9 +75,8 @@ final class PrefixSorter(
   def insert(row: UnsafeRow): Unit = {
     if (layout != null) add(row)
     else {
-      sample += row.copy()
-      sampleBytes += row.getSizeInBytes
-      if (sample.size >= SampleRows || sampleBytes >= SampleBytes) addSample()
+      first.add(row)
+      if (first.areEnough) addFirst()
     }
   }
 
@@ -104,44 +100,22 @@ final class PrefixSorter(
   private def longsOf(row: UnsafeRow): UnsafeRow = {
     val values = longs(row)
     var i = 0
-    while (i < dictionaries.length) {
-      val dictionary = dictionaries(i)
-      if (dictionary != null && !values.isNullAt(i)) values.setLong(i, dictionary.codeOf(row))
+    while (i < codes.length) {
+      val of = codes(i)
+      if (of != null && !values.isNullAt(i)) values.setLong(i, of.codeOf(row, values.getLong(i)))
       i += 1
     }
     values
   }
 
-  private def addSample(): Unit = {
-    dictionaries = columns.dictionaries(sample)
-    val known = columns.columns.zip(dictionaries).map { case (column, dictionary) =>
-      if (dictionary == null) column else dictionary.column
-    }
-    val least = Array.fill(known.length)(Long.MaxValue)
-    val greatest = Array.fill(known.length)(Long.MinValue)
-    for (row <- sample) {
-      val values = longsOf(row)
-      for (i <- known.indices if !values.isNullAt(i)) {
-        val value = values.getLong(i)
-        // The ends stand for bounds that are unknown, far from all others.
-        if (value != Long.MinValue && value != Long.MaxValue) {
-          least(i) = math.min(least(i), value)
-          greatest(i) = math.max(greatest(i), value)
-        }
-      }
-    }
-    for ((dictionary, i) <- dictionaries.zipWithIndex if dictionary != null) {
-      least(i) = dictionary.column.least
-      greatest(i) = dictionary.column.greatest
-    }
-    layout = PrefixLayout.guess(known, least, greatest)
-    comparesRows = level == LastLevel || known.head.equality == PrefixLayout.OfNone
+  private def addFirst(): Unit = {
+    codes = first.codes
+    layout = first.layout
+    comparesRows = level == LastLevel || first.known.head.equality == PrefixLayout.OfNone
     sorter = newSorter()
-    val areMany = sample.size >= SampleRows && level == 0
-    val areNarrow = sampleBytes <= sample.size * BatchedRowBytes
-    if (areMany && areNarrow && !comparesRows) batch = new PrefixBatch
-    sample.foreach(add)
-    sample = null
+    if (level == 0 && first.areManyAndNarrow && !comparesRows) batch = new PrefixBatch
+    first.rows.foreach(add)
+    first = null
   }
 
   /**
@@ -149,7 +123,7 @@ final class PrefixSorter(
    * last one stays.
    */
   def sorted(): Iterator[UnsafeRow] = {
-    if (layout == null) addSample()
+    if (layout == null) addFirst()
     if (batch != null) {
       batch.moveTo(sorter)
       sortNanos += batch.sortTimeNanos
@@ -275,7 +249,8 @@ final class PrefixSorter(
     private def longRun(prefix: Long, first: Iterator[UnsafeRow]): Iterator[UnsafeRow] = {
       ofRun.foreach(forget)
       // Where strings were not among the first rows once, they may not be again.
-      val next = if (dictionaries.exists(_ != null)) LastLevel else level + 1
+      val next =
+        if (codes.exists(_.isInstanceOf[StringDictionary])) LastLevel else level + 1
       val sorter = new PrefixSorter(columns, next)
       ofRun = Some(sorter)
       first.foreach(sorter.insert)
@@ -301,13 +276,6 @@ object PrefixSorter {
 
   /** The level that compares rows. */
   private[sort] val LastLevel = 2
-
-  /** What the layout is guessed from. */
-  private val SampleRows = 1024
-  private val SampleBytes = 1L << 20
-
-  /** The mean length of rows up to which batches gain: two cache lines. */
-  private val BatchedRowBytes = 128L
 
   /** A run of up to this many rows is put in order in place. */
   private[sort] val ShortRunRows = 1024

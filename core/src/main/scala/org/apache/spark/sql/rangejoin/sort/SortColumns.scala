@@ -44,13 +44,23 @@ private[sort] final class SortColumns(order: Seq[SortOrder], val numFields: Int)
   def ordering(): BaseOrdering =
     RowOrdering.create(order, Nil).asInstanceOf[BaseOrdering]
 
-  /** By column, a dictionary of the strings in these rows; null for other types and too many. */
-  def dictionaries(rows: Iterable[InternalRow]): Array[KeyDictionary] = expressions.map { e =>
-    e.dataType match {
-      case s: StringType if s.supportsBinaryOrdering => KeyDictionary.of(e, rows)
-      case _                                         => null
-    }
-  }.toArray
+  /** Whether a column is of strings that a dictionary is in the order of. */
+  def isOfStrings(column: Int): Boolean = expressions(column).dataType match {
+    case s: StringType => s.supportsBinaryOrdering
+    case _             => false
+  }
+
+  /** A copy of the string in a column. */
+  def copyOf(column: Int, row: InternalRow): Any =
+    InternalRow.copyValue(expressions(column).eval(row))
+
+  /** What tells the strings of a column apart; null where their first bytes do. */
+  def tailOf(column: Int, rows: Iterable[InternalRow]): KeyCodes =
+    StringTail.of(expressions(column), rows)
+
+  /** A dictionary of the strings that a column has in these rows; null where they are too many. */
+  def dictionaryOf(column: Int, rows: Iterable[InternalRow]): KeyDictionary =
+    KeyDictionary.ofStrings(expressions(column), rows)
 }
 
 private[sort] object SortColumns {

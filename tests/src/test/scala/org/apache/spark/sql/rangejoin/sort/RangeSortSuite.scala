@@ -135,6 +135,36 @@ class RangeSortSuite extends SortTest {
     inAllWays(8000, expr("cast(hash(id) % 100 AS DECIMAL(30, 10))"), Narrow)
   }
 
+  test("hundreds and thousands of keys, of which a thousand rows show a part") {
+    // Dictionaries of strings and of longs.
+    for (keys <- Seq(400, 3000)) {
+      val key = expr(s"pmod(hash(id), $keys)")
+      check(36000, concat(lit("sensor "), key), Narrow)
+      check(36000, xxhash64(key), concat(lit("sensor "), key), Spread)
+    }
+    check(36000, expr("if(id % 5 = 0, NULL, double(xxhash64(pmod(hash(id), 2000))) / 3)"), Spread)
+    // In rows that come late, keys between those that are known, and beyond all of them.
+    val late = expr("if(id % 18000 < 17000, pmod(hash(id), 1000), pmod(hash(id), 3000))")
+    check(36000, concat(lit("sensor "), late), Narrow)
+    inAllWays(36000, xxhash64(late), Spread)
+    val ends = s"if(id % 2 = 0, ${Long.MaxValue}L, -${Long.MaxValue}L - 1L)"
+    check(36000, expr(s"if(id % 999 = 998, $ends, xxhash64(id % 700))"), Spread)
+    check(36000, expr(s"if(id % 18000 > 17900, $ends, xxhash64(id % 700))"), Spread)
+  }
+
+  test("strings that begin alike, and rows that come late and do not") {
+    val late = "CASE pmod(hash(id), 5) WHEN 0 THEN 'a' WHEN 1 THEN 'sens' WHEN 2 THEN '' " +
+      "WHEN 3 THEN 'sensor number' ELSE 'z' END"
+    inAllWays(
+      8000,
+      expr(s"concat(if(id % 4000 < 3000, 'sensor number ', $late), hash(id) % 9999)"),
+      Narrow)
+    inAllWays(
+      8000,
+      Few,
+      expr(s"if(id % 9 = 0, NULL, concat(if(id % 4000 < 3000, 'sensor ', $late), hash(id)))"))
+  }
+
   test("many batches, in order and not, and rows that are larger than one") {
     inAllWays(80000, Few, Narrow)
     inAllWays(80000, Spread, Narrow)
