@@ -367,8 +367,8 @@ def main() -> None:
         if ours > args.limit * stock:
             above.append(name)
         print(f"| {name} | {stock:.3f} | {ours:.3f} | {ours / stock:.2f} |", flush=True)
-    if args.json:
-        args.json.write_text(json.dumps(results, indent=1) + "\n")
+        if args.json:
+            args.json.write_text(json.dumps(results, indent=1) + "\n")
     if above:
         print(f"\nabove {args.limit}: {', '.join(above)}", file=sys.stderr)
         raise SystemExit(1)
