@@ -95,7 +95,8 @@ private[sort] final class FirstRows(
     columns.isOfStrings(column) || (columns.columns(column).equality == PrefixLayout.OfAll && {
       val (least, greatest) = ends(chosen)
       val known = PrefixLayout.widthOf(least(column), greatest(column))
-      known >= WideBits && chosen.indices.map(i => PrefixLayout.widthOf(least(i), greatest(i))).sum > 64
+      known >= WideBits && chosen.indices.map(i =>
+        PrefixLayout.widthOf(least(i), greatest(i))).sum > 64
     })
 
   private def longsOf(column: Int): Iterable[java.lang.Long] = sample.view.map { row =>

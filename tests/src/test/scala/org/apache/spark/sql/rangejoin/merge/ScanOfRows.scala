@@ -123,9 +123,8 @@ trait ScanOfRows extends TaskMemory {
       val rows = mutable.ArrayBuffer.empty[(Option[Int], Option[Int])]
       while (scanner.isScanning || scanner.nextStreamed()) {
         while (scanner.nextCandidateOrNone()) {
-          do collect(scanner, scanner.currentCandidate != null, matches).foreach(rows += _) while (
-            steps && scanner.step()
-          )
+          do collect(scanner, scanner.currentCandidate != null, matches).foreach(rows += _)
+          while (steps && scanner.step())
         }
       }
       rows.toSeq
@@ -186,9 +185,8 @@ trait ScanOfRows extends TaskMemory {
     val pairs = mutable.ArrayBuffer.empty[(Int, Int)]
     val row = new UnsafeRow(Types.length)
     scanner.beginSteps(row)
-    do pairs += ((scanner.currentStreamed.getInt(Id), row.getInt(Id))) while (
-      pairs.size < 3 && scanner.step(row)
-    )
+    do pairs += ((scanner.currentStreamed.getInt(Id), row.getInt(Id)))
+    while (pairs.size < 3 && scanner.step(row))
     scanner.keepStep(row)
     pairs.toSeq
   }

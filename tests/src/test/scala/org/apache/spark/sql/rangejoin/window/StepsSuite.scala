@@ -118,7 +118,8 @@ class StepsSuite extends AnyFunSuite with TaskMemory {
     assert(steps > 10000, steps)
   }
 
-  test("where memory is given back steps go on to the end of the page, and reading goes on from disk") {
+  test(
+    "where memory is given back steps go on to the end of the page, and reading goes on from disk") {
     for (at <- Seq(1, 77, 4321, 19999)) withTask(4L << 20) { task =>
       withSpillFiles() { (files, _) =>
         val memory = new WindowMemory(task)
