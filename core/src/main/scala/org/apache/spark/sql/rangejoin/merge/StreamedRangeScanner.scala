@@ -103,7 +103,11 @@ final class StreamedRangeScanner(
    * Likewise, with a row of the caller's, who has to say by `keepStep` where it is before anything
    * else of the scanner is called.
    */
-  def step(row: UnsafeRow): Boolean = {
+  def step(row: UnsafeRow): Boolean =
+    // As a use would be, but for the request that it would meet as it ends: the next one does.
+    if (window.isUsedAlone) stepOn(row) else stepInTurn(row)
+
+  private def stepInTurn(row: UnsafeRow): Boolean = {
     window.enter()
     try stepOn(row)
     finally window.leave()

@@ -71,6 +71,9 @@ final class RangeWindow(
 
   memory.onRequest(() => giveBack())
 
+  /** Whether no other thread than this one has used the window: a use takes no lock. */
+  def isUsedAlone: Boolean = memory.owner.isSole
+
   /** Begins a use of the window by this thread; uses may be nested. */
   def enter(): Unit = memory.owner.enter()
 

@@ -49,6 +49,9 @@ private[window] final class WindowOwner {
   private[this] var sole = Thread.currentThread
   @volatile private[this] var requested = false
 
+  /** Whether this thread is the only one that has used the window. */
+  def isSole: Boolean = sole eq Thread.currentThread
+
   /** Begins a use; uses may be nested. */
   def enter(): Unit = if (sole ne Thread.currentThread) {
     lock.lock()
