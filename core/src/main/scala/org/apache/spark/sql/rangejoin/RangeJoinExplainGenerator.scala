@@ -20,7 +20,7 @@ import org.apache.spark.sql.rangejoin.explain.JoinReports
 /**
  * Adds to EXPLAIN, and to the plan in the SQL tab, which joins are range joins, and why the others are
  * not: name this class in `spark.sql.extendedExplainProviders`. A join of equi keys alone is passed
- * over.
+ * over, and so are those inside cached data and finished commands.
  */
 class RangeJoinExplainGenerator extends ExtendedExplainGenerator {
 
@@ -28,7 +28,7 @@ class RangeJoinExplainGenerator extends ExtendedExplainGenerator {
 
   override def generateExtendedInfo(plan: SparkPlan): String = {
     val reports = JoinReports.of(plan).filter(_.isOfInterest)
-    if (reports.isEmpty) "No join compares its sides by more than equi keys.\n"
+    if (reports.isEmpty) "No join of this plan compares its sides by more than equi keys.\n"
     else {
       reports.zipWithIndex.map { case (report, i) => s"${i + 1}. ${report.text}\n" }.mkString
     }

@@ -174,11 +174,11 @@ case class BroadcastRangeJoinExec(
         ExplainUtils.generateFieldString("Residual", range.residual.fold("None")(_.toString))
       )
     }
-    val (streamed, indexed) = if (streamLeft) ("left", "right") else ("right", "left")
+    val (streamed, broadcast) = if (streamLeft) ("left", "right") else ("right", "left")
     val others = ExplainUtils.generateFieldString("Join type", joinType.toString) +: ofRange
     val sides = Seq(
       ExplainUtils.generateFieldString("Streamed side", streamed),
-      ExplainUtils.generateFieldString("Indexed side", indexed)
+      ExplainUtils.generateFieldString("Broadcast side", broadcast)
     )
     (formattedNodeName +: (keys ++ others ++ sides)).mkString("\n", "\n", "\n")
   }

@@ -44,7 +44,7 @@ final class FullOuterRangeScanner(
     metrics: WindowMetrics
 ) extends RangeScanner(kernel, window, bufferedFields, tests, metrics) {
   import FullOuterRangeScanner._
-  import RangeScanner.{End, Unmatched}
+  import RangeScanner.{Candidate, End, Unmatched}
 
   private[this] var step = Start
   // Whether the current streamed row has a match.
@@ -76,8 +76,10 @@ final class FullOuterRangeScanner(
   /** Goes on to the next candidate or row without a match; false at the end of both sides. */
   def nextPair(): Boolean = {
     window.enter()
-    try !closed && findPair()
-    finally window.leave()
+    try {
+      if (closed) release()
+      !closed && findPair()
+    } finally window.leave()
   }
 
   private def findPair(): Boolean = {
@@ -158,12 +160,13 @@ final class FullOuterRangeScanner(
 
   private def reach(): Unit = {
     readBounds()
+    window.settle()
     step = Admit
   }
 
   private def admit(): Boolean = {
     var found = false
-    while (!found && step == Admit) {
+    while (!found && step == Admit && !closed) {
       if (bufferedRow != null && !loaded) {
         found = passOver()
       } else if (bufferedRow == null || !kernel.bufferedInGroup() || !admits) {
@@ -185,11 +188,11 @@ final class FullOuterRangeScanner(
       case End =>
         step = Read
         !matched && foundStreamed()
-      case index if index >= 0 =>
-        candidateIndex = index
+      case Candidate =>
+        candidateIndex = visited
         foundPair(streamedRow, windowRow)
-      case leaving =>
-        leavingIndex = Unmatched - leaving
+      case Unmatched =>
+        leavingIndex = visited
         foundInWindow(leavingIndex)
     }
 

@@ -72,8 +72,9 @@ abstract class RangeScanner(
   @volatile protected[this] var closed = false
   private[this] var released = false
 
-  // The scan of the current streamed row: the next index to visit.
+  // The scan of the current streamed row: the next index to visit, and the one visited last.
   protected[this] var cursor = 0
+  protected[this] var visited = 0
   private[this] var lower = 0L
   private[this] var upper = 0L
 
@@ -114,7 +115,6 @@ abstract class RangeScanner(
     upper = kernel.upper
     streamedUnknown = lower == Long.MinValue || upper == Long.MaxValue
     runEnd = 0
-    window.settle()
   }
 
   /** Whether the buffered row read last is within reach of the streamed row. */
@@ -145,22 +145,22 @@ abstract class RangeScanner(
    * Goes on with the scan, from `cursor`.
    *
    * @param keepsUnmatched whether to stop at a row that would leave the window without a match
-   * @return the index of the next candidate, which `windowRow` points at; End; or, as
-   *   `Unmatched - index`, that of a row that has to leave the window
+   * @return what is at `visited`: a `Candidate`, which `windowRow` points at, or a row that has to
+   *   leave the window `Unmatched`; or that the scan is at its `End`
    */
   protected def visit(keepsUnmatched: Boolean): Int =
     if (cursor < runEnd) {
-      val index = cursor
-      cursor = index + 1
-      window.read(index, windowRow)
+      visited = cursor
+      cursor = visited + 1
+      window.read(visited, windowRow)
       candidates += 1
-      index
+      Candidate
     } else search(keepsUnmatched)
 
-  /** Begins to read the rest of a run by steps, behind the candidate that `visit` has returned. */
-  protected def beginSteps(index: Int): Unit = if (cursor < runEnd) {
+  /** Begins to read the rest of a run by steps, behind the candidate that was visited. */
+  protected def beginSteps(): Unit = if (cursor < runEnd) {
     stepping = true
-    window.beginSteps(index, runEnd)
+    window.beginSteps(visited, runEnd)
   }
 
   /** Points `row` from a candidate at the next of a run; false where there is none to step to. */
@@ -181,17 +181,18 @@ abstract class RangeScanner(
         cursor = Int.MaxValue
       } else {
         cursor = index + 1
+        visited = index
         if (leaves(index)) {
-          if (keepsUnmatched && !window.isMatched(index)) return Unmatched - index
+          if (keepsUnmatched && !window.isMatched(index)) return Unmatched
           evict(index)
         } else {
           window.read(index, windowRow)
           candidates += 1
           if (!mayBeUnknown(index)) {
             beginRun()
-            return index
+            return Candidate
           }
-          if (holds(condition, pair(streamedRow, windowRow))) return index
+          if (holds(condition, pair(streamedRow, windowRow))) return Candidate
         }
       }
     }
@@ -274,8 +275,11 @@ abstract class RangeScanner(
 private object RangeScanner {
 
   /** The scan has visited all it had to. */
-  val End: Int = -1
+  final val End = 0
 
-  /** Added to the negative index of a row that leaves the window unmatched. */
-  val Unmatched: Int = -2
+  /** The row visited is a candidate. */
+  final val Candidate = 1
+
+  /** The row visited has to leave the window, and has found no match. */
+  final val Unmatched = 2
 }

@@ -91,7 +91,7 @@ case class RangeScannerFactory(
 
   private def createWindow(tasks: TaskMemoryManager): RangeWindow = {
     val env = SparkEnv.get
-    val memory = new WindowMemory(tasks)
+    val memory = new WindowMemory(tasks, taskThread)
     new RangeWindow(
       memory,
       new PagedRowStore(memory, tasks, env.memoryManager.pageSizeBytes),
@@ -101,5 +101,14 @@ case class RangeScannerFactory(
       ),
       limits
     )
+  }
+
+  /**
+   * This thread, if it is surely the one that ends the task; else null. Iterators of a task are also
+   * made by threads that feed other programs with its rows (`TRANSFORM`, `RDD.pipe`).
+   */
+  private def taskThread: Thread = {
+    val current = Thread.currentThread
+    if (current.getName.startsWith("Executor task launch worker")) current else null
   }
 }

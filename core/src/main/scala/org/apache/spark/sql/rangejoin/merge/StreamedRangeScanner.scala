@@ -35,7 +35,7 @@ final class StreamedRangeScanner(
     metrics: WindowMetrics,
     behavior: JoinTypeBehavior
 ) extends RangeScanner(kernel, window, bufferedFields, tests, metrics) with CandidateScanner {
-  import RangeScanner.End
+  import RangeScanner.Candidate
 
   private[this] val visitsAll = behavior.visitsAllStreamed
   private[this] var started = false
@@ -72,6 +72,7 @@ final class StreamedRangeScanner(
         isAlone = false
         if (kernel.loadStreamed(streamedRow) && findGroup()) {
           readBounds()
+          window.settle()
           admit()
           cursor = window.head
           scanning = visitsAll || cursor < window.tail
@@ -123,9 +124,9 @@ final class StreamedRangeScanner(
 
   private def find(): Boolean = {
     endSteps()
-    val index = visit(keepsUnmatched = false)
-    if (index != End) beginSteps(index)
-    index != End
+    val found = visit(keepsUnmatched = false) == Candidate
+    if (found) beginSteps()
+    found
   }
 
   override protected def noCandidate(): Unit = isAlone = true
@@ -151,7 +152,7 @@ final class StreamedRangeScanner(
   }
 
   private def admit(): Unit =
-    while (bufferedRow != null && kernel.bufferedInGroup() && admits) {
+    while (!closed && bufferedRow != null && kernel.bufferedInGroup() && admits) {
       // A row that is dead on arrival is never stored.
       if (isDeadOnArrival) evicted += 1 else append(keepsUnmatched = false)
       readBuffered()

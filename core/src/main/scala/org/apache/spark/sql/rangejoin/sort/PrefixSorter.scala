@@ -144,7 +144,12 @@ final class PrefixSorter(
   def cleanupResources(): Unit = {
     released = true
     ofRun.foreach(_.cleanupResources())
-    if (sorter != null) sorter.cleanupResources()
+    if (sorter != null) {
+      sorter.cleanupResources()
+      // Its listeners hold this until the task ends, which may be many partitions later.
+      codes = null
+      batch = null
+    }
   }
 
   private def newSorter(): UnsafeExternalSorter = {

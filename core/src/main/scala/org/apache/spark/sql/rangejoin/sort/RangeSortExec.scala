@@ -21,9 +21,10 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioningLike, Partitioning}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.{SortExec, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.rangejoin.kernel.{GuardedValue, RangeBound}
 
 /**
  * Sorts each partition by several columns, all ascending, like `SortExec`. That takes a radix sort
@@ -129,8 +130,26 @@ object RangeSortExec {
   def sort(order: Seq[SortOrder], child: SparkPlan): SparkPlan = {
     val isIncremental = presorted(order, child).nonEmpty
     val isRadix = child.conf.enableRadixSort && order.size > 1 // of one Spark makes as much
-    if (order.forall(isPlain) && (isIncremental || isRadix)) RangeSortExec(order, child)
-    else SortExec(order, global = false, child)
+    if (order.forall(isPlain) && order.tail.forall(o => isEvaluated(o.child, child)) &&
+      (isIncremental || isRadix)) {
+      RangeSortExec(order, child)
+    } else SortExec(order, global = false, child)
+  }
+
+  /**
+   * Whether a column after the first may be evaluated for every row. `SortExec` does so for ties
+   * alone, and what raises an error has to raise it here only where it does there.
+   */
+  private def isEvaluated(column: Expression, plan: SparkPlan): Boolean = column match {
+    case _: Attribute | _: Literal | _: RangeBound | _: GuardedValue => true
+    case _ => plan.outputPartitioning match {
+        // Whoever hashes the rows has evaluated it.
+        case hashed: Expression => hashed.exists {
+            case by: HashPartitioningLike => by.expressions.exists(_.semanticEquals(column))
+            case _                        => false
+          }
+        case _ => false
+      }
   }
 
   /** The first columns of an order that a plan is in order by. */

@@ -100,7 +100,10 @@ private[window] final class MemoryRows(memory: WindowMemory, rows: PagedRowStore
 
   def isHole(index: Int): Boolean = reference(index) == Hole
 
-  /** Adds a row at the tail; false, and nothing is changed, where there is no memory for it. */
+  /**
+   * Adds a row at the tail; false where there is no memory for it. The rows are the same then, but may
+   * have moved to the front: indices do not hold.
+   */
   def tryAppend(row: UnsafeRow, sortBound: Long, evictBound: Long): Boolean =
     try {
       if (end >= capacity && !makeRoom()) false

@@ -201,7 +201,12 @@ final class RangeWindow(
       memoryEnd = inMemory.tail
       end = memoryEnd
     } else {
-      if (spilled.isEmpty) beginSpilling()
+      if (spilled.isEmpty) {
+        // Where room was made before memory was refused, rows have other indices now.
+        first = inMemory.head
+        memoryEnd = inMemory.tail
+        beginSpilling()
+      }
       spilled.append(row, sortBound, evictBound, memoryEnd)
       end = spilled.tail
       if (end < 0 || end == Int.MaxValue) renumber()

@@ -207,9 +207,18 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
   /** Number of rows of the first block. */
   def firstBlockRows: Int = blocks.get(0).live
 
+  /** Of the blocks that are written: the last, which is not, stays as it is. */
+  private def isSparse: Boolean = {
+    val last = blocks.get(blocks.size - 1)
+    val isUnwritten = last.bytes == null
+    val slots = if (isUnwritten) allSlots - last.slots else allSlots
+    val live = if (isUnwritten) liveRows - last.live else liveRows
+    slots > 2L * live
+  }
+
   /** Writes the blocks again without the rows that left, where those are more than the others. */
   def compactIfSparse(): Unit =
-    if (allSlots > 2L * liveRows && blocks.size > 1) {
+    if (blocks.size > 1 && isSparse) {
       val old = blocks
       blocks = new java.util.ArrayList[Block]()
       val unwritten = old.get(old.size - 1).bytes == null

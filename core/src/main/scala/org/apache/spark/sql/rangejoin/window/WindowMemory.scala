@@ -22,11 +22,13 @@ import org.apache.spark.unsafe.memory.MemoryBlock
  * The memory of one window, accounted to the task. Every page and every array of the window comes
  * from here, so that Spark sees what the operator holds, refuses what it cannot have, and asks for
  * it where another consumer of the task is in need: in any thread, see [[WindowOwner]].
+ *
+ * @param maker the task's own thread, if it makes the window; else null
  */
-final class WindowMemory(memory: TaskMemoryManager)
+final class WindowMemory(memory: TaskMemoryManager, maker: Thread = Thread.currentThread)
     extends MemoryConsumer(memory, WindowMemory.SmallestPage, memory.getTungstenMemoryMode) {
 
-  private[window] val owner = new WindowOwner
+  private[window] val owner = new WindowOwner(maker)
   private[this] var peak = 0L
   private[this] var giveBack: () => Long = () => 0L
   // Requests that come while the window itself asks find it with its work half done.

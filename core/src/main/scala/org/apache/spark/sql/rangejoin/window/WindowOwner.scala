@@ -20,12 +20,13 @@ import java.util.concurrent.locks.ReentrantLock
 
 /**
  * Which thread may touch a window. It is used by one thread at a time, but not always by the same: a
- * thread that feeds a script or Python with rows of the join drains it, after the task's own thread
+ * thread that feeds a script or another program with rows of the join drains it, after the task's own thread
  * has asked whether there are any. And the task's memory is asked for by any of them.
  *
- * A use is what is between `enter` and `leave`. As long as the thread that made the window is the
- * only one that has used it (`sole`), neither takes a lock. From the first use by another thread on
- * both do, for good.
+ * A use is what is between `enter` and `leave`. As long as the task's own thread, if it has made the
+ * window, is the only one that has used it (`sole`), neither takes a lock. From the first use by another
+ * thread on both do, for good. A window that another thread has made is used under the lock from the
+ * beginning, for the task's thread may end the task, and with it the window, amid a use.
  *
  * Who asks for memory (`serve`)
  *   - and is in a use, or is the sole user, is served at once;
@@ -38,15 +39,17 @@ import java.util.concurrent.locks.ReentrantLock
  *
  * Nobody waits for the lock for good who may hold the monitor of the task's memory, which a use asks
  * for in its turn: those who ask for memory hold it, those who begin a use do not.
+ *
+ * @param maker the task's own thread, if it makes the window; else null
  */
-private[window] final class WindowOwner {
+private[window] final class WindowOwner(maker: Thread) {
   import WindowOwner._
 
   // Fair: who asks has its turn before the next use.
   private[this] val lock = new ReentrantLock(true)
   // Null as soon as there is another. Not volatile: it changes under the lock; and one use comes
   // after the other, so that who is not the sole user any more has seen it.
-  private[this] var sole = Thread.currentThread
+  private[this] var sole = maker
   @volatile private[this] var requested = false
 
   /** Whether this thread is the only one that has used the window. */
@@ -58,13 +61,15 @@ private[window] final class WindowOwner {
     sole = null
   }
 
-  /** Begins a use, unless that of another thread does not end in good time. */
-  def tryEnter(): Boolean =
-    (sole eq Thread.currentThread) || {
-      val entered = acquire(LongestUse, SECONDS)
-      if (entered) sole = null
-      entered
-    }
+  /**
+   * Begins a use that is the last, and no part of another, unless that of another thread does not end
+   * in good time. It takes the lock in any case, so that no other thread begins one beside it.
+   */
+  def tryEnter(): Boolean = {
+    val entered = acquire(LongestUse, SECONDS)
+    if (entered) sole = null
+    entered
+  }
 
   def leave(): Unit = if (sole == null) lock.unlock()
 

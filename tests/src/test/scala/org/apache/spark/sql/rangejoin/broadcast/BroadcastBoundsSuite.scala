@@ -67,7 +67,7 @@ class BroadcastBoundsSuite extends BroadcastTables {
 
   test("the left side is broadcast") {
     for (joinType <- Seq("inner", "right")) {
-      val df = r.hint("broadcast").join(l, keyed && ofLong, joinType)
+      def df = r.hint("broadcast").join(l, keyed && ofLong, joinType)
       checkAgainstStock(df, engines = TwoEngines)
     }
   }

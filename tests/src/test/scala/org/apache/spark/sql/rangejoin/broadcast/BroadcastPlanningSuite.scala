@@ -310,7 +310,7 @@ class BroadcastPlanningSuite extends BroadcastTables {
           "Left keys [1]: [k]",
           "Join type: LeftOuter",
           "Streamed side: left",
-          "Indexed side: right",
+          "Broadcast side: right",
           "Residual: NOT (id = id)")) {
         assert(formatted.contains(field), formatted)
       }

@@ -131,7 +131,9 @@ class JoinReportsSuite extends RangeJoinTest {
   test("EXPLAIN passes over joins of equi keys alone, and says so where there are no others") {
     withConf(Providers) {
       val text = explained(query("SELECT * FROM l JOIN r ON l.k = r.k"))
-      assert(text.contains("== Extended Information (Range joins) ==\nNo join compares"), text)
+      assert(
+        text.contains("== Extended Information (Range joins) ==\nNo join of this plan compares"),
+        text)
       val both = query(s"SELECT l.id FROM l JOIN r ON l.k = r.k AND $band JOIN r b ON b.id = l.id")
       assert(explained(both).contains("\n1. SortMergeRangeJoin"))
       assert(!explained(both).contains("\n2. "), explained(both))

@@ -73,6 +73,47 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
     }
   }
 
+  test("rows are where a scan looks for them when memory is refused after room was made") {
+    // 1,024 rows of 64 bytes fill both their page and the array of bounds: the next row needs room in
+    // each. The rows move to the front, of the same array or of a larger one, before it is refused.
+    for ((gone, spare) <- Seq(724L -> 0L, 100L -> (2048L * 24 + 100))) {
+      withTask(4L << 20) { task =>
+        val rival = new Rival(task)
+        withSpillFiles() { (files, _) =>
+          val memory = new WindowMemory(task)
+          val store = new PagedRowStore(memory, task, 64L << 10)
+          val window = new RangeWindow(memory, store, files, WindowLimits.None)
+          def append(id: Long) = window.append(row(id, payload = 32), id * 10, id * 10 + 5)
+          (1L to 1024L).foreach(append)
+          (1L to gone).foreach(_ => window.evict(window.head))
+          rival.take((4L << 20) - memory.bytesInUse - spare)
+          append(1025L)
+          assert(window.sizeInMemory == window.size - 1, "the row was not refused")
+          window.markMatched(window.head)
+          assert(ids(window) == (gone + 1 to 1025L))
+          window.settle()
+          assert(window.isMatched(window.head) && !window.isMatched(window.head + 1))
+          assert(ids(window) == (gone + 1 to 1025L))
+          window.close()
+        }
+        rival.giveAll()
+      }
+    }
+  }
+
+  test("rows that come and go behind a few on disk do not have those written again and again") {
+    withWindow(limits = WindowLimits(10, Long.MaxValue)) { (window, _) =>
+      append(window, 1L to 60L: _*)
+      for (id <- 61L to 1000L) {
+        append(window, id)
+        window.evict(window.tail - 1)
+        window.settle()
+      }
+      assert(ids(window) == (1L to 60L))
+      assert(window.spilledRows < 2000)
+    }
+  }
+
   test("a window goes on where there is no memory at all") {
     withTask(64L << 10) { task =>
       val rival = new Rival(task)
