@@ -267,7 +267,8 @@ class Contest:
         none = gateway.new_array(gateway.jvm.double, 0)
         nothing = gateway.jvm.java.util.ArrayList()
         stages = context.statusStore().stageList(nothing, False, False, none, nothing)
-        return sum(stages.apply(i).executorCpuTime() for i in range(stages.size())) / 1e9
+        nanos = (int(stages.apply(i).executorCpuTime()) for i in range(stages.size()))
+        return sum(nanos) / 1e9
 
     def clock(self) -> float:
         """Seconds on the clock that is asked for."""
@@ -277,7 +278,8 @@ class Contest:
         """Seconds and result of one measurement."""
         self.spark.conf.set(FLAG, CONTESTANTS[contestant])
         self.spark.conf.set(SMALL, "-1")
-        self.spark._jvm.System.gc()
+        jvm: Any = self.spark._jvm
+        jvm.System.gc()
         result: list[Any] = []
         begin = self.clock()
         for _ in range(self.case.repeated):

@@ -36,8 +36,8 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Adds the packaged jar and the extension to `builder`, keeping what is there.
 
     `spark.jars`, `spark.sql.extensions` and `spark.sql.extendedExplainProviders` (which adds to
-    EXPLAIN why a join is a range join, or is none) are merged into the value that would hold without
-    this call: the builder's own, or else that of `spark-submit`, `PYSPARK_SUBMIT_ARGS` or
+    EXPLAIN why a join is a range join, or is none) are merged into the value that would hold
+    without this call: the builder's own, or else that of `spark-submit`, `PYSPARK_SUBMIT_ARGS` or
     `spark-defaults.conf` (see `rangejoin.inherited`). Order is kept, ours comes last, nothing is
     listed twice. Call it after other options that set these keys.
 
