@@ -15,7 +15,6 @@
 package org.apache.spark.sql.rangejoin.suites
 
 import org.apache.spark.SparkConf
-import org.apache.spark.sql.connector.KeyGroupedPartitioningSuite
 import org.apache.spark.sql.connector.catalog.InMemoryTableCatalog
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
@@ -142,7 +141,3 @@ class StoragePartitionedJoinSuite
     }
   }
 }
-
-class KeyGroupedPartitioningSuiteEveryJoin extends KeyGroupedPartitioningSuite with EveryJoin
-
-class KeyGroupedPartitioningSuiteLoaded extends KeyGroupedPartitioningSuite with NoRange
