@@ -23,7 +23,7 @@ import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
  * Order-preserving encoding of a value as a long, for every type that Spark can order. A window of
  * bounds is then an array of longs, and a scan touches rows only where the longs do not decide.
  *
- *   - For an '''lossless''' type `encode(x) <= encode(y)` exactly where Spark's own ordering says
+ *   - For a '''lossless''' type `encode(x) <= encode(y)` exactly where Spark's own ordering says
  *     `x <= y`, and equal where it says equal.
  *   - For any other type the encoding is a prefix: `x <= y` implies `encode(x) <= encode(y)`, and
  *     values of equal prefix have to be compared themselves. A prefix is never an extreme of LONG.

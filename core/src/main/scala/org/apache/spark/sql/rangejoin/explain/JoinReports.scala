@@ -11,10 +11,11 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
+
 package org.apache.spark.sql.rangejoin.explain
 
-import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.{Inner, JoinType}
+import org.apache.spark.internal.config.ConfigEntry
+import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
@@ -45,88 +46,64 @@ object JoinReports extends AdaptiveSparkPlanHelper {
 
   private def reportOf(plan: SparkPlan): Option[JoinReport] = Option(plan).collect {
     case join: SortMergeRangeJoinExec =>
-      val range = RangeExtractor
-        .normalForm(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
-      rangeJoin(join, join, range)
-    case join: BroadcastRangeJoinExec => rangeJoin(join, join, join.extracted)
-    case join: BaseJoinExec           => stockJoin(join)
+      report(
+        join,
+        RangeExtractor
+          .normalForm(join.joinType, join.condition, join.left.outputSet, join.right.outputSet))
+    case join: BroadcastRangeJoinExec                          => report(join, join.extracted)
+    case join: BaseJoinExec                                    => report(join, Left(reasonOf(join)))
     case join if join.nodeName == "StreamingSymmetricHashJoin" =>
-      stockReport(join, Inner, Nil, None, Reason.Streaming)
+      JoinReport(
+        join.nodeName,
+        Inner.sql,
+        Nil,
+        Nil,
+        None,
+        None,
+        Some(Reason.Streaming),
+        metricsOf(join))
   }
 
-  private def rangeJoin(
-      plan: SparkPlan,
-      join: BaseJoinExec,
-      extracted: Either[Reason, RangeCondition]
-  ): JoinReport = JoinReport(
-    plan.nodeName,
-    join.joinType.sql,
-    join.leftKeys.zip(join.rightKeys),
-    extracted.toSeq.flatMap(_.predicates),
-    extracted.toOption.flatMap(_.residual),
-    extracted.toOption.map(_.streamed),
-    None,
-    metricsOf(plan)
-  )
-
-  private def stockJoin(join: BaseJoinExec): JoinReport = stockReport(
-    join,
-    join.joinType,
-    join.leftKeys.zip(join.rightKeys),
-    join.condition,
-    reasonOf(join)
-  )
-
-  private def stockReport(
-      plan: SparkPlan,
-      joinType: JoinType,
-      keys: Seq[(Expression, Expression)],
-      condition: Option[Expression],
-      reason: Reason
-  ): JoinReport =
+  private def report(join: BaseJoinExec, range: Either[Reason, RangeCondition]): JoinReport =
     JoinReport(
-      plan.nodeName,
-      joinType.sql,
-      keys,
-      Nil,
-      condition,
-      None,
-      Some(reason),
-      metricsOf(plan))
+      join.nodeName,
+      join.joinType.sql,
+      join.leftKeys.zip(join.rightKeys),
+      range.toSeq.flatMap(_.predicates),
+      range.fold(_ => join.condition, _.residual),
+      range.toOption.map(_.streamed),
+      range.left.toOption,
+      metricsOf(join)
+    )
 
   private def metricsOf(plan: SparkPlan): Map[String, Long] =
     plan.metrics.map { case (name, metric) => name -> metric.value }
 
   /** Why a join is a stock join: what its condition lacks comes before what the plan or settings do. */
-  private def reasonOf(join: SparkPlan): Reason =
+  private def reasonOf(join: BaseJoinExec): Reason =
     join.getTagValue(MarkRangeJoins.ReasonTag).getOrElse(join match {
       case _ if join.logicalLink.exists(_.isStreaming)               => Reason.Streaming
       case j: BroadcastHashJoinExec if j.isNullAwareAntiJoin         => Reason.NullAware
       case _: BroadcastHashJoinExec | _: BroadcastNestedLoopJoinExec =>
         val extracted = BroadcastRangeJoinExec.of(join).map(_.extracted)
-        extracted.flatMap(_.left.toOption).getOrElse(switchedOff(RangeJoinConf.Broadcast.key))
-      case j: CartesianProductExec =>
-        reasonOf(Inner, j.condition, j).getOrElse(Reason.NoKey)
-      case j: ShuffledHashJoinExec =>
-        reasonOf(j.joinType, j.condition, j).getOrElse(Reason.ShuffledHash)
-      case j: BaseJoinExec =>
-        reasonOf(j.joinType, j.condition, j).getOrElse(switchedOff())
-      case other => throw new IllegalArgumentException(s"not a join: ${other.nodeName}")
+        extracted.flatMap(_.left.toOption).getOrElse(switchedOff(RangeJoinConf.Broadcast))
+      case _ =>
+        RangeExtractor
+          .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
+          .fold(
+            identity,
+            _ =>
+              join match {
+                case _: CartesianProductExec => Reason.NoKey
+                case _: ShuffledHashJoinExec => Reason.ShuffledHash
+                case _                       => switchedOff()
+              })
     })
 
-  private def reasonOf(
-      joinType: JoinType,
-      condition: Option[Expression],
-      join: SparkPlan
-  ): Option[Reason] = RangeExtractor
-    .extract(joinType, condition, join.children.head.outputSet, join.children.last.outputSet)
-    .left
-    .toOption
-
   /** There is a range: a setting is in the way now, or was when the plan was made. */
-  private def switchedOff(others: String*): Reason =
-    (RangeJoinConf.Enabled.key +: others)
-      .find(key => !SQLConf.get.getConfString(key).toBoolean)
-      .map(Reason.SwitchedOff)
+  private def switchedOff(others: ConfigEntry[Boolean]*): Reason =
+    (RangeJoinConf.Enabled +: others)
+      .find(entry => !SQLConf.get.getConf(entry))
+      .map(entry => Reason.SwitchedOff(entry.key))
       .getOrElse(Reason.PlannedOtherwise)
 }
