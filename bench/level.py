@@ -158,6 +158,12 @@ CASES: dict[str, Case] = {
     "one direction, all in range": Case(
         one_key(3_000), one_key(20_000), "l.k = r.k AND r.t >= l.t - 10000000"
     ),
+    "one direction, all in range, left": Case(
+        one_key(3_000), one_key(20_000), "l.k = r.k AND r.t >= l.t - 10000000", "LEFT JOIN"
+    ),
+    "one direction, left": Case(
+        one_key(6_000), one_key(20_000), "l.k = r.k AND r.t >= l.t", "LEFT JOIN"
+    ),
     # A key has a row, or a few.
     "a row a key on one side, 2,000 string keys, left": Case(
         strings(2_000), Table(2_000, STRING.format("id")), BAND, "LEFT JOIN"
@@ -198,8 +204,8 @@ CASES: dict[str, Case] = {
     ),
     "no key in common": Case(Table(M), Table(M, f"id + {M}"), BAND, "LEFT JOIN"),
     "wide keys": Case(
-        Table(M, uniform(1, 300_000), more=("date_add(DATE'2020-01-01', pmod(id, 3000)) AS d",)),
-        Table(300_000, more=("date_add(DATE'2020-01-01', pmod(id, 3000)) AS d",)),
+        Table(M, uniform(1, 300_000)),
+        Table(300_000),
         "concat('k', l.k) = concat('k', r.k) AND l.k = r.k AND l.k % 7 = r.k % 7 "
         "AND r.t BETWEEN l.t - 100000 AND l.t + 100000",
         "LEFT JOIN",

@@ -138,6 +138,14 @@ case class RangeCondition(
    */
   def orderOf(side: Side): Option[RangeBound] = if (side == streamed) lowerBound else sortBound
 
+  /**
+   * The bound by which the rows of a side are sorted within their key if they are sorted by the key in
+   * any case: in the order of their evict bounds rows leave a window at its head alone, and those
+   * behind one that stays need not be asked.
+   */
+  def preferredOrderOf(side: Side): Option[RangeBound] =
+    orderOf(side).orElse(if (side == streamed) None else evictBound)
+
   /** The range as a user would write it. */
   def sql: String = predicates.map(_.sql).mkString(" AND ")
 }

@@ -87,8 +87,11 @@ abstract class RangeScanner(
   // Rows of the window with a bound that may be unknown; mostly there are none.
   private[this] var unknownInWindow = 0
   private[this] var streamedUnknown = false
-  // Whether both bounds of every row in the window are the same: behind one that stays all stay.
-  private[this] var onlyPoints = true
+  // Whether no row of the window has an evict bound below one before it, as with points and with
+  // intervals of one length: behind a row that stays all stay.
+  private[this] var evictBoundsRise = true
+  // Evict bound of the row appended last.
+  private[this] var lastEvictBound = Long.MinValue
   // Rows from `cursor` up to here are candidates, and no bound has to be read to know it.
   private[this] var runEnd = 0
   // Whether candidates from `cursor` on are read by steps.
@@ -137,7 +140,9 @@ abstract class RangeScanner(
       evict(window.head)
     }
     if (isExtreme(kernel.sortBound, kernel.evictBound)) unknownInWindow += 1
-    if (kernel.sortBound != kernel.evictBound) onlyPoints = false
+    if (window.isEmpty) evictBoundsRise = true
+    else if (kernel.evictBound < lastEvictBound) evictBoundsRise = false
+    lastEvictBound = kernel.evictBound
     window.append(bufferedRow.asInstanceOf[UnsafeRow], kernel.sortBound, kernel.evictBound)
   }
 
@@ -201,7 +206,7 @@ abstract class RangeScanner(
 
   /** There is a candidate before `cursor`: looks how far the rows behind it are candidates, too. */
   private def beginRun(): Unit =
-    if (onlyPoints && unknownInWindow == 0 && upperTie == null && lowerTie == null &&
+    if (evictBoundsRise && unknownInWindow == 0 && upperTie == null && lowerTie == null &&
       window.isContiguous) {
       runEnd = window.firstBeyond(cursor, upper)
     }
@@ -238,7 +243,6 @@ abstract class RangeScanner(
   protected def clearWindow(): Unit = {
     groupOpen = false
     unknownInWindow = 0
-    onlyPoints = true
     window.clear()
   }
 

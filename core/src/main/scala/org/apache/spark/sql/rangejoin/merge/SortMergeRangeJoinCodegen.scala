@@ -172,7 +172,9 @@ private[merge] class SortMergeRangeJoinCodegen(
        |  boolean $found = false;
        |  while (!$found && $scanner.nextCandidate()) {
        |    UnsafeRow $bufferedRow = $scanner.currentCandidate();
-       |    $isMatch
+       |    do {
+       |      $isMatch
+       |    } while (!$found && $scanner.step());
        |  }
        |  if (!$found) $scanner.errors().raise();
        |  ${emit(streamedColumns, found)}

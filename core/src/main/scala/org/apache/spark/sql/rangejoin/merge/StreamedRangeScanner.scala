@@ -42,6 +42,8 @@ final class StreamedRangeScanner(
   private[this] var scanning = false
   // Whether a streamed row without a match stands alone.
   private[this] var isAlone = false
+  // Whether the thread that found the current candidate is the only one that uses the window.
+  private[this] var isUsedAlone = false
 
   override def currentStreamed: InternalRow = streamedRow
 
@@ -89,6 +91,7 @@ final class StreamedRangeScanner(
   override def nextCandidate(): Boolean = {
     window.enter()
     try {
+      isUsedAlone = window.isUsedAlone
       scanning = scanning && !closed && (stepOn(windowRow) || find())
       scanning
     } finally window.leave()
@@ -96,7 +99,7 @@ final class StreamedRangeScanner(
 
   /**
    * Like `nextCandidate`, but false where the next candidate is not simply the next row in memory: the
-   * inner loop of the generated code.
+   * inner loop of the generated code, which is left before another thread goes on with the scan.
    */
   def step(): Boolean = step(windowRow)
 
@@ -106,7 +109,7 @@ final class StreamedRangeScanner(
    */
   def step(row: UnsafeRow): Boolean =
     // As a use would be, but for the request that it would meet as it ends: the next one does.
-    if (window.isUsedAlone) stepOn(row) else stepInTurn(row)
+    if (isUsedAlone) stepOn(row) else stepInTurn(row)
 
   private def stepInTurn(row: UnsafeRow): Boolean = {
     window.enter()

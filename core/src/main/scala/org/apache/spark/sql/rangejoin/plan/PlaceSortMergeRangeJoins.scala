@@ -52,8 +52,9 @@ object PlaceSortMergeRangeJoins extends Rule[SparkPlan] {
       .fold(_ => join, rangeJoin(join, _))
 
   private def rangeJoin(join: SortMergeJoinExec, range: RangeCondition): SparkPlan = {
-    val (left, leftKey) = ordered(join.left, join.leftKeys, range.orderOf(LeftSide))
-    val (right, rightKey) = ordered(join.right, join.rightKeys, range.orderOf(RightSide))
+    val (left, leftKey) = ordered(join.left, join.leftKeys, boundOf(join.left, range, LeftSide))
+    val (right, rightKey) =
+      ordered(join.right, join.rightKeys, boundOf(join.right, range, RightSide))
     SortMergeRangeJoinExec(
       join.leftKeys,
       join.rightKeys,
@@ -66,6 +67,13 @@ object PlaceSortMergeRangeJoins extends Rule[SparkPlan] {
       join.isSkewJoin
     )
   }
+
+  /** The bound a side is sorted by; one it need not be in order by where it is sorted in any case. */
+  private def boundOf(child: SparkPlan, range: RangeCondition, side: Side): Option[RangeBound] =
+    range.orderOf(side).orElse(child match {
+      case _: SortExec => range.preferredOrderOf(side).filter(MonotoneColumn.of(_).isDefined)
+      case _           => None
+    })
 
   /**
    * The child in the order the join needs, and the column that holds the bound where one had to be

@@ -91,6 +91,14 @@ abstract class RangeScannerContract extends AnyFunSuite with ScanOfRows with Ran
     assert(found.pairs == (for (s <- 0 to 2; b <- 1 to 2) yield (s, b)))
   }
 
+  test("behind a row that stays one may have ended, be it that a window was empty before") {
+    // Ends rise, fall within the first window, and rise again in the second.
+    val buffered = rows(1)((0, 5), (1, 9), (2, 3), (20, 22), (21, 30), (22, 23))
+    val found = scanKnown(points(1)(2, 4, 8, 15, 22, 23, 25), buffered)
+    assert(found.pairs == Seq((0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (2, 1)) ++
+      Seq((4, 3), (4, 4), (4, 5), (5, 4), (5, 5), (6, 4)))
+  }
+
   test("a point in an interval finds all intervals around it") {
     val found = scanKnown(points(1)(5, 15, 25), rows(1)((0, 20), (4, 6), (10, 30), (16, 17)))
     assert(found.pairs == Seq((0, 0), (0, 1), (1, 0), (1, 2), (2, 2)))

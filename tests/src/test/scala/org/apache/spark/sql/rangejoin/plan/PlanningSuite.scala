@@ -209,6 +209,25 @@ class PlanningSuite extends BandOfTables {
     }
   }
 
+  test("a side that leaves by its bound alone is sorted by it where it is sorted in any case") {
+    val from = expr("l.k = r.k and r.t >= l.t")
+    withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+      // A left join streams its left side: only the end of a range is the buffered side's.
+      val sorts = collect(executedPlan(l.join(r, from, "left"))) { case s: RangeSortExec => s }
+      assert(sorts.size == 2)
+      assert(sorts.forall(_.sortOrder.last.child.sql.split('.').last == "t"), sorts)
+      val sorted = r.repartition(3, col("k")).sortWithinPartitions("k")
+      withConf(SQLConf.CAN_CHANGE_CACHED_PLAN_OUTPUT_PARTITIONING.key -> "false")(sorted.cache())
+      try {
+        val df = l.repartition(3, col("k")).as("l").join(sorted.as("r"), from, "left")
+        assert(rangeJoins(df).size == 1)
+        assert(collect(executedPlan(df)) { case s: RangeSortExec => s }.size == 1)
+        assertSameRows(rows(df), withConf(Flag -> "false")(rows(df)), "in order by key")
+      } finally sorted.unpersist()
+    }
+    checkAgainstStock(l.join(r, from, "left"))
+  }
+
   test("a side that comes in order is not sorted again") {
     withAdaptive { clue =>
       // Spark removes a sort below a join, but not from what is cached, whose order it knows where
