@@ -66,15 +66,16 @@ private[broadcast] class BroadcastRangeJoinCodegen(
   /**
    * The code for one streamed row.
    *
-   * @param empty whether the index has no row
+   * @param ofNoRows whether the broadcast side had no row
    * @param unique whether there is one row of the build side at most
    * @param emit code for one output row from the columns of the build side; for an existence join
    *   the flag stands in their place
    */
-  def join(behavior: JoinTypeBehavior, empty: Boolean, unique: Boolean)(emit: Emit): String =
-    if (empty) withoutMatch(behavior, emit) else search(behavior, unique, emit)
+  def join(behavior: JoinTypeBehavior, ofNoRows: Boolean, unique: Boolean)(emit: Emit): String =
+    if (ofNoRows && (keys.isEmpty || behavior.needsNoKeyOverNoRows)) withoutMatch(behavior, emit)
+    else search(behavior, unique, emit)
 
-  /** The code for a streamed row that has no match, whose keys are evaluated by no one. */
+  /** The code for a streamed row that has no match, and whose keys are not evaluated. */
   private def withoutMatch(behavior: JoinTypeBehavior, emit: Emit): String =
     behavior.emission match {
       case EveryPair if behavior.keepsStreamed =>

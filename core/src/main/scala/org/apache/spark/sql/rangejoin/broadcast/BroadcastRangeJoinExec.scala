@@ -85,7 +85,7 @@ case class BroadcastRangeJoinExec(
   /** Columns of the build side; bounds may come after them. */
   private lazy val buildColumns: Seq[Attribute] = BuildBounds.without(buildPlan.output)
 
-  private lazy val buildBounds = BuildBounds(range, buildColumns)
+  private lazy val buildBounds = BuildBounds(range, buildColumns, buildKeys)
 
   /** How the build side is broadcast. */
   def mode: RangeIndexMode = RangeIndexMode(
@@ -197,7 +197,7 @@ case class BroadcastRangeJoinExec(
   }
 
   /** The index, as it was built, and what code depends on; its figures go to the metrics. */
-  @transient private lazy val (index, isEmpty, isUnique) = {
+  @transient private lazy val (index, isOfNoRows, isUnique) = {
     val broadcast = buildPlan.executeBroadcast[RangeIndex]()
     val built = broadcast.value
     val figures = Seq(
@@ -209,7 +209,7 @@ case class BroadcastRangeJoinExec(
       sparkContext,
       sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY),
       figures.map(_._1))
-    (broadcast, built.isEmpty, built.keyIsUnique)
+    (broadcast, built.isOfNoRows, built.keyIsUnique)
   }
 
   private def cursors = CursorFactory(index, longMetric("numCandidates"))
@@ -265,7 +265,13 @@ case class BroadcastRangeJoinExec(
   // The search of a streamed row goes on after a fused LIMIT has all its rows unless it asks.
   override protected def canCheckLimitNotReached: Boolean = true
 
-  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String =
+  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
+    val columns =
+      if (stock.asInstanceOf[CodegenSupport].supportCodegen) "" else evaluateVariables(input)
+    columns + joinOf(ctx, input)
+  }
+
+  private def joinOf(ctx: CodegenContext, input: Seq[ExprCode]): String =
     new BroadcastRangeJoinCodegen(
       ctx,
       cursors,
@@ -276,7 +282,7 @@ case class BroadcastRangeJoinExec(
       range,
       condition.get,
       limitNotReachedCond
-    ).join(behavior, isEmpty, isUnique) { build =>
+    ).join(behavior, isOfNoRows, isUnique) { build =>
       val columns = behavior.emission match {
         case EveryPair if !streamLeft => build ++ input
         case _                        => input ++ build

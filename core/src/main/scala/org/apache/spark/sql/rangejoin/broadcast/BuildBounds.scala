@@ -14,56 +14,65 @@
 
 package org.apache.spark.sql.rangejoin.broadcast
 
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.rangejoin.condition.RangeCondition
-import org.apache.spark.sql.rangejoin.kernel.{GuardedValue, RangeBound}
-import org.apache.spark.sql.types.{DataType, MetadataBuilder}
+import org.apache.spark.sql.rangejoin.kernel.{Attempt, AttemptedValue, GuardedValue, RangeBound}
+import org.apache.spark.sql.types.{MetadataBuilder, ObjectType}
 
 /**
  * The bounds of the broadcast side, as an index asks for them of a row.
  *
  * An index is built on the driver, in a thread without a task. Arithmetic is evaluated there. What
  * runs a user's code, or could ask for the `TaskContext`, is a column of what is broadcast, computed
- * in the tasks that make its rows, and dropped from the output of the join.
+ * in the tasks that make its rows, and dropped from the output of the join: each such expression once
+ * for a row, whatever number of bounds it is in, and not for a row whose key is NULL.
  *
- * @param columns of the broadcast side, without such bounds
+ * @param columns of the broadcast side, without such expressions
+ * @param keys of the broadcast side
  */
-private[broadcast] case class BuildBounds(range: RangeCondition, columns: Seq[Attribute]) {
+private[broadcast] case class BuildBounds(
+    range: RangeCondition,
+    columns: Seq[Attribute],
+    keys: Seq[Expression]
+) {
   import BuildBounds._
 
-  /** The columns to add to the broadcast side. */
-  lazy val added: Seq[NamedExpression] = (range.sortBound ++ range.evictBound).toSeq
-    .filter(needsTask)
-    .flatMap(bound => bound +: valueOf(bound).toSeq)
-    .zipWithIndex
-    .map { case (of, i) => Alias(of, s"range_bound_$i")(explicitMetadata = Some(Mark)) }
-
-  def sort: Option[Expression] = range.sortBound.map(boundOf(_, 0))
-
-  def evict: Option[Expression] = range.evictBound.map(boundOf(_, afterSort))
-
-  /** What the bound is a prefix of, if it is. */
-  def sortValue: Option[Expression] = range.sortBound.flatMap(placedValueOf(_, 0))
-
-  def evictValue: Option[Expression] = range.evictBound.flatMap(placedValueOf(_, afterSort))
-
-  private def afterSort: Int =
-    range.sortBound.filter(needsTask).fold(0)(bound => 1 + valueOf(bound).size)
-
-  private def boundOf(bound: RangeBound, place: Int): Expression = {
-    val evaluated = bindReference(bound)
-    if (needsTask(bound)) ComputedBound(columns.size + place, evaluated) else evaluated
+  /** What is evaluated in tasks, each expression once. */
+  private lazy val inTasks: Seq[TaskPart] = {
+    val parts = (range.sortBound ++ range.evictBound).toSeq.flatMap(taskParts(_, None))
+    parts.map(_.canonicalized).distinct.map { same =>
+      parts.filter(_.canonicalized == same).reduce(_.or(_))
+    }
   }
 
-  private def placedValueOf(bound: RangeBound, place: Int): Option[Expression] =
-    valueOf(bound).map {
-      value =>
-        if (needsTask(bound)) {
-          BoundReference(columns.size + place + 1, value.dataType, value.nullable)
-        } else bindReference(value)
-    }
+  private lazy val places: Map[Expression, Int] = inTasks.map(_.canonicalized).zipWithIndex.toMap
+
+  /** The columns to add to the broadcast side. */
+  lazy val added: Seq[NamedExpression] = inTasks.zipWithIndex.map { case (part, i) =>
+    Alias(unlessKeyIsNull(part.attempt), s"range_bound_$i")(explicitMetadata = Some(Mark))
+  }
+
+  def sort: Option[Expression] = range.sortBound.map(read)
+
+  def evict: Option[Expression] = range.evictBound.map(read)
+
+  /** What the bound is a prefix of, if it is. */
+  def sortValue: Option[Expression] = range.sortBound.flatMap(valueOf).map(read)
+
+  def evictValue: Option[Expression] = range.evictBound.flatMap(valueOf).map(read)
+
+  private def unlessKeyIsNull(attempt: Attempt): Expression =
+    // A key that raises here raises on the driver, as in stock; one with a user's code runs there only.
+    keys.filter(key => key.nullable && !needsTask(key))
+      .map(key => IsNull(GuardedValue(key)))
+      .reduceOption[Expression](Or(_, _))
+      .fold[Expression](attempt)(If(_, Literal(null, attempt.dataType), attempt))
+
+  /** An expression over the rows that are broadcast. */
+  private def read(e: Expression): Expression = bindReference(e.transformDown {
+    case part if places.contains(part.canonicalized) =>
+      AttemptedValue(columns.size + places(part.canonicalized), bindReference(part))
+  })
 
   private def bindReference(e: Expression): Expression =
     BindReferences.bindReference(e, columns)
@@ -82,11 +91,53 @@ private[broadcast] object BuildBounds {
   private def valueOf(bound: RangeBound): Option[Expression] =
     Option.unless(bound.isLossless)(bound.sortKey)
 
-  /** Whether there is anything in a bound but columns and functions that are Spark's own. */
-  private def needsTask(bound: RangeBound): Boolean = bound.exists {
+  /**
+   * What has to be evaluated in a task.
+   *
+   * @param when what has to hold for it to be evaluated at all; None where it always is
+   */
+  private case class TaskPart(of: Expression, when: Option[Expression]) {
+    def canonicalized: Expression = of.canonicalized
+
+    def or(other: TaskPart): TaskPart =
+      copy(when = for (a <- when; b <- other.when) yield if (a == b) a else Or(a, b))
+
+    def attempt: Attempt =
+      Attempt(when.fold(of)(If(_, of, Literal(null, of.dataType))))
+  }
+
+  /**
+   * The outermost parts of a bound that have to be evaluated in a task. What is evaluated for some
+   * rows only, like a branch of a CASE, is not one by itself, but the whole CASE; that of an IF is,
+   * since Spark puts one around each Scala function of primitive arguments.
+   */
+  private def taskParts(e: Expression, when: Option[Expression]): Seq[TaskPart] = e match {
+    case _ if !needsTask(e)              => Nil
+    case _: RangeBound | _: GuardedValue => e.children.flatMap(taskParts(_, when))
+    case If(predicate, yes, no) if !needsTask(predicate) =>
+      val isTrue = EqualNullSafe(predicate, Literal.TrueLiteral)
+      def and(test: Expression) = when.fold(test)(And(_, test))
+      taskParts(yes, Some(and(isTrue))) ++ taskParts(no, Some(and(Not(isTrue))))
+    case _ if isOfUser(e) || evaluatesSome(e) || e.children.exists(isObject) =>
+      Seq(TaskPart(e, when))
+    case _ => e.children.flatMap(taskParts(_, when))
+  }
+
+  private def evaluatesSome(e: Expression): Boolean = e match {
+    case _: ConditionalExpression | _: And | _: Or => true
+    // Operands behind a NULL one are not evaluated.
+    case _ => e.children.dropWhile(!_.nullable).drop(1).exists(needsTask)
+  }
+
+  private def isObject(e: Expression): Boolean = e.dataType.isInstanceOf[ObjectType]
+
+  /** Whether there is anything in an expression but columns and functions that are Spark's own. */
+  private def needsTask(e: Expression): Boolean = e.exists(isOfUser)
+
+  private def isOfUser(e: Expression): Boolean = e match {
     case _: RangeBound | _: GuardedValue => false
     case _: UserDefinedExpression        => true
-    case e                               => !OwnFunctions.contains(e.getClass.getPackageName)
+    case other                           => !OwnFunctions.contains(other.getClass.getPackageName)
   }
 
   // Those of package `objects` call methods of any class; functions of Hive are in packages of its own.
@@ -94,24 +145,4 @@ private[broadcast] object BuildBounds {
     classOf[Expression].getPackageName,
     classOf[RangeBound].getPackageName
   )
-}
-
-/**
- * A bound that is a column of the row, where it was computed.
- *
- * @param of what it was computed from: two indexes of different bounds are different indexes
- */
-private[broadcast] case class ComputedBound(ordinal: Int, of: Expression) extends LeafExpression {
-  private def column: BoundReference = BoundReference(ordinal, dataType, nullable)
-
-  override def dataType: DataType = of.dataType
-
-  override def nullable: Boolean = of.nullable
-
-  override lazy val canonicalized: Expression = copy(of = of.canonicalized)
-
-  override def eval(row: InternalRow): Any = column.eval(row)
-
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
-    column.genCode(ctx)
 }

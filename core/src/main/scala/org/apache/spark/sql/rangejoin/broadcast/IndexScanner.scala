@@ -46,6 +46,10 @@ final class IndexScanner(
     behavior: JoinTypeBehavior
 ) extends CandidateScanner {
   private[this] val visitsAll = behavior.visitsAllStreamed
+  // What is evaluated is what stock evaluates, and raises what it raises.
+  private[this] val readsKeys =
+    keyOf != null && !(cursor.isOfNoRows && behavior.needsNoKeyOverNoRows)
+  private[this] val readsStreamed = visitsAll || keyOf == null || readsKeys
   private[this] val stopsAtMatch = behavior.stopsAtMatch
   private[this] val condition = tests.condition
   private[this] val upperTie = tests.upperTie.orNull
@@ -60,12 +64,13 @@ final class IndexScanner(
 
   override def currentCandidate: UnsafeRow = candidate
 
+  override def isMatch: Boolean = cursor.isUndecided
+
   override def isScanning: Boolean = scanning
 
   override def nextStreamed(): Boolean = {
     scanning = false
-    // Without rows in the index no key is evaluated.
-    while (!scanning && (visitsAll || !cursor.isEmpty) && streamed.hasNext) {
+    while (!scanning && readsStreamed && streamed.hasNext) {
       streamedRow = streamed.next()
       begin()
       scanning = seek() || visitsAll
@@ -76,8 +81,9 @@ final class IndexScanner(
   /** Goes to the rows in reach of the streamed row; false where its key has none. */
   private def seek(): Boolean = {
     val found =
-      if (cursor.isEmpty) cursor.skip()
-      else if (keyOf == null) cursor.seek() else seekKey(keyOf(streamedRow))
+      if (readsKeys) seekKey(keyOf(streamedRow))
+      else if (keyOf == null) cursor.seek()
+      else cursor.skip()
     if (found && cursor.isSearched) {
       val bounds = boundsOf(streamedRow)
       if (!bounds.anyNull) {

@@ -61,6 +61,12 @@ case class JoinTypeBehavior(
     case MatchFlag              => true
     case EveryPair              => false
   })
+
+  /**
+   * Whether Spark's hash joins evaluate no key of the streamed side where the other side has no row,
+   * so that none can raise: they do in outer and existence joins.
+   */
+  def needsNoKeyOverNoRows: Boolean = !keepsStreamed && emission != MatchFlag
 }
 
 object JoinTypeBehavior {

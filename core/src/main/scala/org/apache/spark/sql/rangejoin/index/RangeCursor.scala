@@ -74,8 +74,8 @@ final class RangeCursor(index: RangeIndex) {
   /** The row that `next` came to, valid until the next call. */
   val row: UnsafeRow = new UnsafeRow(index.fields)
 
-  /** Whether there is no row at all. */
-  val isEmpty: Boolean = index.isEmpty
+  /** Whether the index was built of no rows. */
+  def isOfNoRows: Boolean = index.isOfNoRows
 
   /** The number of rows that `next` came to so far. */
   def candidates: Long = visited

@@ -32,6 +32,7 @@ package org.apache.spark.sql.rangejoin.index
  *   that they rise where the test asks for it
  * @param bounds null where no group is searched
  * @param asks which tests a search asks of rows
+ * @param isOfNoRows whether there were no rows, of any kind, to build it of
  * @param smallGroup groups of up to this number of rows are not searched
  */
 final class RangeIndex private[index] (
@@ -43,6 +44,7 @@ final class RangeIndex private[index] (
     private[index] val descending: Boolean,
     private[index] val asks: Asks,
     private[index] val smallGroup: Int,
+    val isOfNoRows: Boolean,
     val buildNanos: Long
 ) extends BroadcastRelation
     with Serializable {

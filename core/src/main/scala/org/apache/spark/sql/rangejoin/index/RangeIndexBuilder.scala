@@ -59,7 +59,7 @@ private[index] final class RangeIndexBuilder(
     rows.append(row)
   }
 
-  def result(beginNanos: Long): RangeIndex = {
+  def result(ofNoRows: Boolean, beginNanos: Long): RangeIndex = {
     val starts = groupStarts
     val isSearched = largestGroup(starts) > smallGroup
     val order = rowsInOrder(starts, isSearched)
@@ -75,6 +75,7 @@ private[index] final class RangeIndexBuilder(
         sort = (if (descending) lower.order else upper.order) != null,
         evict = !descending && lower.order != null),
       smallGroup,
+      ofNoRows,
       System.nanoTime() - beginNanos
     )
   }

@@ -61,6 +61,7 @@ case class RangeIndexMode(
     val keyOf = if (keys.isEmpty) null else UnsafeProjection.create(keys)
     val boundsOf = UnsafeProjection.create(sortBound.toSeq ++ evictBound)
     val evictAt = sortBound.size
+    val ofNoRows = !rows.hasNext
     rows.foreach { row =>
       val key = if (keyOf == null) null else keyOf(row)
       if (key == null || !key.anyNull) {
@@ -74,7 +75,7 @@ case class RangeIndexMode(
         }
       }
     }
-    builder.result(begin)
+    builder.result(ofNoRows, begin)
   }
 
   private def keysBuilder: KeyDirectory.Builder = keys match {

@@ -40,6 +40,9 @@ trait CandidateScanner {
   /** The candidate found last, valid until the next call; null where there is none. */
   def currentCandidate: UnsafeRow
 
+  /** Whether the condition of the join was asked of the current candidate, and holds. */
+  def isMatch: Boolean
+
   /** Whether the scan of the current streamed row may have candidates left. */
   def isScanning: Boolean
 

@@ -149,7 +149,8 @@ private final class PairIterator(
     while (scanner.isScanning || scanner.nextStreamed()) {
       while (nextCandidate()) {
         if (scanner.currentCandidate == null) return true
-        if (output.matches(scanner.currentStreamed, scanner.currentCandidate)) {
+        if (scanner.isMatch ||
+          output.matches(scanner.currentStreamed, scanner.currentCandidate)) {
           scanner.markMatched()
           return true
         }
@@ -172,7 +173,8 @@ private sealed abstract class FirstMatchIterator(scanner: CandidateScanner, outp
   protected def hasMatch: Boolean = {
     var found = false
     while (!found && scanner.nextCandidate()) {
-      found = output.matches(scanner.currentStreamed, scanner.currentCandidate, scanner.errors)
+      found = scanner.isMatch ||
+        output.matches(scanner.currentStreamed, scanner.currentCandidate, scanner.errors)
     }
     if (!found) scanner.errors.raise()
     found

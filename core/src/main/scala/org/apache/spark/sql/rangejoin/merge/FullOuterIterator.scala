@@ -24,7 +24,8 @@ final class FullOuterIterator(scanner: FullOuterRangeScanner, output: JoinOutput
   override protected def findNext(): Boolean = {
     while (scanner.nextPair()) {
       if (!scanner.isPair) return true
-      if (output.matches(scanner.currentStreamed, scanner.currentCandidate)) {
+      if (scanner.isMatch ||
+        output.matches(scanner.currentStreamed, scanner.currentCandidate)) {
         scanner.markMatched()
         return true
       }

@@ -94,6 +94,8 @@ abstract class RangeScanner(
   private[this] var lastEvictBound = Long.MinValue
   // Rows from `cursor` up to here are candidates, and no bound has to be read to know it.
   private[this] var runEnd = 0
+  // Whether the bounds did not decide about the candidate visited last.
+  private[this] var asked = false
   // Whether candidates from `cursor` on are read by steps.
   private[this] var stepping = false
 
@@ -108,6 +110,9 @@ abstract class RangeScanner(
    * streamed row has no match.
    */
   def currentCandidate: UnsafeRow
+
+  /** Whether the condition of the join was asked of the current candidate, and holds. */
+  def isMatch: Boolean = asked
 
   /** Says that the current candidate is a match. */
   def markMatched(): Unit
@@ -193,7 +198,8 @@ abstract class RangeScanner(
         } else {
           window.read(index, windowRow)
           candidates += 1
-          if (!mayBeUnknown(index)) {
+          asked = mayBeUnknown(index)
+          if (!asked) {
             beginRun()
             return Candidate
           }

@@ -14,17 +14,21 @@
 
 package org.apache.spark.sql.rangejoin.broadcast
 
+import java.util.concurrent.atomic.AtomicLong
+
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExchangeExec}
 import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, SortMergeJoinExec}
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.TwoEngines
 import org.apache.spark.sql.{Column, DataFrame}
 
 /** Bounds of the broadcast side that only a task can evaluate. */
 class BroadcastBoundsSuite extends BroadcastTables {
+  import BroadcastBoundsSuite._
 
   // On the driver they give another value than in a task, and so other matches.
   private lazy val ahead = udf((t: Long) => if (TaskContext.get() == null) t else t + 7)
@@ -35,8 +39,11 @@ class BroadcastBoundsSuite extends BroadcastTables {
 
   private lazy val ofLong = after(ahead(col("r.t")), col("l.t"))
 
+  private def textOf(t: Column): Column =
+    concat(lit("b"), lpad(t.cast("string"), 5, "0"), lit(" is long enough"))
+
   private lazy val ofString = {
-    val value = concat(lit("b"), lpad(col("l.t").cast("string"), 5, "0"), lit(" is long enough"))
+    val value = textOf(col("l.t"))
     value >= named(col("r.t")) && value <= named(col("r.t") + 4)
   }
 
@@ -79,6 +86,50 @@ class BroadcastBoundsSuite extends BroadcastTables {
     checkAgainstStock(spark.sql(
       """SELECT id FROM l WHERE id < 3 OR EXISTS (SELECT 1 FROM r
         |WHERE l.k = r.k AND l.t BETWEEN ahead(r.t) AND ahead(r.t) + 5)""".stripMargin))
+  }
+
+  // A streamed row of another key has nothing searched, so that only bounds are evaluated.
+  private def evaluations(range: Column): Long = {
+    val streamed = spark.range(1).select((col("id") - 1).as("k"), col("id").as("t")).as("l")
+    val build = r.selectExpr("CASE WHEN k <> 1 THEN k END AS k", "t").as("r")
+    Counted.set(0)
+    assert(streamed.join(build.hint("broadcast"), keyed && range).collect().isEmpty)
+    Counted.get
+  }
+
+  test("a function of the user is evaluated once for a row, and not for one whose key is NULL") {
+    val (long, string) = (udf(counted _), udf((t: Long) => s"a string of ${counted(t)}"))
+    val (t, name) = (long(col("r.t")), string(col("r.t")))
+    val withKey = r.where("k <> 1").count()
+    assert(withKey < r.count())
+    withConf(adaptive(false), RangeJoinConf.SmallGroup.key -> "0") {
+      assert(evaluations(after(t, col("l.t"))) == withKey)
+      assert(evaluations(after(col("l.t"), t) && col("l.t") < t + 3) == withKey)
+      assert(evaluations(col("l.t") >= t && col("l.t") <= t + 5) == withKey)
+      assert(evaluations(name.between(textOf(col("l.t")), textOf(col("l.t") + 4))) == withKey)
+      // Each branch for the rows that take it.
+      val some = when(col("r.t") > 50, t).otherwise(col("r.t"))
+      assert(evaluations(after(some, col("l.t"))) == r.where("k <> 1 AND t > 50").count())
+    }
+  }
+
+  test("a function of the user that raises for some rows loses no match") {
+    val careful = udf((t: Long) => if (t % 3 == 0) throw new ArithmeticException("!") else t)
+    // Stock does not ask it where what comes before it is false.
+    val before = keyed && col("r.t") % 3 + col("l.t") * 0 =!= 0
+    for (value <- Seq(careful(col("r.t")), careful(col("r.t")) + 1)) {
+      val on = before && after(value, col("l.t"))
+      assert(checkAgainstStock(l.join(r.hint("broadcast"), on), engines = TwoEngines) > 0)
+    }
+  }
+
+  test("a point whose value is a function of the user's is indexed as one") {
+    val range = named(col("r.t")).between(textOf(col("l.t")), textOf(col("l.t") + 4))
+    withConf(adaptive(false)) {
+      val df = l.join(r.hint("broadcast"), keyed && range)
+      val mode = only(broadcastJoins(df)).mode
+      assert(mode.sortValue.isDefined && mode.sortValue == mode.evictValue)
+    }
   }
 
   test("arithmetic is evaluated while the index is built") {
@@ -125,5 +176,15 @@ class BroadcastBoundsSuite extends BroadcastTables {
         assert(nodes[BroadcastHashJoinExec](query).size == 1, executedPlan(query))
       }
     }
+  }
+}
+
+object BroadcastBoundsSuite {
+  private val Counted = new AtomicLong
+
+  /** The value itself; each call is counted, in a local session. */
+  private def counted(t: Long): Long = {
+    Counted.incrementAndGet()
+    t
   }
 }

@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.broadcast
 
+import java.util.concurrent.atomic.AtomicLong
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.debug.codegenStringSeq
 import org.apache.spark.sql.functions._
@@ -23,6 +25,7 @@ import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
 /** The loop that [[BroadcastRangeJoinCodegen]] emits, and that it is the one of [[IndexScanner]]. */
 class BroadcastCodegenSuite extends BroadcastTables {
+  import BroadcastCodegenSuite._
 
   private val joinTypes = Seq("inner", "left", "left_semi", "left_anti")
 
@@ -66,6 +69,26 @@ class BroadcastCodegenSuite extends BroadcastTables {
     }
   }
 
+  test("the residual is evaluated once for a pair that the bounds leave undecided") {
+    for (joinType <- Seq("inner", "left", "left_anti"); engine <- RangeJoinTest.TwoEngines) {
+      val refuse = udf { (t: Long) =>
+        Evaluations.incrementAndGet()
+        t < 0
+      }
+      def evaluations(df: => DataFrame): Long = {
+        Evaluations.set(0)
+        rows(df)
+        Evaluations.get
+      }
+      withConf(engine :+ adaptive(false) :+ (RangeJoinConf.SmallGroup.key -> "1000"): _*) {
+        def df = l.join(r.hint("broadcast"), band && refuse(col("r.t") + col("l.t")), joinType)
+        val found = evaluations(df)
+        assert(found > 0 && found == withConf(Flag -> "false")(evaluations(df)), joinType)
+        assert(broadcastJoins(df).size == 1)
+      }
+    }
+  }
+
   private def source(range: String, joinType: String): String = withConf(adaptive(false)) {
     only(codegenStringSeq(executedPlan(joined(range, joinType))).map(_._2)
       .filter(_.contains(classOf[RangeCursor].getName)))
@@ -100,4 +123,10 @@ class BroadcastCodegenSuite extends BroadcastTables {
       assert(keeps == joinType.startsWith("left_"), joinType)
     }
   }
+}
+
+object BroadcastCodegenSuite {
+
+  /** How often a residual was evaluated, in a local session. */
+  private val Evaluations = new AtomicLong
 }
