@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.condition.{EveryPair, JoinTypeBehavior}
 import org.apache.spark.sql.rangejoin.join.PairTests
 import org.apache.spark.sql.rangejoin.kernel._
-import org.apache.spark.sql.rangejoin.merge.{StreamedRangeScanner, WindowMetrics}
+import org.apache.spark.sql.rangejoin.merge.{ScannerParts, StreamedRangeScanner, WindowMetrics}
 import org.apache.spark.sql.rangejoin.window._
 import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
 
@@ -101,12 +101,14 @@ class ScannerBenchmark {
     val scanner = new StreamedRangeScanner(
       streamed.iterator,
       buffered.iterator,
-      if (kernel == "generated") GenerateRangeJoinKernel.generate(spec)
-      else new InterpretedRangeJoinKernel(spec),
-      window,
-      3,
-      PairTests(InterpretedPredicate(Literal.TrueLiteral)),
-      ScannerBenchmark.metrics,
+      ScannerParts(
+        if (kernel == "generated") GenerateRangeJoinKernel.generate(spec)
+        else new InterpretedRangeJoinKernel(spec),
+        window,
+        3,
+        PairTests(InterpretedPredicate(Literal.TrueLiteral)),
+        ScannerBenchmark.metrics
+      ),
       JoinTypeBehavior(None, EveryPair)
     )
     while (scanner.nextStreamed()) {

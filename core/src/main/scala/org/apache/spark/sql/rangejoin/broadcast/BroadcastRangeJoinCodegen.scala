@@ -34,24 +34,21 @@ import org.apache.spark.sql.types.{BooleanType, LongType}
  * Columns of the build side are read where they are used: those of the condition in a block of their
  * own, those of the output where a parent asks for them.
  *
- * @param keys of the streamed side, bound to it
  * @param columnsOfStreamed the columns of the streamed row, as variables
  * @param goOn condition, ending in `&&` where there is one, without which no more rows are needed
  */
 private[broadcast] class BroadcastRangeJoinCodegen(
     ctx: CodegenContext,
-    cursors: CursorFactory,
-    keys: Seq[Expression],
+    join: IndexJoin,
+    index: BuiltIndex,
     columnsOfStreamed: Seq[ExprCode],
-    streamed: Seq[Attribute],
-    build: Seq[Attribute],
-    range: RangeCondition,
-    condition: Expression,
     goOn: String
 ) {
   import BroadcastRangeJoinCodegen._
+  import join.{behavior, build, condition, ofStreamed, range, streamed}
 
-  private val factory = ctx.addReferenceObj("cursors", cursors)
+  private val keys = join.boundKeys
+  private val factory = ctx.addReferenceObj("cursors", index.cursors)
   private val cursor = ctx.addMutableState(
     classOf[RangeCursor].getName,
     "cursor",
@@ -66,17 +63,15 @@ private[broadcast] class BroadcastRangeJoinCodegen(
   /**
    * The code for one streamed row.
    *
-   * @param ofNoRows whether the broadcast side had no row
-   * @param unique whether there is one row of the build side at most
    * @param emit code for one output row from the columns of the build side; for an existence join
    *   the flag stands in their place
    */
-  def join(behavior: JoinTypeBehavior, ofNoRows: Boolean, unique: Boolean)(emit: Emit): String =
-    if (ofNoRows && (keys.isEmpty || behavior.needsNoKeyOverNoRows)) withoutMatch(behavior, emit)
-    else search(behavior, unique, emit)
+  def ofRow(emit: Emit): String =
+    if (index.isOfNoRows && (keys.isEmpty || behavior.needsNoKeyOverNoRows)) withoutMatch(emit)
+    else search(emit)
 
   /** The code for a streamed row that has no match, and whose keys are not evaluated. */
-  private def withoutMatch(behavior: JoinTypeBehavior, emit: Emit): String =
+  private def withoutMatch(emit: Emit): String =
     behavior.emission match {
       case EveryPair if behavior.keepsStreamed =>
         emit(build.map(a => ExprCode.forNullValue(a.dataType)))
@@ -85,10 +80,10 @@ private[broadcast] class BroadcastRangeJoinCodegen(
       case _                  => ""
     }
 
-  private def search(behavior: JoinTypeBehavior, unique: Boolean, emit: Emit): String = {
+  private def search(emit: Emit): String = {
     val pairs = behavior.emission match {
       case EveryPair if behavior.keepsStreamed => everyPairOrNone(emit)
-      case EveryPair                           => everyPair(unique, emit)
+      case EveryPair                           => everyPair(emit)
       case StreamedRow(ifMatched)              =>
         s"""
            |$firstMatch
@@ -179,11 +174,9 @@ private[broadcast] class BroadcastRangeJoinCodegen(
   private def valueOf(bound: Option[Expression]): ExprCode = bound.fold(
     ExprCode(EmptyBlock, FalseLiteral, JavaCode.literal("0L", LongType)))(_.genCode(ctx))
 
-  private def ofStreamed(e: Expression): Expression = bindReference(e, streamed)
-
-  private def everyPair(unique: Boolean, emit: Emit): String =
+  private def everyPair(emit: Emit): String =
     s"""
-       |${if (unique) "if" else "while"} ($goOn $cursor.next()) {
+       |${if (index.keyIsUnique) "if" else "while"} ($goOn $cursor.next()) {
        |  UnsafeRow $buildRow = $cursor.row();
        |  boolean $holds = true;
        |  $check

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.broadcast
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.BindReferences.{bindReference, bindReferences}
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.optimizer.{BuildRight, BuildSide}
@@ -29,7 +29,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.index.{RangeIndex, RangeIndexMode}
-import org.apache.spark.sql.rangejoin.join.{JoinOutput, PairTestSpec, RangeJoinIterator}
+import org.apache.spark.sql.rangejoin.join.{JoinOutput, RangeJoinIterator}
 
 /**
  * A join of which one side is broadcast, and whose condition holds a range, with or without equi
@@ -196,8 +196,8 @@ case class BroadcastRangeJoinExec(
     (keys ++ Seq[Any](joinType, buildSide) ++ ofRange ++ skewed).iterator
   }
 
-  /** The index, as it was built, and what code depends on; its figures go to the metrics. */
-  @transient private lazy val (index, isOfNoRows, isUnique) = {
+  /** The index, as it was built; its figures go to the metrics. */
+  @transient private lazy val index: BuiltIndex = {
     val broadcast = buildPlan.executeBroadcast[RangeIndex]()
     val built = broadcast.value
     val figures = Seq(
@@ -209,29 +209,25 @@ case class BroadcastRangeJoinExec(
       sparkContext,
       sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY),
       figures.map(_._1))
-    (broadcast, built.isOfNoRows, built.keyIsUnique)
+    BuiltIndex(
+      CursorFactory(broadcast, longMetric("numCandidates")),
+      built.isOfNoRows,
+      built.keyIsUnique)
   }
 
-  private def cursors = CursorFactory(index, longMetric("numCandidates"))
-
-  private def ofStreamed(e: Expression): Expression = bindReference(e, streamedPlan.output)
-
-  private def ofPair(e: Expression): Expression =
-    bindReference(e, streamedPlan.output ++ buildColumns)
+  @transient private lazy val join = IndexJoin(
+    packed(streamedKeys),
+    range,
+    condition.get,
+    behavior,
+    streamedPlan.output,
+    buildColumns
+  )
 
   // ---------------------------------------------------------------- interpreted
 
-  private def scannerFactory: IndexScannerFactory = IndexScannerFactory(
-    cursors,
-    packed(streamedKeys).map(ofStreamed),
-    range.lowerBound.map(ofStreamed),
-    range.upperBound.map(ofStreamed),
-    PairTestSpec.of(range, condition.get).map(ofPair),
-    behavior
-  )
-
   override protected def doExecute(): RDD[InternalRow] = {
-    val factory = scannerFactory
+    val factory = join.scannerFactory(index.cursors)
     val newOutput = outputFactory
     val behavior = this.behavior
     streamedPlan.execute().mapPartitions { streamed =>
@@ -240,7 +236,7 @@ case class BroadcastRangeJoinExec(
   }
 
   private def outputFactory: () => JoinOutput = JoinOutput.factory(
-    range.residual.map(ofPair),
+    range.residual.map(join.ofPair),
     stock.output.zipWithIndex.collect {
       case (a, i) if !BuildBounds.isAdded(a) => BoundReference(i, a.dataType, a.nullable)
     },
@@ -257,7 +253,7 @@ case class BroadcastRangeJoinExec(
 
   override def needCopyResult: Boolean =
     streamedPlan.asInstanceOf[CodegenSupport].needCopyResult ||
-      (behavior.emission == EveryPair && !isUnique)
+      (behavior.emission == EveryPair && !index.keyIsUnique)
 
   override protected def doProduce(ctx: CodegenContext): String =
     streamedPlan.asInstanceOf[CodegenSupport].produce(ctx, this)
@@ -266,23 +262,13 @@ case class BroadcastRangeJoinExec(
   override protected def canCheckLimitNotReached: Boolean = true
 
   override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
-    val columns =
-      if (stock.asInstanceOf[CodegenSupport].supportCodegen) "" else evaluateVariables(input)
-    columns + joinOf(ctx, input)
+    // Where Spark's join is interpreted, every column of the streamed side is computed.
+    val isLazy = stock.asInstanceOf[CodegenSupport].supportCodegen
+    (if (isLazy) "" else evaluateVariables(input)) + joinOf(ctx, input)
   }
 
   private def joinOf(ctx: CodegenContext, input: Seq[ExprCode]): String =
-    new BroadcastRangeJoinCodegen(
-      ctx,
-      cursors,
-      packed(streamedKeys).map(ofStreamed),
-      input,
-      streamedPlan.output,
-      buildColumns,
-      range,
-      condition.get,
-      limitNotReachedCond
-    ).join(behavior, isOfNoRows, isUnique) { build =>
+    new BroadcastRangeJoinCodegen(ctx, join, index, input, limitNotReachedCond).ofRow { build =>
       val columns = behavior.emission match {
         case EveryPair if !streamLeft => build ++ input
         case _                        => input ++ build

@@ -112,8 +112,8 @@ private[broadcast] object BuildBounds {
    * since Spark puts one around each Scala function of primitive arguments.
    */
   private def taskParts(e: Expression, when: Option[Expression]): Seq[TaskPart] = e match {
-    case _ if !needsTask(e)              => Nil
-    case _: RangeBound | _: GuardedValue => e.children.flatMap(taskParts(_, when))
+    case _ if !needsTask(e)                              => Nil
+    case _: RangeBound | _: GuardedValue                 => e.children.flatMap(taskParts(_, when))
     case If(predicate, yes, no) if !needsTask(predicate) =>
       val isTrue = EqualNullSafe(predicate, Literal.TrueLiteral)
       def and(test: Expression) = when.fold(test)(And(_, test))

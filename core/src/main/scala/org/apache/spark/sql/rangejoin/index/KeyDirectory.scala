@@ -205,7 +205,7 @@ private[index] final class RowKeys(keys: PackedRows, hashes: Array[Int], slots: 
 
   private def isKey(group: Int, key: UnsafeRow, hash: Int, scratch: UnsafeRow): Boolean =
     hashes(group) == hash && {
-      keys.point(scratch, group)
+      keys.read(group, scratch)
       RowKeys.sameBytes(key, scratch)
     }
 
@@ -254,7 +254,7 @@ private[index] object RowKeys {
 
     private def isKey(group: Int, key: UnsafeRow, hash: Int): Boolean =
       hashes(group) == hash && {
-        keys.point(scratch, group)
+        keys.read(group, scratch)
         sameBytes(key, scratch)
       }
 

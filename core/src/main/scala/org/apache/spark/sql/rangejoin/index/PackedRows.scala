@@ -40,7 +40,8 @@ private[index] final class PackedRows private (
 
   private[this] val rowsPerChunk = rowsOfChunk(rowSize, wordBits)
 
-  def point(row: UnsafeRow, i: Int): Unit =
+  /** Points `row` at a row. */
+  def read(i: Int, row: UnsafeRow): Unit =
     if (addresses == null) {
       if (i < rowsPerChunk) {
         row.pointTo(chunks(0), Platform.BYTE_ARRAY_OFFSET + i.toLong * rowSize, rowSize)
@@ -122,8 +123,8 @@ private[index] object PackedRows {
       setAddress()
     }
 
-    /** Reads a row that was appended. */
-    def point(row: UnsafeRow, i: Int): Unit = {
+    /** Points `row` at a row that was appended, valid until the next is. */
+    def read(i: Int, row: UnsafeRow): Unit = {
       val number = addresses(i) >>> wordBits
       val inChunk = if (number == closed.size) chunk else closed(number)
       pointInto(row, inChunk, addresses(i), addresses(i + 1), wordBits)

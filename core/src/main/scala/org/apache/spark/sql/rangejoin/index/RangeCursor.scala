@@ -37,17 +37,21 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 final class RangeCursor(index: RangeIndex) {
   import RangeCursor._
 
-  private[this] val bounds = index.bounds
-  private[this] val starts = index.starts
-  private[this] val directory = index.directory
+  private[this] val starts = index.groups.starts
+  private[this] val directory = index.groups.directory
+  private[this] val rows = index.rows
   private[this] val unique = index.keyIsUnique && !index.isEmpty
-  private[this] val smallGroup = index.smallGroup
-  private[this] val descending = index.descending
-  private[this] val asksSort = index.asks.sort
-  private[this] val asksEvict = index.asks.evict
-  private[this] val scattered = bounds != null && bounds.scattered
-  private[this] val points = bounds != null && bounds.points
-  private[this] val mayBeUnknown = bounds != null && bounds.mayBeUnknown
+  // What there is only where groups are searched.
+  private[this] val mode = index.search
+  private[this] val bounds = if (mode == null) null else mode.bounds
+  private[this] val evict = if (mode == null) null else bounds.evict
+  private[this] val largestUnsearched = if (mode == null) Int.MaxValue else mode.smallGroup
+  private[this] val descending = mode != null && mode.descending
+  private[this] val asksSort = mode != null && mode.asks.sort
+  private[this] val asksEvict = mode != null && mode.asks.evict
+  private[this] val scattered = mode != null && bounds.scattered
+  private[this] val points = mode != null && bounds.points
+  private[this] val mayBeUnknown = mode != null && bounds.mayBeUnknown
   private[this] val scratch = new UnsafeRow(0)
 
   // The group, and what is left of it, or of the search.
@@ -98,7 +102,7 @@ final class RangeCursor(index: RangeIndex) {
       end = if (unique) group + 1 else starts(group + 1)
       searching = false
       asking = Nothing
-      searched = bounds != null && end - position > smallGroup
+      searched = end - position > largestUnsearched
       position < end
     }
 
@@ -139,7 +143,7 @@ final class RangeCursor(index: RangeIndex) {
     val goesOn = asking != Nothing
     if (goesOn) {
       probe = (low + high) >>> 1
-      index.rows.point(row, if (asking == Rank) bounds.rowByEvict(probe) else probe)
+      rows.read(if (asking == Rank) evict.rowByRank(probe) else probe, row)
     }
     goesOn
   }
@@ -169,7 +173,7 @@ final class RangeCursor(index: RangeIndex) {
       else if (asksEvict && lower != Long.MinValue) beginRank()
       else asking = Nothing
     } else {
-      if (asking == Start) position = found else lower = bounds.rankByEvict(found, knownEnd)
+      if (asking == Start) position = found else lower = evict.rankAt(found, knownEnd)
       asking = Nothing
     }
   }
@@ -182,7 +186,7 @@ final class RangeCursor(index: RangeIndex) {
   }
 
   private def beginRank(): Unit = {
-    knownEnd = bounds.firstUnknownByEvict(groupStart, groupEnd)
+    knownEnd = evict.firstUnknown(groupStart, groupEnd)
     low = groupStart
     high = knownEnd
     asking = Rank
@@ -191,7 +195,7 @@ final class RangeCursor(index: RangeIndex) {
   /** Goes on to the next row; false when there is none. */
   def next(): Boolean = {
     val found = if (searching && scattered) {
-      current = bounds.lastReaching(position, end, lower)
+      current = evict.lastReaching(position, end, lower)
       end = current
       current >= 0
     } else {
@@ -201,7 +205,7 @@ final class RangeCursor(index: RangeIndex) {
     }
     if (found) {
       visited += 1
-      index.rows.point(row, current)
+      rows.read(current, row)
     }
     found
   }

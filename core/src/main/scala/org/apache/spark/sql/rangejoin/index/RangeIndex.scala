@@ -28,24 +28,16 @@ package org.apache.spark.sql.rangejoin.index
  * a hashed relation. Immutable, and shared by the tasks of an executor, each of which has a cursor of
  * its own.
  *
- * @param descending whether bounds are those of the lower test alone, each with its bits turned, so
- *   that they rise where the test asks for it
- * @param bounds null where no group is searched
- * @param asks which tests a search asks of rows
- * @param isOfNoRows whether there were no rows, of any kind, to build it of
- * @param smallGroup groups of up to this number of rows are not searched
+ * @param rows by group, and in groups that are searched by sort bound
+ * @param fields columns of a row
+ * @param search how large groups are searched; null where all are small
  */
 final class RangeIndex private[index] (
-    private[index] val directory: KeyDirectory,
-    private[index] val starts: Array[Int],
-    private[index] val bounds: IndexBounds,
+    private[index] val groups: KeyGroups,
     private[index] val rows: PackedRows,
     private[index] val fields: Int,
-    private[index] val descending: Boolean,
-    private[index] val asks: Asks,
-    private[index] val smallGroup: Int,
-    val isOfNoRows: Boolean,
-    val buildNanos: Long
+    private[index] val search: GroupSearch,
+    private[index] val origin: IndexOrigin
 ) extends BroadcastRelation
     with Serializable {
 
@@ -54,15 +46,54 @@ final class RangeIndex private[index] (
 
   def isEmpty: Boolean = size == 0
 
+  /** Whether the broadcast side had no rows, of any kind. */
+  def isOfNoRows: Boolean = origin.isOfNoRows
+
+  /** Nanoseconds it took to build the index. */
+  def buildNanos: Long = origin.buildNanos
+
   /** Bytes of heap. */
-  override def estimatedSize: Long = RangeIndex.Objects + directory.estimatedSize +
-    starts.length * 4L + rows.estimatedSize + (if (bounds == null) 0L else bounds.estimatedSize)
+  override def estimatedSize: Long = RangeIndex.Objects + groups.estimatedSize +
+    rows.estimatedSize + (if (search == null) 0L else search.bounds.estimatedSize)
 
   /** Whether no two rows have the same key. */
-  override def keyIsUnique: Boolean = rows.size < starts.length
+  override def keyIsUnique: Boolean = rows.size <= groups.size
 
   def cursor(): RangeCursor = new RangeCursor(this)
 }
+
+private[index] object RangeIndex {
+
+  /** Headers of arrays and objects, roughly. */
+  val Objects = 256L
+}
+
+/**
+ * Which rows have a key.
+ *
+ * @param starts the first row of each group, and the end of the last
+ */
+private[index] final case class KeyGroups(directory: KeyDirectory, starts: Array[Int]) {
+
+  def size: Int = starts.length - 1
+
+  def estimatedSize: Long = directory.estimatedSize + starts.length * 4L
+}
+
+/**
+ * How the rows of a group are searched.
+ *
+ * @param bounds of all rows
+ * @param descending whether bounds are those of the lower test alone, each with its bits turned, so
+ *   that they rise where the test asks for it
+ * @param asks which tests a search asks of rows
+ * @param smallGroup groups of up to this number of rows are not searched
+ */
+private[index] final case class GroupSearch(
+    bounds: IndexBounds,
+    descending: Boolean,
+    asks: Asks,
+    smallGroup: Int)
 
 /**
  * Which bounds are prefixes, so that a search has to ask the test itself of some rows.
@@ -72,8 +103,9 @@ final class RangeIndex private[index] (
  */
 private[index] final case class Asks(sort: Boolean, evict: Boolean)
 
-private[index] object RangeIndex {
-
-  /** Headers of arrays and objects, roughly. */
-  val Objects = 256L
-}
+/**
+ * What an index was built of.
+ *
+ * @param isOfNoRows whether there were no rows; those that cannot match are rows, too
+ */
+private[index] final case class IndexOrigin(isOfNoRows: Boolean, buildNanos: Long)

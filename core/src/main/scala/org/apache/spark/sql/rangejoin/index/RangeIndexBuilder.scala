@@ -63,22 +63,22 @@ private[index] final class RangeIndexBuilder(
     val starts = groupStarts
     val isSearched = largestGroup(starts) > smallGroup
     val order = rowsInOrder(starts, isSearched)
-    val bounds = if (isSearched) boundsInOrder(starts, order) else null
     new RangeIndex(
-      keys.result(),
-      starts,
-      bounds,
+      KeyGroups(keys.result(), starts),
       permutedRows(order),
       fields,
-      descending,
-      Asks(
-        sort = (if (descending) lower.order else upper.order) != null,
-        evict = !descending && lower.order != null),
-      smallGroup,
-      ofNoRows,
-      System.nanoTime() - beginNanos
+      if (isSearched) searchOf(boundsInOrder(starts, order)) else null,
+      IndexOrigin(ofNoRows, System.nanoTime() - beginNanos)
     )
   }
+
+  private def searchOf(bounds: IndexBounds): GroupSearch = GroupSearch(
+    bounds,
+    descending,
+    Asks(
+      sort = (if (descending) lower.order else upper.order) != null,
+      evict = !descending && lower.order != null),
+    smallGroup)
 
   private def groupStarts: Array[Int] = {
     val starts = new Array[Int](keys.groups + 1)
@@ -108,10 +108,13 @@ private[index] final class RangeIndexBuilder(
   private def boundsInOrder(starts: Array[Int], order: Array[Int]): IndexBounds = {
     val sorted = permuted(sort, order)
     val ends = if (evict == null) null else permuted(evict, order)
-    val points = ends != null && sameValues && java.util.Arrays.equals(sorted, ends)
-    if (points || ends == null) IndexBounds(starts, sorted, null, points, null)
-    else if (lower.order == null) IndexBounds(starts, sorted, ends, points, null)
-    else IndexBounds(starts, sorted, ends, points, ranked(ends, starts, order))
+    if (ends == null) IndexBounds.ofOne(starts, sorted)
+    else if (sameValues && java.util.Arrays.equals(sorted, ends)) {
+      IndexBounds.ofPoints(starts, sorted)
+    } else {
+      val byRank = if (lower.order == null) null else ranked(ends, starts, order)
+      IndexBounds.ofTwo(starts, sorted, EvictBounds(ends, starts, byRank))
+    }
   }
 
   /**
@@ -178,11 +181,11 @@ private[index] final class RangeIndexBuilder(
     private def value(place: Int, row: UnsafeRow): UnsafeRow = {
       val number = if (order == null) place else order(place)
       if (evaluated == null) {
-        rows.point(row, number)
+        rows.read(number, row)
         row
       } else {
         if (evaluated(number) == null) {
-          rows.point(row, number)
+          rows.read(number, row)
           evaluated(number) = by.evaluate(row).copy()
         }
         evaluated(number)
@@ -300,7 +303,7 @@ private[index] final class RangeIndexBuilder(
       val row = new UnsafeRow(fields)
       var i = 0
       while (i < order.length) {
-        rows.point(row, order(i))
+        rows.read(order(i), row)
         ordered.append(row)
         i += 1
       }

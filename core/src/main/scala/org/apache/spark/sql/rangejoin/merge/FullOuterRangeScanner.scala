@@ -16,9 +16,6 @@ package org.apache.spark.sql.rangejoin.merge
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.join.PairTests
-import org.apache.spark.sql.rangejoin.kernel.RangeJoinKernel
-import org.apache.spark.sql.rangejoin.window.RangeWindow
 
 /**
  * Scans for a full outer join: gives candidates, and the rows of either side that have found no
@@ -37,12 +34,8 @@ import org.apache.spark.sql.rangejoin.window.RangeWindow
 final class FullOuterRangeScanner(
     streamed: Iterator[InternalRow],
     buffered: Iterator[InternalRow],
-    kernel: RangeJoinKernel,
-    window: RangeWindow,
-    bufferedFields: Int,
-    tests: PairTests,
-    metrics: WindowMetrics
-) extends RangeScanner(kernel, window, bufferedFields, tests, metrics) {
+    parts: ScannerParts
+) extends RangeScanner(parts) {
   import FullOuterRangeScanner._
   import RangeScanner.{Candidate, End, Unmatched}
 

@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.merge
 
+import org.apache.spark.executor.TaskMetrics
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, JoinedRow, UnsafeRow}
@@ -52,17 +53,13 @@ import org.apache.spark.sql.rangejoin.window.RangeWindow
  * The calls of a scanner come one after the other, in any thread. Each is a use of the window
  * (`RangeWindow.enter`); between two calls other threads may have its memory, but for the current
  * candidate.
- *
- * @param bufferedFields number of columns of a buffered row
  */
-abstract class RangeScanner(
-    kernel: RangeJoinKernel,
-    window: RangeWindow,
-    bufferedFields: Int,
-    tests: PairTests,
-    metrics: WindowMetrics
-) extends AutoCloseable with Logging {
+abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logging {
   import RangeScanner._
+  import parts.{bufferedFields, metrics, tests}
+
+  protected[this] val kernel: RangeJoinKernel = parts.kernel
+  protected[this] val window: RangeWindow = parts.window
 
   protected[this] var streamedRow: InternalRow = _
   // The buffered row read last, not yet admitted; null when there is none left.
@@ -273,6 +270,13 @@ abstract class RangeScanner(
     }
   }
 
+  /** Reports what the window took, after it was closed. */
+  def reportMemory(task: TaskMetrics): Unit = {
+    task.incPeakExecutionMemory(window.peakMemory)
+    task.incMemoryBytesSpilled(window.spilledBytes)
+    task.incDiskBytesSpilled(window.spillSize)
+  }
+
   /** Likewise, amid a use of the window. */
   protected def release(): Unit = if (!released) {
     released = true
@@ -281,6 +285,18 @@ abstract class RangeScanner(
     window.close()
   }
 }
+
+/**
+ * What a scanner works with.
+ *
+ * @param bufferedFields number of columns of a buffered row
+ */
+final case class ScannerParts(
+    kernel: RangeJoinKernel,
+    window: RangeWindow,
+    bufferedFields: Int,
+    tests: PairTests,
+    metrics: WindowMetrics)
 
 private object RangeScanner {
 

@@ -44,46 +44,27 @@ case class RangeScannerFactory(
   def create(
       streamed: Iterator[InternalRow],
       buffered: Iterator[InternalRow]
-  ): StreamedRangeScanner = closedWithTask { window =>
-    new StreamedRangeScanner(
-      streamed,
-      buffered,
-      RangeJoinKernelFactory.createObject(kernel),
-      window,
-      bufferedFields,
-      PairTests.create(tests),
-      metrics,
-      behavior
-    )
-  }
+  ): StreamedRangeScanner =
+    closedWithTask(new StreamedRangeScanner(streamed, buffered, parts, behavior))
 
   /** Likewise for a full outer join. */
   def createFullOuter(
       streamed: Iterator[InternalRow],
       buffered: Iterator[InternalRow]
-  ): FullOuterRangeScanner = closedWithTask { window =>
-    new FullOuterRangeScanner(
-      streamed,
-      buffered,
-      RangeJoinKernelFactory.createObject(kernel),
-      window,
-      bufferedFields,
-      PairTests.create(tests),
-      metrics
-    )
-  }
+  ): FullOuterRangeScanner = closedWithTask(new FullOuterRangeScanner(streamed, buffered, parts))
 
-  private def closedWithTask[S <: RangeScanner](create: RangeWindow => S): S = {
-    val task = TaskContext.get()
-    val window = createWindow(task.taskMemoryManager())
-    val scanner = create(window)
-    task.addTaskCompletionListener(new TaskCompletionListener {
+  private def parts: ScannerParts = ScannerParts(
+    RangeJoinKernelFactory.createObject(kernel),
+    createWindow(TaskContext.get().taskMemoryManager()),
+    bufferedFields,
+    PairTests.create(tests),
+    metrics)
+
+  private def closedWithTask[S <: RangeScanner](scanner: S): S = {
+    TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {
       override def onTaskCompletion(context: TaskContext): Unit = {
         scanner.close()
-        val metrics = context.taskMetrics()
-        metrics.incPeakExecutionMemory(window.peakMemory)
-        metrics.incMemoryBytesSpilled(window.spilledBytes)
-        metrics.incDiskBytesSpilled(window.spillSize)
+        scanner.reportMemory(context.taskMetrics())
       }
     })
     scanner

@@ -17,9 +17,7 @@ package org.apache.spark.sql.rangejoin.merge
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, UnsafeRow}
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
-import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairTests}
-import org.apache.spark.sql.rangejoin.kernel.RangeJoinKernel
-import org.apache.spark.sql.rangejoin.window.RangeWindow
+import org.apache.spark.sql.rangejoin.join.CandidateScanner
 
 /**
  * Scans for one streamed row after the other: for every join type but full outer. `nextStreamed`
@@ -28,13 +26,9 @@ import org.apache.spark.sql.rangejoin.window.RangeWindow
 final class StreamedRangeScanner(
     streamed: Iterator[InternalRow],
     buffered: Iterator[InternalRow],
-    kernel: RangeJoinKernel,
-    window: RangeWindow,
-    bufferedFields: Int,
-    tests: PairTests,
-    metrics: WindowMetrics,
+    parts: ScannerParts,
     behavior: JoinTypeBehavior
-) extends RangeScanner(kernel, window, bufferedFields, tests, metrics) with CandidateScanner {
+) extends RangeScanner(parts) with CandidateScanner {
   import RangeScanner.Candidate
 
   private[this] val visitsAll = behavior.visitsAllStreamed

@@ -18,10 +18,7 @@ import scala.util.{Failure, Success, Try}
 
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.optimizer.{
-  ConvertToLocalRelation,
-  InferFiltersFromConstraints
-}
+import org.apache.spark.sql.catalyst.optimizer.{ConvertToLocalRelation, InferFiltersFromConstraints}
 import org.apache.spark.sql.functions.udf
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings

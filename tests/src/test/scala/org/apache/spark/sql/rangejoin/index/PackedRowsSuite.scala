@@ -35,14 +35,14 @@ class PackedRowsSuite extends AnyFunSuite {
     for ((row, i) <- rows.zipWithIndex) {
       builder.append(row)
       for (j <- math.max(0, i - 3) to i) {
-        builder.point(read, j)
+        builder.read(j, read)
         assert(read == rows(j))
       }
     }
     val packed = builder.result()
     assert(packed.size == rows.size)
     for (i <- rows.indices.reverse) {
-      packed.point(read, i)
+      packed.read(i, read)
       assert(read == rows(i))
     }
     packed

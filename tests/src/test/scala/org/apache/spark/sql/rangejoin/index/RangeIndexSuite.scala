@@ -197,7 +197,7 @@ class RangeIndexSuite extends AnyFunSuite {
   test("groups of a few rows are not searched, and without larger ones there are no bounds") {
     val rows = Seq.tabulate(40)(i => Entry(Some(i / 4), Some(i.toLong), Some(i.toLong)))
     val small = index(rows, DenseLongs, Tests(true, true, false), smallGroup = 4)
-    assert(small.bounds == null)
+    assert(small.search == null)
     assert(find(small.cursor(), DenseLongs, Query(3, 100, 0))._1 == Seq(12, 13, 14, 15))
     val mixed = index(
       rows ++ Seq.tabulate(10)(i => Entry(Some(100), Some(i.toLong), Some(i.toLong))),

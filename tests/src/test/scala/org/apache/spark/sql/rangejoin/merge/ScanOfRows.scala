@@ -73,11 +73,7 @@ trait ScanOfRows extends TaskMemory {
       val scanner = new StreamedRangeScanner(
         iterator(streamed),
         iterator(buffered),
-        kernelOf(Spec),
-        window,
-        Types.length,
-        tests,
-        metrics,
+        ScannerParts(kernelOf(Spec), window, Types.length, tests, metrics),
         if (stopsAtMatch) JoinTypeBehavior(None, StreamedRow(ifMatched = !keepsStreamed))
         else JoinTypeBehavior(None, EveryPair, keepsStreamed)
       )
@@ -140,11 +136,7 @@ trait ScanOfRows extends TaskMemory {
       val scanner = new FullOuterRangeScanner(
         iterator(streamed),
         iterator(buffered),
-        kernelOf(Spec),
-        window,
-        Types.length,
-        tests,
-        metrics)
+        ScannerParts(kernelOf(Spec), window, Types.length, tests, metrics))
       val rows = mutable.ArrayBuffer.empty[(Option[Int], Option[Int])]
       while (scanner.nextPair()) collect(scanner, scanner.isPair, matches).foreach(rows += _)
       assert(!scanner.nextPair())

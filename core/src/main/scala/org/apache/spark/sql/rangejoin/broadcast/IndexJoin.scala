@@ -1,0 +1,60 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.broadcast
+
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, RangeCondition}
+import org.apache.spark.sql.rangejoin.join.PairTestSpec
+
+/**
+ * What is evaluated where streamed rows are joined with an index, interpreted or generated.
+ *
+ * @param keys of the streamed side, as the index has them
+ * @param condition the whole condition of the join, of which the range is a part
+ * @param streamed the columns of the streamed side
+ * @param build the columns of the broadcast side
+ */
+private[broadcast] case class IndexJoin(
+    keys: Seq[Expression],
+    range: RangeCondition,
+    condition: Expression,
+    behavior: JoinTypeBehavior,
+    streamed: Seq[Attribute],
+    build: Seq[Attribute]
+) {
+  def boundKeys: Seq[Expression] = keys.map(ofStreamed)
+
+  /** Bound to a streamed row. */
+  def ofStreamed(e: Expression): Expression = bindReference(e, streamed)
+
+  /** Bound to a streamed row followed by a row of the broadcast side. */
+  def ofPair(e: Expression): Expression = bindReference(e, streamed ++ build)
+
+  def scannerFactory(cursors: CursorFactory): IndexScannerFactory = IndexScannerFactory(
+    cursors,
+    boundKeys,
+    range.lowerBound.map(ofStreamed),
+    range.upperBound.map(ofStreamed),
+    PairTestSpec.of(range, condition).map(ofPair),
+    behavior
+  )
+}
+
+/** An index that was built: how to get at it, and what code depends on. */
+private[broadcast] case class BuiltIndex(
+    cursors: CursorFactory,
+    isOfNoRows: Boolean,
+    keyIsUnique: Boolean)

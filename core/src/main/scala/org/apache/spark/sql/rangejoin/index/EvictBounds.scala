@@ -1,0 +1,152 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+/**
+ * The evict bounds of the rows of an index, in the order of their sort bounds, where the two are not
+ * the same: finds the rows of a run that reach up to a lower bound, from the end of the run. Immutable.
+ *
+ * Above the bounds are the maxima of blocks of 16, of blocks of 16 blocks, and so on, so that a search
+ * passes over what does not reach far enough.
+ *
+ * @param bounds of the rows, or their ranks within the group
+ * @param byRank the rows of each group in the order of their bounds; null where these are no ranks
+ * @param maxima of `bounds`, by level
+ * @param reached by block: the greatest bound in the group of the block's last entry, up to it
+ */
+private[index] final class EvictBounds private (
+    bounds: Array[Long],
+    byRank: Array[Int],
+    maxima: Array[Array[Long]],
+    reached: Array[Long]
+) extends Serializable {
+  import EvictBounds._
+
+  def apply(i: Int): Long = bounds(i)
+
+  def contains(bound: Long): Boolean = IndexBounds.contains(bounds, bound)
+
+  /** The row at a place in the order of evict bounds. */
+  def rowByRank(place: Int): Int = byRank(place)
+
+  /** The rank of the row at a place in the order of evict bounds; the greatest beyond the end. */
+  def rankAt(place: Int, end: Int): Long =
+    if (place < end) bounds(byRank(place)) else Long.MaxValue
+
+  /** The first place of a group, in the order of evict bounds, of a bound that may be unknown. */
+  def firstUnknown(from: Int, end: Int): Int = {
+    var low = from
+    var high = end
+    while (low < high) {
+      val middle = (low + high) >>> 1
+      if (bounds(byRank(middle)) < Long.MaxValue) low = middle + 1 else high = middle
+    }
+    low
+  }
+
+  /**
+   * The last entry of a run with an evict bound of at least `lower`, or -1.
+   *
+   * @param from the first entry of the group, which is the first of the run
+   * @param end behind the last entry of the run
+   */
+  def lastReaching(from: Int, end: Int, lower: Long): Int = {
+    var i = end - 1
+    while (i >= from) {
+      if ((i & BlockMask) == BlockMask) {
+        val block = i >>> BlockBits
+        if (reached(block) < lower) return -1
+        i = (lastBlockReaching(block, lower) << BlockBits) | BlockMask
+      }
+      if (bounds(i) >= lower) return i
+      i -= 1
+    }
+    -1
+  }
+
+  /**
+   * The last block with a maximum of at least `lower`, of those up to `block`, which is complete. There
+   * has to be one. So there are blocks to the left while the maximum is less, and those above them are
+   * complete as they are.
+   */
+  private def lastBlockReaching(block: Int, lower: Long): Int = {
+    var level = 0
+    var i = block
+    while (level > 0 || maxima(0)(i) < lower) {
+      if (maxima(level)(i) >= lower) {
+        level -= 1
+        i = (i << BlockBits) | BlockMask
+      } else {
+        i -= 1
+        if ((i & BlockMask) == BlockMask && level + 1 < maxima.length) {
+          i >>>= BlockBits
+          level += 1
+        }
+      }
+    }
+    i
+  }
+
+  def estimatedSize: Long = {
+    val longs = bounds.length + reached.length.toLong + maxima.map(_.length.toLong).sum
+    longs * 8L + (if (byRank == null) 0L else byRank.length * 4L)
+  }
+}
+
+private[index] object EvictBounds {
+  private final val BlockBits = 4
+  private final val BlockMask = (1 << BlockBits) - 1
+
+  /**
+   * Of bounds in the order of the index.
+   *
+   * @param starts the first entry of each group, and the end of the last
+   * @param byRank null where the bounds are no ranks
+   */
+  def apply(bounds: Array[Long], starts: Array[Int], byRank: Array[Int]): EvictBounds =
+    new EvictBounds(bounds, byRank, maximaOf(bounds), reachedUntil(bounds, starts))
+
+  private def maximaOf(evict: Array[Long]): Array[Array[Long]] =
+    Iterator.iterate(evict)(blockMaxima).drop(1).takeWhile(_.nonEmpty).toArray
+
+  /** The maxima of blocks; only of complete ones, since a search enters others from their end. */
+  private def blockMaxima(values: Array[Long]): Array[Long] = {
+    val maxima = new Array[Long](values.length >>> BlockBits)
+    java.util.Arrays.fill(maxima, Long.MinValue)
+    var i = 0
+    while (i < (maxima.length << BlockBits)) {
+      val block = i >>> BlockBits
+      if (values(i) > maxima(block)) maxima(block) = values(i)
+      i += 1
+    }
+    maxima
+  }
+
+  private def reachedUntil(evict: Array[Long], starts: Array[Int]): Array[Long] = {
+    val reached = new Array[Long](evict.length >>> BlockBits)
+    var group = 0
+    while (group < starts.length - 1) {
+      var greatest = Long.MinValue
+      var i = starts(group)
+      while (i < starts(group + 1)) {
+        if (evict(i) > greatest) greatest = evict(i)
+        if ((i & BlockMask) == BlockMask) reached(i >>> BlockBits) = greatest
+        i += 1
+      }
+      group += 1
+    }
+    reached
+  }
+}
