@@ -61,6 +61,9 @@ def main() -> None:
         found[how], ours = range_joins(spark, JOIN.format(how), True)
         assert range_joins(spark, JOIN.format(how), False) == (0, ours)
         assert len(ours) > 20
+        # The hint stands for the flag, whatever made the session and its analyzer.
+        hinted = JOIN.format(how).replace("SELECT", "SELECT /*+ RANGE_JOIN(i, 5) */")
+        assert range_joins(spark, hinted, False) == (found[how], ours)
     if merge:
         contents = []
         for flag, name in ((True, "ours"), (False, "stock")):

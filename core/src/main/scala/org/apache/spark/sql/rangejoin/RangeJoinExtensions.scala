@@ -20,6 +20,7 @@ import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinHint}
 import org.apache.spark.sql.rangejoin.plan.{
   MarkRangeJoins,
   PlaceBroadcastRangeJoins,
@@ -33,6 +34,8 @@ import org.apache.spark.sql.rangejoin.plan.{
  *
  * | rule                         | when                                                        |
  * |:-----------------------------|:------------------------------------------------------------|
+ * | [[ResolveRangeJoinHint]]     | analysis: with Spark's join hints                           |
+ * | [[KeepRangeJoinHint]]        | analysis: when relations are resolved                       |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
  * | [[PlanIndexedStages]]        | planner strategy: joins over a broadcast that has begun     |
  * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
@@ -47,6 +50,8 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
   override def apply(extensions: SparkSessionExtensions): Unit =
     if (RangeJoinExtensions.supports(SPARK_VERSION)) {
       RangeJoinConf.all.foreach(entry => logDebug(s"Registered ${entry.key}"))
+      extensions.injectHintResolutionRule(_ => ResolveRangeJoinHint)
+      extensions.injectPostHocResolutionRule(_ => KeepRangeJoinHint)
       // First: a join over a range index is planned as that, and by no other strategy.
       extensions.injectPlannerStrategy(_ => PlanIndexedStages)
       extensions.injectPlannerStrategy {

@@ -63,6 +63,7 @@ object DependenciesSuite {
 
   private val Allowed: Map[String, Set[String]] = Map(
     "kernel" -> Set.empty,
+    "hint" -> Set.empty,
     "window" -> Set.empty,
     "index" -> Set.empty,
     "sort" -> Set("kernel"),
@@ -70,7 +71,7 @@ object DependenciesSuite {
     "join" -> Set("condition", "kernel"),
     "merge" -> Set("join", "condition", "window", "kernel"),
     "broadcast" -> Set("join", "condition", "index", "kernel"),
-    "plan" -> Set("merge", "broadcast", "condition", "index", "sort", "kernel"),
+    "plan" -> Set("merge", "broadcast", "condition", "hint", "index", "sort", "kernel"),
     "explain" -> Set("plan", "merge", "broadcast", "condition")
   )
 

@@ -33,13 +33,20 @@ object LogCapture {
       override def append(event: LogEvent): Unit = seen.add(event.getMessage.getFormattedMessage)
     }
     val logger = LogManager.getLogger(name).asInstanceOf[Logger]
-    val before = logger.getLevel
+    val settings = logger.getContext.getConfiguration
+    val before = Option(settings.getLoggers.get(name)).map(_.getLevel)
     appender.start()
     logger.addAppender(appender)
     Configurator.setLevel(name, Level.DEBUG)
     try block
     finally {
-      Configurator.setLevel(name, before)
+      // A level of its own that stayed would hide what is logged below it from a later capture.
+      before match {
+        case Some(level) => Configurator.setLevel(name, level)
+        case None        =>
+          settings.removeLogger(name)
+          logger.getContext.updateLoggers()
+      }
       logger.removeAppender(appender)
       appender.stop()
     }

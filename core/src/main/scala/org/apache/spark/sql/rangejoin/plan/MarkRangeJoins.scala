@@ -15,16 +15,23 @@
 package org.apache.spark.sql.rangejoin.plan
 
 import org.apache.spark.internal.Logging
+import org.apache.spark.internal.config.ConfigEntry
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStageStrategy
-import org.apache.spark.sql.execution.joins.SortMergeJoinExec
+import org.apache.spark.sql.execution.joins.{
+  BroadcastHashJoinExec,
+  ShuffledHashJoinExec,
+  SortMergeJoinExec
+}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition.{RangeCondition, RangeExtractor, Reason}
+import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
 
 /**
  * Marks the sort-merge and broadcast joins that can run as range joins. The plan is Spark's own in
@@ -39,6 +46,9 @@ import org.apache.spark.sql.rangejoin.condition.{RangeCondition, RangeExtractor,
  *
  * Steps aside for streaming plans, and where a finished broadcast stage decides the join.
  *
+ * A join with the hint `RANGE_JOIN` is marked whatever the settings are, and planned as a sort-merge join
+ * where what Spark has planned cannot be marked; where that fails, Spark's log says why.
+ *
  * @param everyJoin whether to mark sort-merge joins without a range, too: nothing is gained by it but
  *   that they put the range join to the test
  */
@@ -48,61 +58,93 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case join: Join
-        if session.sessionState.conf.getConf(RangeJoinConf.Enabled) && isOurs(join) &&
-          hasRange(join) =>
-      val planned = session.sessionState.planner.JoinSelection(join)
-      if (planned.count(plan => marks(plan)) > 0) planned else Nil
+        if (isHinted(join) || isOn(RangeJoinConf.Enabled)) &&
+          LogicalQueryStageStrategy(join).isEmpty =>
+      val planned = for {
+        _ <- hasRange(join)
+        marked <- marked(join).fold(reason => merged(join).getOrElse(Left(reason)), Right(_))
+      } yield marked
+      planned.left.foreach(reason => RangeJoinHint.warn(join, reason.message))
+      planned.getOrElse(Nil)
     case _ => Nil
   }
 
-  private def marksBroadcastJoins: Boolean =
-    session.sessionState.conf.getConf(RangeJoinConf.Broadcast)
+  private def isOn(entry: ConfigEntry[Boolean]): Boolean =
+    session.sessionState.conf.getConf(entry)
+
+  private def isHinted(join: Join): Boolean = RangeJoinHint.in(join.hint).isDefined
+
+  private def marksBroadcastJoins(join: Join): Boolean =
+    isHinted(join) || isOn(RangeJoinConf.Broadcast)
 
   /** Whether the join has a range, by the condition of whatever node Spark may plan for it. */
-  private def hasRange(join: Join): Boolean = {
-    val withoutKeys = join match {
-      case ExtractEquiJoinKeys(_, _, _, condition, _, _, _, _) => Some(condition)
-      case _                                                   => None
-    }
+  private def hasRange(join: Join): Either[Reason, Unit] = {
+    val withoutKeys = conditionBesideKeys(join)
     // A nested loop join has the keys in its condition.
-    val conditions = withoutKeys ++ Option.when(marksBroadcastJoins)(join.condition)
-    val isCandidate = conditions.flatten.exists(RangeExtractor.hasComparison)
-    (everyJoin && withoutKeys.isDefined) || isCandidate && {
+    val conditions =
+      (withoutKeys ++ Option.when(marksBroadcastJoins(join))(join.condition)).toSeq
+    if (join.isStreaming) Left(Reason.Streaming)
+    else if (everyJoin && withoutKeys.isDefined) Right(())
+    else if (conditions.flatten.exists(RangeExtractor.hasComparison)) {
       val (left, right) = (join.left.outputSet, join.right.outputSet)
-      val ranges = conditions.map(RangeExtractor.extract(join.joinType, _, left, right)).toSeq
-      if (ranges.forall(_.isLeft)) {
-        ranges.head.left.foreach { reason =>
-          leave("Spark's own strategies", join.simpleString(100), reason)
-        }
+      val ranges = conditions.map(RangeExtractor.extract(join.joinType, _, left, right))
+      val reason = ranges.collectFirst { case Left(first) => first }
+      reason.filter(_ => ranges.forall(_.isLeft)).toLeft(()).left.map { none =>
+        leave("Spark's own strategies", join.simpleString(100), none)
+        none
       }
-      ranges.exists(_.isRight)
-    }
+    } else Left(if (withoutKeys.contains(None)) Reason.NoCondition else Reason.NoRangePredicate)
   }
 
-  private def isOurs(join: Join): Boolean =
-    !join.isStreaming && LogicalQueryStageStrategy(join).isEmpty
+  /** What the condition has beside equi keys; None where there are no such keys. */
+  private def conditionBesideKeys(join: Join): Option[Option[Expression]] = join match {
+    case ExtractEquiJoinKeys(_, _, _, condition, _, _, _, _) => Some(condition)
+    case _                                                   => None
+  }
 
-  /** Marks a join where it has a range; returns whether it did. */
-  private def marks(join: SparkPlan): Boolean = join match {
-    case smj: SortMergeJoinExec       => marks(smj, SortMergeMark, rangeOf(smj))
-    case other if marksBroadcastJoins =>
-      BroadcastRangeJoinExec.of(other).exists(ours => marks(other, BroadcastMark, ours.extracted))
-    case _ => false
+  /** The join as Spark plans it, with a mark; or why none can be put on it. */
+  private def marked(join: Join): Either[Reason, Seq[SparkPlan]] = {
+    val planned = session.sessionState.planner.JoinSelection(join)
+    val refusals = planned.flatMap(mark(_, marksBroadcastJoins(join)))
+    if (refusals.size < planned.size) Right(planned)
+    else Left(refusals.headOption.getOrElse(Reason.NoRangePredicate))
+  }
+
+  /** A join that is asked to be a range join, and is none as Spark plans it: both sides are sorted. */
+  private def merged(join: Join): Option[Either[Reason, Seq[SparkPlan]]] =
+    Option.when(isHinted(join) && conditionBesideKeys(join).isDefined) {
+      val plan = marked(join.copy(hint = RangeJoinHint.asMerge(join.hint)))
+      if (plan.isRight) RangeJoinHint.warnOfOverridden(join)
+      plan
+    }
+
+  /** Marks a join where it has a range, and otherwise says why there is none. */
+  private def mark(join: SparkPlan, broadcasts: Boolean): Option[Reason] = {
+    val (tag, range) = join match {
+      case smj: SortMergeJoinExec => (SortMergeMark, rangeOf(smj))
+      case other                  => (BroadcastMark, broadcastRangeOf(other, broadcasts))
+    }
+    range.fold(leave(join, _), _ => join.setTagValue(tag, ()))
+    range.left.toOption
+  }
+
+  private def broadcastRangeOf(
+      join: SparkPlan,
+      broadcasts: Boolean
+  ): Either[Reason, RangeCondition] = BroadcastRangeJoinExec.of(join) match {
+    case Some(ours) if broadcasts => ours.extracted
+    case Some(_)                  => Left(Reason.SwitchedOff(RangeJoinConf.Broadcast.key))
+    case None                     => Left(join match {
+        case _: BroadcastHashJoinExec => Reason.NullAware
+        case _: ShuffledHashJoinExec  => Reason.ShuffledHash
+        case _                        => Reason.NoKey
+      })
   }
 
   private def rangeOf(join: SortMergeJoinExec): Either[Reason, RangeCondition] = {
     val (left, right) = (join.left.outputSet, join.right.outputSet)
     if (everyJoin) RangeExtractor.normalForm(join.joinType, join.condition, left, right)
     else RangeExtractor.extract(join.joinType, join.condition, left, right)
-  }
-
-  private def marks(
-      join: SparkPlan,
-      mark: TreeNodeTag[Unit],
-      range: Either[Reason, RangeCondition]
-  ): Boolean = {
-    range.fold(reason => leave(join, reason), _ => join.setTagValue(mark, ()))
-    range.isRight
   }
 }
 
@@ -121,6 +163,6 @@ object MarkRangeJoins extends Logging {
   private[plan] def leave(join: SparkPlan, reason: Reason): Unit =
     leave(join.nodeName, join.simpleString(100), reason)
 
-  private def leave(to: String, join: String, reason: Reason): Unit =
+  private def leave(to: String, join: => String, reason: Reason): Unit =
     logDebug(s"Join is left to $to: ${reason.message}\n$join")
 }

@@ -1,0 +1,129 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.hint
+
+import scala.collection.mutable
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedRelation}
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal, StringLiteral}
+import org.apache.spark.sql.catalyst.optimizer.EliminateResolvedHint
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern.UNRESOLVED_HINT
+import org.apache.spark.sql.types.Decimal
+
+/**
+ * Resolves `RANGE_JOIN(relation, ..., bin size)`: puts a [[RangeJoinHint]] on the relations it names, or
+ * on all it is given for where it names none. Which relation a name stands for follows Spark's rule for
+ * join hints: the alias, or the last parts of the name where there is no alias, within one query block.
+ *
+ * The bin size has to be a positive number and is not used. A hint that makes no sense is left out with
+ * a warning of Spark's `HintErrorHandler`, and never an error.
+ */
+object ResolveRangeJoinHint extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    plan.resolveOperatorsUpWithPruning(_.containsPattern(UNRESOLVED_HINT)) {
+      case hint: UnresolvedHint if hint.name.equalsIgnoreCase(RangeJoinHint.Name) => resolve(hint)
+    }
+
+  private def resolve(hint: UnresolvedHint): LogicalPlan = {
+    val relations = hint.parameters.flatMap(relationOf)
+    hint.parameters.filter(relationOf(_).isEmpty).find(!isPositiveNumber(_)) match {
+      case Some(wrong) =>
+        conf.hintErrorHandler.joinHintNotSupported(
+          new RangeJoinHint(None),
+          s"the bin size ${wrong.sql} is not a positive number")
+        hint.child
+      case None if relations.isEmpty => withRangeJoin(hint.child, None)
+      case None                      =>
+        val found = mutable.Set.empty[Seq[String]]
+        val hinted = onRelations(hint.child, relations, found)
+        conf.hintErrorHandler
+          .hintRelationsNotFound(hint.name, hint.parameters, relations.toSet -- found)
+        hinted
+    }
+  }
+
+  /** The parts of the name where a parameter is one. */
+  private def relationOf(parameter: Expression): Option[Seq[String]] = parameter match {
+    case name: UnresolvedAttribute => Some(name.nameParts)
+    // What is no name is that of no relation.
+    case StringLiteral(name) =>
+      Some(Try(UnresolvedAttribute.parseAttributeName(name)).getOrElse(Seq(name)))
+    case _ => None
+  }
+
+  private def isPositiveNumber(size: Expression): Boolean = size match {
+    case Literal(n: Decimal, _)          => n > Decimal.ZERO
+    case Literal(n: java.lang.Number, t) =>
+      t.isInstanceOf[org.apache.spark.sql.types.NumericType] && n.doubleValue > 0 &&
+      !n.doubleValue.isInfinite
+    case _ => false
+  }
+
+  /** Puts the hint on the relations of a query block that are named. */
+  private def onRelations(
+      plan: LogicalPlan,
+      named: Seq[Seq[String]],
+      found: mutable.Set[Seq[String]]
+  ): LogicalPlan = {
+    def isNamed(relation: LogicalPlan): Boolean = nameOf(relation).exists { name =>
+      val matching = named.filter(endsWith(name, _))
+      found ++= matching
+      matching.nonEmpty
+    }
+    plan match {
+      case ResolvedHint(relation, other) if isNamed(relation) =>
+        withRangeJoin(relation, other.strategy)
+      case relation if isNamed(relation)                  => withRangeJoin(relation, None)
+      case _: SubqueryAlias | _: View | _: UnresolvedWith => plan
+      case _ => plan.mapChildren(onRelations(_, named, found))
+    }
+  }
+
+  private def nameOf(relation: LogicalPlan): Option[Seq[String]] = relation match {
+    case table: UnresolvedRelation => Some(table.multipartIdentifier)
+    case alias: SubqueryAlias      => Some(alias.identifier.qualifier :+ alias.identifier.name)
+    case _                         => None
+  }
+
+  private def endsWith(name: Seq[String], end: Seq[String]): Boolean =
+    end.size <= name.size && name.takeRight(end.size).zip(end).forall { case (a, b) =>
+      conf.resolver(a, b)
+    }
+
+  private def withRangeJoin(plan: LogicalPlan, strategy: Option[JoinStrategyHint]): LogicalPlan =
+    ResolvedHint(plan, new RangeJoinHint(strategy))
+}
+
+/**
+ * Spark puts the hints of one side of a join together from the top down, and keeps the kind of the first
+ * one. A hint above a range join's is made one that asks for a range join, too: `BROADCAST(v)`, where the
+ * view `v` has a `RANGE_JOIN`.
+ */
+object KeepRangeJoinHint extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
+    case hint @ ResolvedHint(child, info) if !isRangeJoin(info) && asksBelow(child) =>
+      hint.copy(hints = new RangeJoinHint(info.strategy))
+  }
+
+  private def asksBelow(plan: LogicalPlan): Boolean =
+    EliminateResolvedHint.extractHintsFromPlan(plan)._2.exists(isRangeJoin)
+
+  private def isRangeJoin(hint: HintInfo): Boolean = hint.isInstanceOf[RangeJoinHint]
+}
