@@ -15,7 +15,9 @@
 package org.apache.spark.sql.rangejoin.bench
 
 import java.nio.file.Files
+import java.util.concurrent.atomic.AtomicLong
 
+import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
@@ -23,7 +25,8 @@ import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
 /**
  * Band joins of two tables of a million rows that are bucketed and sorted by their key, which a stock
  * join streams: stock's and the range join alternated in one session, in seconds, and their ratio.
- * Medians of nine after four. An argument is the part of the names of the cases to run.
+ * Medians of nine after four. An argument is the part of the names of the cases to run; `--cpu` counts
+ * what tasks take of a processor, and not the clock.
  */
 object PresortedJoins {
 
@@ -52,12 +55,27 @@ object PresortedJoins {
       .config("spark.sql.autoBroadcastJoinThreshold", "-1")
       .config("spark.sql.legacy.bucketedTableScan.outputOrdering", "true")
       .getOrCreate()
+    val tasks = new TaskTime
+    spark.sparkContext.addSparkListener(tasks)
+    def cpu(): Long = {
+      spark.sparkContext.listenerBus.waitUntilEmpty()
+      tasks.nanos.get
+    }
+    val clock = if (args.contains("--cpu")) () => cpu() else () => System.nanoTime()
     println("| case | stock | range join | ratio |\n|---|---:|---:|---:|")
-    try cases.filter(c => args.forall(c.name.contains)).foreach(run(spark, _))
-    finally spark.stop()
+    try {
+      val parts = args.filterNot(_ == "--cpu")
+      cases.filter(c => parts.forall(c.name.contains)).foreach(run(spark, _, clock))
+    } finally spark.stop()
   }
 
-  private def run(spark: SparkSession, of: Case): Unit = {
+  private class TaskTime extends SparkListener {
+    val nanos = new AtomicLong
+    override def onTaskEnd(end: SparkListenerTaskEnd): Unit =
+      nanos.addAndGet(end.taskMetrics.executorCpuTime)
+  }
+
+  private def run(spark: SparkSession, of: Case, clock: () => Long): Unit = {
     for ((table, seed) <- Seq("l" -> 1, "r" -> 2)) {
       spark.sql(s"DROP TABLE IF EXISTS $table")
       spark.range(0, Rows, 1, 2).selectExpr(
@@ -70,9 +88,9 @@ object PresortedJoins {
       "AND r.y BETWEEN l.y - 1000000 AND l.y + 1000000" + (if (of.limit) " LIMIT 20" else "")
     def seconds(rangeJoin: Boolean): Double = {
       spark.conf.set(RangeJoinConf.Enabled.key, rangeJoin)
-      val begin = System.nanoTime()
+      val begin = clock()
       spark.sql(joined).write.format("noop").mode("overwrite").save()
-      (System.nanoTime() - begin) / 1e9
+      (clock() - begin) / 1e9
     }
     val times = Seq.fill(Warm + Measured)((seconds(rangeJoin = false), seconds(rangeJoin = true)))
     def median(of: Seq[Double]) = of.drop(Warm).sorted.apply(Measured / 2)

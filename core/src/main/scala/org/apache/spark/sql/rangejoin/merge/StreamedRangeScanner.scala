@@ -55,7 +55,8 @@ final class StreamedRangeScanner(
   private def findStreamed(): Boolean = {
     if (!started && !closed) {
       started = true
-      readBuffered()
+      // A side may be sorted as its first row is read, and need not be where the other one has none.
+      if (streamed.hasNext) readBuffered() else closed = true
     }
     scanning = false
     while (!scanning && !closed) {

@@ -32,13 +32,13 @@ import org.apache.spark.sql.catalyst.expressions.{BaseOrdering, RowOrdering, Sor
  * @param order the sort columns, ascending, bound to the row
  * @param presorted how many of the first of them the input is in order by; at least one, not all
  * @param numFields columns of a row
- * @param usesRadixSort whether large groups may be radix sorted
+ * @param levelOfLarge of the [[PrefixSorter]] of a large group
  */
 final class GroupSorter(
     order: Seq[SortOrder],
     presorted: Int,
     numFields: Int,
-    usesRadixSort: Boolean) {
+    levelOfLarge: Int) {
   require(presorted > 0 && presorted < order.size)
   import GroupSorter._
 
@@ -143,9 +143,7 @@ final class GroupSorter(
     private def sortedLarge(): Iterator[UnsafeRow] = {
       forgetLarge()
       largeGroups += 1
-      large = new PrefixSorter(
-        new SortColumns(within, numFields),
-        if (usesRadixSort) PrefixSorter.FirstLevel else PrefixSorter.LastLevel)
+      large = new PrefixSorter(new SortColumns(within, numFields), levelOfLarge)
       for (i <- 0 until group.size) large.insert(group.row(i))
       large.insert(ahead)
       while (continues()) large.insert(ahead)

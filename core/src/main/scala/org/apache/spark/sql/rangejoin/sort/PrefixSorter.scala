@@ -59,6 +59,9 @@ final class PrefixSorter(
   private var spilledOfRuns = 0L
   private var released = false
 
+  /** Whether what it had was given back: it has no rows any more. */
+  def isReleased: Boolean = released
+
   /** Nanoseconds of sorting in memory. */
   def sortTimeNanos: Long = sortNanos + ofRun.fold(0L)(_.sortTimeNanos)
 

@@ -75,8 +75,9 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
     val sortTime = longMetric("sortTime")
     val peakMemory = longMetric("peakMemory")
     val spillSize = longMetric("spillSize")
+    val level = wholeSortLevel
     child.execute().mapPartitionsInternal { rows =>
-      val sorter = new PrefixSorter(new SortColumns(boundOrder, output.size))
+      val sorter = new PrefixSorter(new SortColumns(boundOrder, output.size), level)
       release = () => sorter.cleanupResources()
       TaskContext.get().addTaskCompletionListener[Unit] { context =>
         sortTime += NANOSECONDS.toMillis(sorter.sortTimeNanos)
@@ -84,10 +85,13 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
         spillSize += sorter.spillSize
         context.taskMetrics().incPeakExecutionMemory(sorter.peakMemory)
       }
-      rows.foreach(row => sorter.insert(row.asInstanceOf[UnsafeRow]))
-      sorter.sorted()
+      new SortedOnDemand(rows.asInstanceOf[Iterator[UnsafeRow]], sorter)
     }
   }
+
+  /** A child that was in order when this node was placed may have been replaced by one that is not. */
+  private[sort] def wholeSortLevel: Int =
+    if (conf.enableRadixSort) PrefixSorter.FirstLevel else PrefixSorter.LastLevel
 
   private def sortedByGroups(): RDD[InternalRow] = {
     val sortTime = longMetric("sortTime")
@@ -96,9 +100,9 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
     val numGroups = longMetric("numGroups")
     val numLargeGroups = longMetric("numLargeGroups")
     val columnsInOrder = presorted.size
-    val usesRadixSort = conf.enableRadixSort
+    val levelOfLarge = wholeSortLevel
     child.execute().mapPartitionsInternal { rows =>
-      val sorter = new GroupSorter(boundOrder, columnsInOrder, output.size, usesRadixSort)
+      val sorter = new GroupSorter(boundOrder, columnsInOrder, output.size, levelOfLarge)
       release = () => sorter.cleanupResources()
       TaskContext.get().addTaskCompletionListener[Unit] { context =>
         sortTime += NANOSECONDS.toMillis(sorter.sortTimeNanos)
@@ -122,6 +126,26 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
 
   override protected def withNewChildInternal(newChild: SparkPlan): RangeSortExec =
     copy(child = newChild)
+}
+
+/**
+ * The rows of a partition in order, which are not read before the first one of them is asked for: a
+ * join that finds its other side empty does not sort this one. Whether there are any is known before.
+ */
+private final class SortedOnDemand(rows: Iterator[UnsafeRow], sorter: PrefixSorter)
+    extends Iterator[UnsafeRow] {
+  private var sorted: Iterator[UnsafeRow] = _
+
+  override def hasNext: Boolean =
+    if (sorted != null) sorted.hasNext else !sorter.isReleased && rows.hasNext
+
+  override def next(): UnsafeRow = {
+    if (sorted == null) {
+      rows.foreach(sorter.insert)
+      sorted = sorter.sorted()
+    }
+    sorted.next()
+  }
 }
 
 object RangeSortExec {

@@ -105,6 +105,17 @@ class GroupSortSuite extends SortTest {
     check(plan(table(50000, Seq(expr("if(id % 10 < 8, 1, -id)"), Own))), 2, 1)
   }
 
+  test("a child that lost its order is sorted whole, and by comparing rows if settings say so") {
+    val input = plan(table(3000, Seq(Few, Own)))
+    for ((radix, level) <- Seq("true" -> PrefixSorter.FirstLevel, "false" -> PrefixSorter.LastLevel))
+      withConf(SQLConf.RADIX_SORT_ENABLED.key -> radix) {
+        val whole = incremental(input, 2, 1).copy(child = input)
+        assert(whole.presorted.isEmpty && whole.wholeSortLevel == level)
+        val expected = sorted(SortExec(orderBy(input, 2), global = false, input), 2)
+        assert(sorted(whole, 2) == expected)
+      }
+  }
+
   test("NULL in the columns that are in order, and in those that are not") {
     inAllWays(
       3000,

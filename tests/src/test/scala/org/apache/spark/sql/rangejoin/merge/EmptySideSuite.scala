@@ -1,0 +1,64 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.merge
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.{SortExec, SparkPlan}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.sort.RangeSortExec
+
+/** A side whose rows are of no use is not sorted, where stock does not sort it either. */
+class EmptySideSuite extends RangeJoinTest {
+
+  private def joined(joinType: String): DataFrame =
+    spark.sql(s"SELECT * FROM l $joinType JOIN r ON l.k = r.k AND r.t BETWEEN l.t - 2 AND l.t + 2")
+
+  /** How many rows the optimizer knows nothing of. */
+  private def side(name: String, rows: Int): Unit =
+    spark.range(1000).where(s"id % 7919 < $rows")
+      .selectExpr(s"id AS id_$name", "id % 3 AS k", "id AS t").createOrReplaceTempView(name)
+
+  /** Whether the left and the right side were sorted; a sort that has begun has taken memory. */
+  private def sortedSides(df: DataFrame): Seq[Boolean] = {
+    rows(df)
+    val found = collect(executedPlan(df)) {
+      case join: SortMergeRangeJoinExec                                   => join: SparkPlan
+      case join: org.apache.spark.sql.execution.joins.SortMergeJoinExec => join
+    }
+    only(found).children.map { child =>
+      only(collect(child) { case sort @ (_: SortExec | _: RangeSortExec) => sort })
+        .metrics("peakMemory").value > 0
+    }
+  }
+
+  for (joinType <- Seq("INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI"))
+    test(s"$joinType JOIN with a side of no rows") {
+      for ((left, right) <- Seq((0, 1000), (1000, 0), (0, 0), (1000, 1000))) {
+        side("l", left)
+        side("r", right)
+        withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+          val stock = withConf(Flag -> "false")(sortedSides(joined(joinType)))
+          val df = joined(joinType)
+          assert(rangeJoins(df).size == 1)
+          val ours = sortedSides(df)
+          for ((sorted, byStock) <- ours.zip(stock)) {
+            assert(!sorted || byStock, s"$left, $right: $ours, stock $stock")
+          }
+          checkAgainstStock(joined(joinType), engines = RangeJoinTest.TwoEngines)
+        }
+      }
+    }
+}
