@@ -100,14 +100,29 @@ def shareOf(suites: Seq[TestDefinition], durations: TestDurations): Seq[TestDefi
     case _ => sys.error(s"SHARE is to be like 1/4, but is ${sys.env("SHARE")}")
   }
 
-/** Seconds of a project's suites, read where they are needed: they change without the build. */
+/** Processor seconds of a project's suites, read where they are needed: they change without the build. */
 def durationsOf(project: File): TestDurations = new TestDurations(project / "durations.txt")
 
-lazy val renewDurations = taskKey[Unit]("writes durations.txt from the reports of the last tests")
+/** Suites in forked JVMs, of which each notes how much processor time it took. */
+val measuredScalaTest = new TestFramework("org.apache.spark.sql.rangejoin.MeasuredScalaTest")
 
-val durationsRenewed = renewDurations := {
-  val reports = ((Test / testReportsDirectory).value * "*.xml").get
-  val renewed = durationsOf(baseDirectory.value).renew(reports, (Test / definedTests).value)
+lazy val measured: Seq[Setting[_]] = Seq(
+  libraryDependencies += "org.scala-sbt" % "test-interface" % "1.0" % "test",
+  Test / unmanagedSourceDirectories +=
+    (ThisBuild / baseDirectory).value / "tests" / "src" / "measured" / "scala",
+  Test / testFrameworks := Seq(measuredScalaTest),
+  Test / testOptions += Tests.Argument(measuredScalaTest, "-oD"),
+  Test / javaOptions += s"-Drangejoin.cpu=${cpuTimes(target.value)}",
+  durationsRenewed
+)
+
+def cpuTimes(target: File): File = target / "test-cpu"
+
+lazy val renewDurations = taskKey[Unit]("writes durations.txt from what the last tests took")
+
+lazy val durationsRenewed = renewDurations := {
+  val times = (cpuTimes(target.value) * "*").get
+  val renewed = durationsOf(baseDirectory.value).renew(times, (Test / definedTests).value)
   streams.value.log.info(s"$renewed suites measured")
 }
 
@@ -175,8 +190,7 @@ lazy val tests = project
         inJvm("little-memory", littleMemory, filled, target.value) +:
         inJvms(others, durations, options, target.value, begun)
     },
-    durationsRenewed,
-    Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD")
+    measured
   )
 
 // Spark's own suites, with range joins in their plans. No part of `test`: they take long.
@@ -234,8 +248,7 @@ lazy val sparkSuites = project
       val suites = shareOf((Test / definedTests).value, durations)
       inJvms(suites, durations, (Test / forkOptions).value, target.value)
     },
-    durationsRenewed,
-    Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD")
+    measured
   )
 
 def testData(home: File): File = home / "sql" / "core" / "src" / "test" / "resources"

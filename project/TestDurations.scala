@@ -1,9 +1,7 @@
-import scala.xml.XML
-
 import sbt._
 
 /**
- * How long suites take, as last measured: a line of seconds and the name of the class each, in a file
+ * How long suites take, as last measured: a line of processor seconds and the name of the class each, in a file
  * that is committed. Only their ratios matter. A suite that is not listed counts as the mean of those
  * that are, so a new one needs no entry.
  */
@@ -40,13 +38,9 @@ final class TestDurations(file: File) {
     dealt.toSeq
   }
 
-  /** Writes the file anew from the reports of the last run; what was not run keeps its time. */
-  def renew(reports: Seq[File], suites: Seq[TestDefinition]): Int = {
-    // `make check` leaves reports without tests.
-    val run = reports.map(XML.loadFile).filter(report => (report \ "testcase").nonEmpty)
-    val measured = run.map { report =>
-      TestDurations.simpleName((report \ "@name").text) -> (report \ "@time").text.toDouble
-    }
+  /** Writes the file anew from files of seconds, named after suites; what was not run keeps its time. */
+  def renew(times: Seq[File], suites: Seq[TestDefinition]): Int = {
+    val measured = times.map(f => TestDurations.simpleName(f.getName) -> IO.read(f).trim.toDouble)
     val defined = suites.map(s => TestDurations.simpleName(s.name)).toSet
     val all = (seconds ++ measured).filter { case (name, _) => defined(name) }
     val lines = all.toSeq.sortBy { case (name, time) => (-time, name) }.map { case (name, time) =>
@@ -59,7 +53,7 @@ final class TestDurations(file: File) {
 
 object TestDurations {
   private val Header =
-    "# Seconds of a suite, for dealing suites out to JVMs: `make durations` writes this."
+    "# Processor seconds of a suite, to deal suites out to JVMs by: `make durations` writes this."
 
   /** Without the package: suites move. */
   private def simpleName(name: String): String = name.split('.').last
