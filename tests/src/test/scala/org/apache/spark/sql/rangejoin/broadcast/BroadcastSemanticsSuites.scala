@@ -19,23 +19,23 @@ import org.apache.spark.sql.rangejoin.semantics._
 
 // The rules of meaning, where a side is broadcast.
 
-class BroadcastJoinTypeSuite extends JoinTypeSuite with BroadcastSemantics
+class BroadcastJoinTypeSuite extends JoinTypeSuite with InTurns
 
 class KeylessJoinTypeSuite extends JoinTypeSuite with WithoutKeys
 
-class BroadcastNullSuite extends NullSuite with BroadcastSemantics
+class BroadcastNullSuite extends NullSuite with InTurns
 
 class KeylessNullSuite extends NullSuite with WithoutKeys
 
-class BroadcastOverflowSuite extends OverflowSuite with BroadcastSemantics
+class BroadcastOverflowSuite extends OverflowSuite with InTurns
 
 class KeylessOverflowSuite extends OverflowSuite with WithoutKeys
 
-class BroadcastRaisingSuite extends RaisingSuite with BroadcastSemantics
+class BroadcastRaisingSuite extends RaisingSuite with InTurns
 
 class KeylessRaisingSuite extends RaisingSuite with WithoutKeys
 
-class BroadcastTypeSuite extends TypeSuite with BroadcastSemantics
+class BroadcastTypeSuite extends TypeSuite with InTurns
 
 class KeylessTypeSuite extends TypeSuite with WithoutKeys
 

@@ -25,7 +25,7 @@ import org.apache.spark.util.KnownSizeEstimation
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** What an index takes, beside stock's hashed relation of the same rows. */
+/** The memory an index takes, beside stock's hashed relation of the same rows. */
 class IndexCostSuite extends AnyFunSuite {
   private val Rows = 200000
 
@@ -45,17 +45,12 @@ class IndexCostSuite extends AnyFunSuite {
 
   private def bound(i: Int) = BoundReference(i, LongType, nullable = false)
 
-  /** Bytes as an executor has them, and the milliseconds of the fastest of five builds. */
-  private def cost(build: => Any): (Long, Double) = {
-    val times = Seq.fill(5) {
-      val begin = System.nanoTime()
-      build
-      (System.nanoTime() - begin) / 1e6
-    }
+  /** Bytes as an executor has them. */
+  private def sizeOf(built: Any): Long = {
     val serializer = new JavaSerializer(new SparkConf(false)).newInstance()
     // What stock builds has room to grow, which does not travel.
-    val received = serializer.deserialize[Any](serializer.serialize[Any](build))
-    (received.asInstanceOf[KnownSizeEstimation].estimatedSize, times.min)
+    val received = serializer.deserialize[Any](serializer.serialize[Any](built))
+    received.asInstanceOf[KnownSizeEstimation].estimatedSize
   }
 
   for {
@@ -71,15 +66,13 @@ class IndexCostSuite extends AnyFunSuite {
   } test(s"$name, ${if (text) "rows of many sizes" else "rows of one size"}") {
     val input = rows(key, keyType, text)
     val keys = Seq(BoundReference(0, keyType, nullable = false))
-    def stock = HashedRelationBroadcastMode(keys)
-      .transform(input.iterator, Some(Rows.toLong))
-    val (stockSize, stockTime) = cost(stock)
+    val stockSize =
+      sizeOf(HashedRelationBroadcastMode(keys).transform(input.iterator, Some(Rows.toLong)))
     for ((shape, evict) <- Seq("points" -> bound(1), "intervals" -> bound(2))) {
       val mode = RangeIndexMode(keys, Some(bound(1)), Some(evict), None, None, 4)
-      val (size, time) = cost(mode.transform(input.iterator, Some(Rows.toLong)))
+      val size = sizeOf(mode.transform(input.iterator, Some(Rows.toLong)))
       info(f"$shape%-9s size ${size / 1e6}%.1f MB to ${stockSize / 1e6}%.1f MB, " +
-        f"${size.toDouble / stockSize}%.2fx; build $time%.0f ms to $stockTime%.0f ms, " +
-        f"${time / stockTime}%.2fx")
+        f"${size.toDouble / stockSize}%.2fx")
       assert(size <= stockSize * 1.3)
     }
   }

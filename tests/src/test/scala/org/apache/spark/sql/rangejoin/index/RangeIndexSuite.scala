@@ -30,6 +30,8 @@ import org.scalatest.funsuite.AnyFunSuite
 class RangeIndexSuite extends AnyFunSuite {
   import RangeIndexSuite._
 
+  private lazy val rowOfText = UnsafeProjection.create(Array(Rows.dataType))
+
   private def bound(ordinal: Int) = BoundReference(ordinal, LongType, nullable = true)
 
   /** Some leading bits of a value; the extremes stand for what is unknown. */
@@ -76,10 +78,9 @@ class RangeIndexSuite extends AnyFunSuite {
       keys: Keys,
       query: Query,
       tests: Tests = Tests(true, true, false)): (Seq[Int], Set[Int]) = {
-    val project = UnsafeProjection.create(Array(keys.dataType))
     val found = keys match {
       case Keyless => cursor.seek()
-      case Rows    => cursor.seek(project(InternalRow(keys.value(query.key))))
+      case Rows    => cursor.seek(rowOfText(InternalRow(keys.value(query.key))))
       case _       => cursor.seek(keys.value(query.key).asInstanceOf[Long])
     }
     if (found && cursor.isSearched) {
@@ -126,11 +127,11 @@ class RangeIndexSuite extends AnyFunSuite {
     val cursor = built.cursor()
     for (query <- queries.map(asked(tests, _))) {
       val (positions, undecided) = find(cursor, keys, query, tests)
-      assert(
-        positions.sorted == expected(rows, keys, tests, query),
-        s"$query of $keys, $tests, ${if (rows.size < 50) rows else rows.size}")
-      for (i <- positions) {
-        assert(undecided(i) == mayBeUnknown(rows(i), tests, query), s"$i, ${rows(i)}, $query")
+      // The clue of an assertion is written whether it fails or not.
+      if (positions.sorted != expected(rows, keys, tests, query))
+        fail(s"$query of $keys, $tests, ${if (rows.size < 50) rows else rows.size}: $positions")
+      for (i <- positions if undecided(i) != mayBeUnknown(rows(i), tests, query)) {
+        fail(s"$i, ${rows(i)}, $query")
       }
     }
   }

@@ -18,7 +18,6 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.debug.codegenStringSeq
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest.TwoEngines
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastTables
 
 /** The code of long residuals: how large its methods are beside stock's, and that it is right. */
@@ -102,7 +101,7 @@ class MethodSizeSuite extends BroadcastTables {
           val joinType = Seq("inner", "left", "left_semi", "left_anti")(i % 4)
           // Before the range, and behind it: the condition keeps the order.
           for (on <- Seq(s"($residual) AND $within", s"$within AND ($residual)")) {
-            checkAgainstStock(a.join(b, expr(s"l.k = r.k AND $on"), joinType), engines = TwoEngines)
+            checkAgainstStock(a.join(b, expr(s"l.k = r.k AND $on"), joinType), engines = nextEngine)
           }
         }
       }
@@ -130,7 +129,7 @@ class MethodSizeSuite extends BroadcastTables {
             s"r.id % 2 <> 0 AND $within AND $raising",
             s"$within AND (r.id % 2 = 0 OR $raising)"
           )) {
-          checkAgainstStock(l.join(r, expr(s"l.k = r.k AND $on")), engines = TwoEngines)
+          checkAgainstStock(l.join(r, expr(s"l.k = r.k AND $on")), engines = nextEngine)
         }
         val failing = l.join(r, expr(s"l.k = r.k AND $within AND $raising"))
         assert(plannedJoins(failing) == 1)

@@ -26,7 +26,7 @@ class WorkSuite extends RangeJoinTest {
 
   /** A side of rows from `t` to `u`; one row in fifty has a key of its own. */
   private def side(name: String, interval: Interval): Unit =
-    spark.range(0, Rows, 1, 2).selectExpr(
+    spark.range(Rows).selectExpr(
       "id",
       "if(id % 50 = 49, -id, 0) AS k",
       s"${interval.from} AS t",
@@ -43,8 +43,7 @@ class WorkSuite extends RangeJoinTest {
   /** Runs a join; checks its candidates, and the output of an inner join. */
   private def checkWork(joinType: String, condition: String, pairs: Long, refused: Long): Unit = {
     val sql = count(joinType, condition)
-    val settings = RangeJoinTest.Engines(Math.floorMod(sql.hashCode, RangeJoinTest.Engines.size))
-    withConf(settings: _*) {
+    for (settings <- oneOf(sql)) withConf(settings: _*) {
       val df = spark.sql(sql)
       df.collect()
       val metrics = only(rangeJoins(df)).metrics
@@ -56,12 +55,12 @@ class WorkSuite extends RangeJoinTest {
     }
   }
 
-  /** The pairs that a range joins, and how many of them the residual leaves, by stock. */
-  private def pairsOf(range: String, residual: String): (Long, Long) =
-    withConf(Flag -> "false") {
-      val row = spark.sql(
-        s"SELECT count(*), count_if($residual) FROM l JOIN r ON l.k = r.k AND $range").head()
-      (row.getLong(0), row.getLong(1))
+  /** The pairs that a range joins, and how many of them each residual leaves, by stock. */
+  private def pairsOf(range: String, residuals: String*): Seq[Long] =
+    withConf(RangeJoinTest.Engines(1) :+ (Flag -> "false"): _*) {
+      val counts = ("count(*)" +: residuals.map(r => s"count_if($r)")).mkString(", ")
+      val row = spark.sql(s"SELECT $counts FROM l JOIN r ON l.k = r.k AND $range").head()
+      row.toSeq.map(_.asInstanceOf[Long])
     }
 
   for ((data, (left, right)) <- Datasets) {
@@ -69,14 +68,14 @@ class WorkSuite extends RangeJoinTest {
       side("l", left)
       side("r", right)
       for (((range, rest), i) <- Shapes.zipWithIndex) {
-        val (inRange, pairs) = pairsOf(range, rest)
+        val residual = s"$rest AND (l.v + r.v) % 3 = 1"
+        val counts = pairsOf(range, rest, residual)
+        val (inRange, pairs, remaining) = (counts(0), counts(1), counts(2))
         // Each join type has its turn.
         val others = Seq.tabulate(4)(j => OtherTypes((i + data.length + j) % OtherTypes.size))
         for (joinType <- Seq("INNER", "FULL OUTER") ++ others.take(2)) {
           checkWork(joinType, s"l.k = r.k AND $range AND $rest", pairs, inRange - pairs)
         }
-        val residual = s"$rest AND (l.v + r.v) % 3 = 1"
-        val (_, remaining) = pairsOf(range, residual)
         for (joinType <- others.drop(1)) {
           val condition = s"l.k = r.k AND $range AND $residual"
           checkWork(joinType, condition, remaining, inRange - remaining)
@@ -102,7 +101,7 @@ class WorkSuite extends RangeJoinTest {
           .createOrReplaceTempView(name)
       }
       val range = "l.t <= r.u AND r.t <= l.u"
-      val (pairs, _) = pairsOf(range, "true")
+      val pairs = only(pairsOf(range))
       for (joinType <- Seq("INNER", "FULL OUTER", "LEFT ANTI")) {
         checkWork(joinType, s"l.k = r.k AND $range", pairs, 0)
       }
@@ -111,7 +110,7 @@ class WorkSuite extends RangeJoinTest {
 }
 
 object WorkSuite {
-  private val Rows = 600L
+  private val Rows = 300L
 
   private case class Interval(from: String, to: String)
 
