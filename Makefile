@@ -109,8 +109,17 @@ fuzz: $(SBT_LAUNCHER) | check-java ## compare random joins with stock Spark (CAS
 	$(SBT) "tests/Test/runMain org.apache.spark.sql.rangejoin.differential.Fuzz \
 		--cases $(CASES) --seed $(SEED)"
 
+# What launches processes runs beside what shares a session: each of both takes about one core.
 test-python: $(INSTALLED) ## run the Python tests against the installed wheel (PYTEST_ARGS=...)
+ifeq ($(strip $(PYTEST_ARGS)),)
+	@mkdir -p target
+	@$(PYTEST)=target/test-reports/launched.xml tests/python -m launches \
+		>target/launched.log 2>&1 & launched=$$!; \
+	$(PYTEST)=target/test-reports/python.xml tests/python -m 'not launches'; status=$$?; \
+	wait $$launched || status=$$?; cat target/launched.log; exit $$status
+else
 	$(PYTEST)=target/test-reports/python.xml tests/python $(PYTEST_ARGS)
+endif
 
 test-cluster: $(INSTALLED) ## run the tests on a cluster of two workers on this machine
 	$(PYTEST)=target/test-reports/cluster.xml tests/cluster $(PYTEST_ARGS)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from launching import JVM_OPTIONS
 from pyspark.find_spark_home import _find_spark_home
 
 T = TypeVar("T")
@@ -101,6 +102,7 @@ class Cluster:
             "SPARK_CONF_DIR": str(self.folder / "conf"),
             "SPARK_LOCAL_DIRS": str(self.local),
             "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": JVM_OPTIONS,
         }
         with path.open("wb") as log:
             process = subprocess.Popen(

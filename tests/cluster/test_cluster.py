@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from attempts import Attempt, attempts
-from launching import EXTENSIONS, JOB, SUBMIT, assert_active, launch
+from launching import EXTENSIONS, JOB, JVM_OPTIONS, SUBMIT, assert_active, launch
 from pyspark.sql import DataFrame, Row, SparkSession
 from standalone import Cluster, wait_until
 
@@ -54,6 +54,7 @@ def spark(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[SparkSes
         "spark.cores.max": "2",
         "spark.executor.cores": "1",
         "spark.executor.memory": "1g",
+        "spark.executor.extraJavaOptions": JVM_OPTIONS,
         "spark.locality.wait": "0s",
         "spark.sql.shuffle.partitions": "4",
         "spark.sql.autoBroadcastJoinThreshold": "-1",
@@ -67,6 +68,7 @@ def spark(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[SparkSes
     builder.config(map=settings | getattr(request, "param", {}))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_SUBMIT_OPTS", JVM_OPTIONS)
         session = rangejoin.configure(builder).getOrCreate()
         yield session
         session.stop()

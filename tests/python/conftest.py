@@ -18,11 +18,17 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what needs Spark to run, for `make check` to leave it out."""
+    """Marks what needs Spark to run, and what has it run in a process of its own.
+
+    `make check` leaves out the one; `make test-python` runs the other beside the rest.
+    """
     for item in items:
         launches = hasattr(getattr(item, "module", None), "launch")
-        if launches or "spark" in getattr(item, "fixturenames", ()):
+        shares_session = "spark" in getattr(item, "fixturenames", ())
+        if launches or shares_session:
             item.add_marker("spark")
+        if launches and not shares_session:
+            item.add_marker("launches")
 
 
 @pytest.fixture(scope="session")

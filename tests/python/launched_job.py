@@ -38,7 +38,9 @@ def report(spark: SparkSession) -> dict[str, object]:
 
 def main() -> None:
     """Prints one line of JSON: a report, or two with `restart` (before and after it)."""
-    builder = SparkSession.builder.config("spark.ui.enabled", "false")
+    builder = SparkSession.builder.config("spark.ui.enabled", "false").config(
+        "spark.sql.shuffle.partitions", "2"
+    )
     if "configure" in sys.argv:
         rangejoin.configure(builder)
     reports = [report(builder.getOrCreate())]

@@ -18,8 +18,8 @@ JOB = str(Path(__file__).with_name("launched_job.py"))
 TABLE_JOB = str(Path(__file__).with_name("table_job.py"))
 SUBMIT = str(Path(_find_spark_home(), "bin", "spark-submit"))
 EXTENSIONS = f"spark.sql.extensions={EXTENSION_CLASS}"
-# A job is over before the JVM's second compiler pays.
-JVM_OPTIONS = "-XX:TieredStopAtLevel=1"
+# A job is over before the JVM's second compiler pays, and before it has much to collect.
+JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 TIMEOUT_SECONDS = 600
 ROWS = 2 * (3 * 5 - 2)
 

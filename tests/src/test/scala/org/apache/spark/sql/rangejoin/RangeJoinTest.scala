@@ -111,12 +111,15 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
     super.withFixture(test)
   }
 
-  /** Both engines, one of them with adaptive execution: the other one for the next case of a test. */
+  /**
+   * Both engines, one of them with adaptive execution: the other one for the next case of a test. The
+   * second has one task.
+   */
   protected def bothEngines: Seq[Settings] = {
     cases += 1
     if (EveryEngine) Engines
-    else if ((testName.hashCode + cases) % 2 == 0) Seq(Engines(0), Engines(3))
-    else Seq(Engines(1), Engines(2))
+    else if ((testName.hashCode + cases) % 2 == 0) Seq(Engines(0), Engines(3) :+ OneTask)
+    else Seq(Engines(2), Engines(1) :+ OneTask)
   }
 
   /**

@@ -29,6 +29,9 @@ import org.scalatest.funsuite.AnyFunSuite
  *
  *   - sound: a pair it holds for is a candidate;
  *   - exact: where no bound is at its extreme and nothing is residual, so is only such a pair.
+ *
+ * Of the pairs whose difference raises every fifth is looked at: to raise takes longer than all else,
+ * and no condition holds for them.
  */
 class DifferenceExhaustiveSuite extends AnyFunSuite with TwoSides {
   private val x = new Columns("l", ByteType).y
@@ -63,7 +66,12 @@ class DifferenceExhaustiveSuite extends AnyFunSuite with TwoSides {
     val left = bytes.map(decision.boundsOf(LeftSide, _).get)
     val right = bytes.map(decision.boundsOf(RightSide, _).get)
     val pair = new JoinedRow
-    for (i <- bytes.indices; j <- bytes.indices) {
+    val raises = condition.exists {
+      case Subtract(a, b, context) => context.evalMode == EvalMode.ANSI && Set(a, b) == Set(x, y)
+      case _                       => false
+    }
+    def isLookedAt(i: Int, j: Int) = !raises || math.abs(i - j) < 130 || (i + 3 * j) % 5 == 0
+    for (i <- bytes.indices; j <- bytes.indices if isLookedAt(i, j)) {
       val matches = holds(original, pair(bytes(i), bytes(j)))
       if (matches != decision.isCandidate(left(i), right(j), pair)) {
         val asked = left(i).isExtreme || right(j).isExtreme || found.residual.isDefined

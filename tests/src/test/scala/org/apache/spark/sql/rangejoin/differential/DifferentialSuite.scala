@@ -18,7 +18,7 @@ import org.apache.spark.sql.rangejoin.{RangeJoinTest, TestSession}
 
 /** A share of what `make fuzz` runs. */
 class DifferentialSuite extends RangeJoinTest {
-  private val Cases = Integer.getInteger("rangejoin.differential.cases", 300).intValue
+  private val Cases = Integer.getInteger("rangejoin.differential.cases", 150).intValue
   private val FirstSeed = java.lang.Long.getLong("rangejoin.differential.seed", 20261121L).longValue
 
   test("random joins give the rows of stock Spark, and those of the definition") {
