@@ -100,8 +100,10 @@ final class GroupSorter(
     }
 
     override def next(): UnsafeRow = {
-      if (!hasNext) throw new NoSuchElementException
-      if (position >= group.size && !ofLargeGroup.hasNext) beginGroup()
+      if (position >= group.size && !ofLargeGroup.hasNext) {
+        if (!hasNext) throw new NoSuchElementException
+        beginGroup()
+      }
       if (position < group.size) {
         position += 1
         group.row(position - 1)

@@ -16,7 +16,13 @@ package org.apache.spark.sql.rangejoin.sort
 
 import java.util.Arrays
 
-import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{
+  BoundReference,
+  SortOrder,
+  UnsafeProjection,
+  UnsafeRow
+}
+import org.apache.spark.sql.catalyst.types.{PhysicalDataType, PhysicalLongType}
 import org.apache.spark.sql.rangejoin.kernel.{OrderedLong, OrderedValue}
 import org.apache.spark.unsafe.Platform
 
@@ -43,6 +49,13 @@ private[sort] final class RowGroup(order: Seq[SortOrder], numFields: Int) {
   import RowGroup._
 
   private val longOf = UnsafeProjection.create(Seq(OrderedValue(order.head.child)))
+  // The column that is its own long, or -1.
+  private val ordinal = order.head.child match {
+    case BoundReference(i, dataType, _)
+        if OrderedLong.isLossless(dataType) && PhysicalDataType(dataType) == PhysicalLongType =>
+      i
+    case _ => -1
+  }
   private val decides = order.size == 1 && OrderedLong.isLossless(order.head.dataType)
   private lazy val ordering = new SortColumns(order, numFields).ordering()
 
@@ -63,7 +76,7 @@ private[sort] final class RowGroup(order: Seq[SortOrder], numFields: Int) {
   def first: UnsafeRow = head
 
   /** A row; valid until the next one is asked for. */
-  def row(i: Int): UnsafeRow = pointTo(current, entries.value(i))
+  def row(i: Int): UnsafeRow = if (rows == 1) head else pointTo(current, entries.value(i))
 
   def clear(): Unit = {
     rows = 0
@@ -85,13 +98,21 @@ private[sort] final class RowGroup(order: Seq[SortOrder], numFields: Int) {
     val length = row.getSizeInBytes
     if (length > bytes.length - used && !expand(length)) return false
     if (rows == MaxRows) return false
-    row.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET + used)
+    copy(row, length)
     val place = used.toLong << 32 | length
     entries.set(rows, place)
     if (rows == 0) pointTo(head, place)
     rows += 1
     used += length
     true
+  }
+
+  private def copy(row: UnsafeRow, length: Int): Unit = row.getBaseObject match {
+    // Short rows are most of them, and this is what takes least for them.
+    case of: Array[Byte] =>
+      val from = (row.getBaseOffset - Platform.BYTE_ARRAY_OFFSET).toInt
+      System.arraycopy(of, from, bytes, used, length)
+    case _ => row.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET + used)
   }
 
   /** Makes room for a row of this length, if that is in the bounds or the row is the first. */
@@ -110,12 +131,17 @@ private[sort] final class RowGroup(order: Seq[SortOrder], numFields: Int) {
   def sort(): Unit = if (rows > 1) {
     var i = 0
     while (i < rows) {
-      val value = longOf(row(i))
-      entries.setKey(i, if (value.isNullAt(0)) NullKey else value.getLong(0))
+      entries.setKey(i, keyOf(row(i)))
       i += 1
     }
     entries.sort(rows)
     sortTies()
+  }
+
+  private def keyOf(row: UnsafeRow): Long = {
+    val value = if (ordinal >= 0) row else longOf(row)
+    val i = math.max(ordinal, 0)
+    if (value.isNullAt(i)) NullKey else value.getLong(i)
   }
 
   /** Puts in order what the longs leave open; that is where they are equal. */
