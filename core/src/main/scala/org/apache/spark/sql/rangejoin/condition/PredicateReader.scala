@@ -28,7 +28,7 @@ import org.apache.spark.sql.catalyst.expressions._
 private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet) {
 
   def read(predicates: Seq[Expression]): (Seq[Reason], Seq[RangeTest]) = {
-    val compared = predicates.flatMap(p => asComparison(p).map(readComparison))
+    val compared = predicates.flatMap(p => Comparison.of(p).map(readComparison))
     val limits = compared.collect { case Limited(ls) => ls }.flatten
     val (refused, ofDifferences) = Difference.tests(limits)
     // In the order they were written, which breaks ties in the choice of the range.
@@ -42,14 +42,6 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
   private case class Limited(limits: Seq[Limit]) extends Outcome
   private case class Refused(reason: Reason) extends Outcome
   private case object NoTest extends Outcome
-
-  private def asComparison(predicate: Expression): Option[Comparison] = predicate match {
-    case LessThanOrEqual(a, b)    => Some(Comparison(a, b, strict = false, predicate))
-    case LessThan(a, b)           => Some(Comparison(a, b, strict = true, predicate))
-    case GreaterThanOrEqual(a, b) => Some(Comparison(b, a, strict = false, predicate))
-    case GreaterThan(a, b)        => Some(Comparison(b, a, strict = true, predicate))
-    case _                        => None
-  }
 
   private def readComparison(c: Comparison): Outcome =
     (sideOf(c.lesser), sideOf(c.greater)) match {
@@ -106,3 +98,15 @@ private[condition] case class Comparison(
     strict: Boolean,
     predicate: Expression
 )
+
+private[condition] object Comparison {
+
+  /** A predicate that is an inequality. */
+  def of(predicate: Expression): Option[Comparison] = predicate match {
+    case LessThanOrEqual(a, b)    => Some(Comparison(a, b, strict = false, predicate))
+    case LessThan(a, b)           => Some(Comparison(a, b, strict = true, predicate))
+    case GreaterThanOrEqual(a, b) => Some(Comparison(b, a, strict = false, predicate))
+    case GreaterThan(a, b)        => Some(Comparison(b, a, strict = true, predicate))
+    case _                        => None
+  }
+}

@@ -116,14 +116,10 @@ object RangeExtractor {
       left: AttributeSet,
       right: AttributeSet
   ): Option[Reason] = {
-    def compares(e: Expression) = isInequality(e) && e.references.intersect(left).nonEmpty &&
-      e.references.intersect(right).nonEmpty
-    predicates.find(p => !isInequality(p) && p.exists(compares)).map(Reason.NoConjunct)
-  }
-
-  private def isInequality(e: Expression): Boolean = e match {
-    case _: LessThan | _: LessThanOrEqual | _: GreaterThan | _: GreaterThanOrEqual => true
-    case _                                                                         => false
+    def compares(e: Expression) =
+      Comparison.of(e).isDefined && e.references.intersect(left).nonEmpty &&
+        e.references.intersect(right).nonEmpty
+    predicates.find(p => Comparison.of(p).isEmpty && p.exists(compares)).map(Reason.NoConjunct)
   }
 
   private def choose(tests: Seq[RangeTest]): Range = {
