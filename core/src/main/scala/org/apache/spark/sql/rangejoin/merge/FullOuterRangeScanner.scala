@@ -63,7 +63,7 @@ final class FullOuterRangeScanner(
     matched = true
     window.enter()
     try if (!closed) window.markMatched(candidateIndex)
-    finally window.leave()
+    finally endUse()
   }
 
   /** Goes on to the next candidate or row without a match; false at the end of both sides. */
@@ -72,7 +72,7 @@ final class FullOuterRangeScanner(
     try {
       if (closed) release()
       !closed && findPair()
-    } finally window.leave()
+    } finally endUse()
   }
 
   private def findPair(): Boolean = {

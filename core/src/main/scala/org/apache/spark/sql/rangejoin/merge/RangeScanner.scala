@@ -258,7 +258,8 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
 
   /**
    * Releases the window and reports the metrics; the second call does nothing. Another thread may be
-   * amid a call of the scanner, and finds nothing more.
+   * amid a call of the scanner, and finds nothing more; it releases the window, if this one may not
+   * wait for it, as in a task that was interrupted.
    */
   override def close(): Unit = {
     closed = true
@@ -266,7 +267,20 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
       try release()
       finally window.leave()
     } else {
-      logWarning("The window of a range join is in use by another thread, which has to release it")
+      logInfo("The window of a range join is in use by another thread, which will release it")
+    }
+  }
+
+  /**
+   * Ends a use of the window. One amid which the scanner was closed is the last, whether or not its
+   * thread goes on: it releases the window, and with it what is on disk.
+   */
+  protected def endUse(): Unit = {
+    window.leave()
+    // Looked at again behind the use, for who closes it may have tried just before that ended.
+    if (closed && !released && window.tryEnter()) {
+      try release()
+      finally window.leave()
     }
   }
 

@@ -49,7 +49,7 @@ final class StreamedRangeScanner(
   override def nextStreamed(): Boolean = {
     window.enter()
     try findStreamed()
-    finally window.leave()
+    finally endUse()
   }
 
   private def findStreamed(): Boolean = {
@@ -89,7 +89,7 @@ final class StreamedRangeScanner(
       isUsedAlone = window.isUsedAlone
       scanning = scanning && !closed && (stepOn(windowRow) || find())
       scanning
-    } finally window.leave()
+    } finally endUse()
   }
 
   /**
@@ -109,7 +109,7 @@ final class StreamedRangeScanner(
   private def stepInTurn(row: UnsafeRow): Boolean = {
     window.enter()
     try stepOn(row)
-    finally window.leave()
+    finally endUse()
   }
 
   /** Points a row at the current candidate. */

@@ -35,7 +35,7 @@ class EmptySideSuite extends RangeJoinTest {
   private def sortedSides(df: DataFrame): Seq[Boolean] = {
     rows(df)
     val found = collect(executedPlan(df)) {
-      case join: SortMergeRangeJoinExec                                   => join: SparkPlan
+      case join: SortMergeRangeJoinExec                                 => join: SparkPlan
       case join: org.apache.spark.sql.execution.joins.SortMergeJoinExec => join
     }
     only(found).children.map { child =>

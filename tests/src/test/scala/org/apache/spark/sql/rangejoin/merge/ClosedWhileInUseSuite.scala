@@ -1,0 +1,57 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.merge
+
+import java.util.concurrent.CountDownLatch
+
+import org.apache.spark.sql.rangejoin.kernel._
+import org.apache.spark.sql.rangejoin.window.WindowLimits
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** A task ends while a thread that feeds another program is amid a call of its scanner. */
+class ClosedWhileInUseSuite extends AnyFunSuite with ScanOfRows {
+
+  override protected def kernelOf(spec: KernelSpec): RangeJoinKernel =
+    new InterpretedRangeJoinKernel(spec)
+
+  override protected def limits: WindowLimits = WindowLimits(7, Long.MaxValue)
+
+  test("a call that the task does not wait for releases the window as it ends") {
+    val (asked, closed) = (new CountDownLatch(1), new CountDownLatch(1))
+    def condition(streamed: Int, buffered: Int): Boolean = {
+      asked.countDown()
+      closed.await()
+      true
+    }
+    // A bound that may be unknown has the condition asked.
+    val streamed = Seq(Row(1, Long.MinValue, 100L))
+    val buffered = Seq.tabulate(50)(i => Row(1, i.toLong, i.toLong))
+    withScanner(streamed, buffered, condition) { (scanner, scan) =>
+      val feeding = new Thread(() => if (scanner.nextStreamed()) scanner.nextCandidate())
+      feeding.start()
+      asked.await()
+      // As in a task that was killed: it waits for nothing.
+      Thread.currentThread.interrupt()
+      try scanner.close()
+      finally Thread.interrupted()
+      // What the window was is reported as it is released.
+      assert(scan().peakRows == 0)
+      closed.countDown()
+      feeding.join()
+      assert(scan().peakRows == 50)
+    }
+  }
+}
