@@ -33,6 +33,12 @@ SELECT l.id AS a, r.id AS b, repeat('x', 1000) AS wide
 FROM ({SIDE}) AS l JOIN ({SIDE}) AS r ON l.k = r.k AND r.t BETWEEN l.t - 10 AND l.t + 10
 """
 
+# No key: the optimizer finds none in a condition of both sides.
+KEYLESS = QUERY.replace("l.k = r.k AND r.t", "(l.id + r.id) % 50 = 0 AND r.t")
+
+KRYO = {"spark.serializer": "org.apache.spark.serializer.KryoSerializer"}
+REGISTRATION = "spark.kryo.registrationRequired"
+
 Rows = list[tuple[int, int]]
 
 
@@ -103,6 +109,11 @@ def stock_rows(spark: SparkSession) -> Rows:
     assert "SortMergeRangeJoin" not in plan(df)
     assert len(rows) > 20_000
     return rows
+
+
+def broadcast(query: str) -> str:
+    """The query with its right side broadcast."""
+    return query.replace("SELECT l.id", "SELECT /*+ BROADCAST(r) */ l.id", 1)
 
 
 def rows_of(df: DataFrame) -> Rows:
@@ -217,7 +228,7 @@ def test_executors_find_the_classes_of_a_jar_that_only_the_driver_names(
 def test_executors_read_a_broadcast_index(
     spark: SparkSession, cluster: Cluster, stock_rows: Rows, engine: str
 ) -> None:
-    df = spark.sql(QUERY.replace("SELECT l.id", "SELECT /*+ BROADCAST(r) */ l.id", 1))
+    df = spark.sql(broadcast(QUERY))
     measured = check_rows_and_plan(df, "BroadcastRangeJoin", stock_rows, engine)
     # Neither a NULL key nor a NULL bound is in it.
     assert 1500 < measured["indexRows"] < 2000
@@ -228,6 +239,35 @@ def test_executors_read_a_broadcast_index(
     wait_until(
         lambda: len(set(cluster.executors().values()) - set(before.values())) == 1, "executor"
     )
+    assert rows_of(df) == stock_rows
+
+
+@pytest.mark.parametrize(
+    "spark",
+    [KRYO, KRYO | {REGISTRATION: "true"}],
+    indirect=True,
+    ids=["kryo", "kryo-registered"],
+)
+def test_kryo_carries_an_index_unless_its_classes_have_to_be_registered(
+    spark: SparkSession, stock_rows: Rows
+) -> None:
+    registered = spark.sparkContext.getConf().get(REGISTRATION) == "true"
+
+    df = spark.sql(broadcast(QUERY))
+    assert ("BroadcastHashJoin" if registered else "BroadcastRangeJoin") in plan(df)
+    assert rows_of(df) == stock_rows
+
+    spark.conf.set(rangejoin.ENABLED_CONF, "false")
+    stock = rows_of(spark.sql(broadcast(KEYLESS)))
+    spark.conf.unset(rangejoin.ENABLED_CONF)
+    df = spark.sql(broadcast(KEYLESS))
+    assert ("BroadcastNestedLoopJoin" if registered else "BroadcastRangeJoin") in plan(df)
+    assert rows_of(df) == stock
+    assert len(stock) > 1000
+
+    # A sort-merge range join sends nothing but rows.
+    df = spark.sql(QUERY)
+    assert "SortMergeRangeJoin" in plan(df)
     assert rows_of(df) == stock_rows
 
 

@@ -18,6 +18,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.SparkScriptTransformationExec
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 
 import org.scalatest.BeforeAndAfterAll
 
@@ -41,8 +42,12 @@ class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
 
   override protected def afterAll(): Unit = spark.stop()
 
-  private def side(name: String): Unit =
-    spark.range(0, Rows, 1, 2)
+  override protected def plannedJoins(df: DataFrame): Int =
+    super.plannedJoins(df) +
+      collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }.size
+
+  private def side(name: String, rows: Int = Rows): Unit =
+    spark.range(0, rows, 1, 2)
       .selectExpr("id", s"id % $Keys AS k", s"id div $Keys AS t")
       .createOrReplaceTempView(name)
 
@@ -52,6 +57,23 @@ class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
        |  SELECT l.id AS a, r.id AS b FROM l JOIN r
        |  ON l.k = r.k AND r.t BETWEEN l.t - 1000 AND l.t + 1000 AND hash(l.id, r.id) % 4 = 0
        |)""".stripMargin).sortWithinPartitions("b", "a")
+
+  test("joins of every kind, sorted and spilled") {
+    side("l", SomeRows)
+    side("r", SomeRows)
+    val on = "l.k = r.k AND r.t BETWEEN l.t - 3 AND l.t + 3"
+    val joined = Seq("INNER", "LEFT", "FULL", "LEFT SEMI", "LEFT ANTI").map { joinType =>
+      s"SELECT * FROM l $joinType JOIN r ON $on AND hash(l.id, r.id) % 2 = 0"
+    }
+    val broadcast = s"SELECT /*+ BROADCAST(r) */ * FROM l LEFT JOIN r ON $on"
+    for (sql <- joined) {
+      checkAgainstStock(spark.sql(sql), engines = RangeJoinTest.TwoEngines)
+      withConf(RangeJoinTest.spillingFrom(3): _*) {
+        checkAgainstStock(spark.sql(sql), engines = RangeJoinTest.TwoEngines.take(1))
+      }
+    }
+    checkAgainstStock(spark.sql(broadcast), engines = RangeJoinTest.TwoEngines)
+  }
 
   test("a script is fed by another thread than the one that sorts what it puts out") {
     side("l")
@@ -84,5 +106,6 @@ object LittleMemorySuite {
   /** Of two tasks, in bytes. */
   val Memory: Long = 4800000L
   private val Rows = 60000
+  private val SomeRows = 6000
   private val Keys = Rows / 20
 }

@@ -27,7 +27,13 @@ import org.scalatest.{Assertions, Outcome}
 
 /** One local session with the extension, and Spark's check for leaked memory on. */
 object TestSession {
-  lazy val spark: SparkSession = builder.getOrCreate()
+  lazy val spark: SparkSession = {
+    // For any suite to be run with memory off the heap, by hand.
+    if (sys.env.contains("RANGEJOIN_OFF_HEAP")) {
+      builder.config("spark.memory.offHeap.enabled", "true")
+        .config("spark.memory.offHeap.size", "512m").getOrCreate()
+    } else builder.getOrCreate()
+  }
 
   def builder: SparkSession.Builder = SparkSession
     .builder()

@@ -107,7 +107,8 @@ class GroupSortSuite extends SortTest {
 
   test("a child that lost its order is sorted whole, and by comparing rows if settings say so") {
     val input = plan(table(3000, Seq(Few, Own)))
-    for ((radix, level) <- Seq("true" -> PrefixSorter.FirstLevel, "false" -> PrefixSorter.LastLevel))
+    for ((radix, level) <-
+        Seq("true" -> PrefixSorter.FirstLevel, "false" -> PrefixSorter.LastLevel))
       withConf(SQLConf.RADIX_SORT_ENABLED.key -> radix) {
         val whole = incremental(input, 2, 1).copy(child = input)
         assert(whole.presorted.isEmpty && whole.wholeSortLevel == level)
