@@ -49,8 +49,6 @@ object TestSession {
     .config(SQLConf.CODEGEN_FALLBACK.key, "false")
     // Spark's tests check its own logical rules after each of them, which takes as long as the tests.
     .config(SQLConf.PLAN_CHANGE_VALIDATION.key, "false")
-    // A task of a small query is mostly the reading of its plan: a table is read by one of them.
-    .config(SQLConf.LEAF_NODE_DEFAULT_PARALLELISM.key, "1")
     // Else tasks ask the driver for each class that a compiler guesses at, and does not find.
     .config("spark.sql.artifact.isolation.enabled", "false")
     // The projections of small tables are few, and the same in many queries.
@@ -235,11 +233,19 @@ object RangeJoinTest {
     SQLConf.CODEGEN_FACTORY_MODE.key -> "NO_CODEGEN"
   )
 
-  private val OneTask = SQLConf.SHUFFLE_PARTITIONS.key -> "1"
+  /** A task of a small query is mostly the reading of its plan. */
+  val OneTask: (String, String) = SQLConf.SHUFFLE_PARTITIONS.key -> "1"
+
+  /**
+   * Rows that are written in a query are read by one task. Not for `range`: that of one task is not
+   * shuffled, so that a join of two would be another plan.
+   */
+  val OneReader: (String, String) = SQLConf.LEAF_NODE_DEFAULT_PARALLELISM.key -> "1"
 
   /** Stock Spark, in its cheapest way: the rows that are expected do not depend on it. */
   lazy val Oracle: Settings = Engines(1) ++ Seq(
     OneTask,
+    OneReader,
     SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1",
     RangeJoinConf.Enabled.key -> "false"
   )

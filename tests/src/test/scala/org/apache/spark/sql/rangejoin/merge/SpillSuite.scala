@@ -90,13 +90,13 @@ class SpillSuite extends RangeJoinTest {
   }
 
   test("the threshold in bytes") {
-    side("l", 2000, 1)
-    side("r", 2000, 1)
+    side("l", 4000, 1)
+    side("r", 4000, 1)
     for (join <- Seq("INNER", "FULL OUTER")) {
       checkSpilled(
-        query(join, "l.k = r.k AND r.t BETWEEN l.t - 15000 AND l.t + 15000 AND l.v + r.v > 7"),
-        Seq(SQLConf.SORT_MERGE_JOIN_EXEC_BUFFER_SIZE_SPILL_THRESHOLD.key -> "50k"),
-        leastWindow = 1500
+        query(join, "l.k = r.k AND r.t BETWEEN l.t - 30000 AND l.t + 30000 AND l.v + r.v > 7"),
+        Seq(SQLConf.SORT_MERGE_JOIN_EXEC_BUFFER_SIZE_SPILL_THRESHOLD.key -> "100k"),
+        leastWindow = 3000
       )
     }
   }
