@@ -34,7 +34,7 @@ import org.apache.spark.sql.rangejoin.plan.{
  *
  * | rule                         | when                                                        |
  * |:-----------------------------|:------------------------------------------------------------|
- * | [[ResolveRangeJoinHint]]     | analysis: with Spark's join hints                           |
+ * | [[ResolveRangeJoinHint]]     | analysis: with Spark's join hints; in Hive sessions, later  |
  * | [[KeepRangeJoinHint]]        | analysis: when relations are resolved                       |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
  * | [[PlanIndexedStages]]        | planner strategy: joins over a broadcast that has begun     |
@@ -51,6 +51,8 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
     if (RangeJoinExtensions.supports(SPARK_VERSION)) {
       RangeJoinConf.all.foreach(entry => logDebug(s"Registered ${entry.key}"))
       extensions.injectHintResolutionRule(_ => ResolveRangeJoinHint)
+      // A session with Hive support has no rules for hints but Spark's.
+      extensions.injectResolutionRule(_ => ResolveRangeJoinHint)
       extensions.injectPostHocResolutionRule(_ => KeepRangeJoinHint)
       // First: a join over a range index is planned as that, and by no other strategy.
       extensions.injectPlannerStrategy(_ => PlanIndexedStages)

@@ -18,7 +18,12 @@ import scala.collection.mutable
 import scala.util.Try
 
 import org.apache.spark.sql.catalyst.analysis.{UnresolvedAttribute, UnresolvedRelation}
-import org.apache.spark.sql.catalyst.expressions.{Expression, Literal, StringLiteral}
+import org.apache.spark.sql.catalyst.expressions.{
+  Expression,
+  Literal,
+  NamedExpression,
+  StringLiteral
+}
 import org.apache.spark.sql.catalyst.optimizer.EliminateResolvedHint
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -61,6 +66,8 @@ object ResolveRangeJoinHint extends Rule[LogicalPlan] {
   /** The parts of the name where a parameter is one. */
   private def relationOf(parameter: Expression): Option[Seq[String]] = parameter match {
     case name: UnresolvedAttribute => Some(name.nameParts)
+    // There is a column of that name, and rules for columns came first.
+    case column: NamedExpression => Some(Seq(column.name))
     // What is no name is that of no relation.
     case StringLiteral(name) =>
       Some(Try(UnresolvedAttribute.parseAttributeName(name)).getOrElse(Seq(name)))
