@@ -156,12 +156,10 @@ case class RangeBound(
   private def literal(value: Long): String =
     if (value == Long.MinValue) "Long.MIN_VALUE" else s"${value}L"
 
-  override def toString: String = {
-    val step = if (!strict) "" else if (unboundedBelow) " + 1 step" else " - 1 step"
-    s"range_bound($child$step)"
-  }
+  // In EXPLAIN, the value that a user knows.
+  override def toString: String = child.toString
 
-  override def sql: String = s"range_bound(${child.sql})"
+  override def sql: String = child.sql
 
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): RangeBound =
     copy(child = newChildren.head, trusted = newChildren.lift(1))

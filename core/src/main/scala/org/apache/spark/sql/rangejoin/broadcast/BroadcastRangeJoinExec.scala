@@ -65,7 +65,7 @@ case class BroadcastRangeJoinExec(
         Some(if (streamLeft) LeftSide else RightSide))
       _ <- (range.sortBound ++ range.evictBound)
         .find(_.exists(_.isInstanceOf[PlanExpression[_]]))
-        .map(Reason.SubqueryInBuildBound(_))
+        .map(bound => Reason.SubqueryInBuildBound(bound.child))
         .toLeft(())
       _ <- Either.cond(!RangeIndexMode.needsRegistration, (), Reason.UnregisteredIndex)
     } yield range
@@ -95,7 +95,14 @@ case class BroadcastRangeJoinExec(
     buildBounds.sortValue,
     buildBounds.evictValue,
     conf.getConf(RangeJoinConf.SmallGroup)
-  )
+  )(indexedColumns)
+
+  /** What is indexed, as EXPLAIN shows it. */
+  private def indexedColumns: String = {
+    val ofRange = (range.sortBound ++ range.evictBound).map(_.child.toString).toSeq.distinct
+    val keys = Option.when(buildKeys.nonEmpty)(buildKeys.mkString("[", ", ", "]"))
+    (keys.toSeq :+ s"range: ${ofRange.mkString(", ")}").mkString(", ")
+  }
 
   /** What is broadcast: the rows of a plan, with the bounds that have to be computed in tasks. */
   def withBounds(build: SparkPlan): SparkPlan =

@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.broadcast
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.rangejoin.condition.RangeCondition
 import org.apache.spark.sql.rangejoin.kernel.{Attempt, AttemptedValue, GuardedValue, RangeBound}
 import org.apache.spark.sql.types.{MetadataBuilder, ObjectType}
@@ -48,8 +49,9 @@ private[broadcast] case class BuildBounds(
   private lazy val places: Map[Expression, Int] = inTasks.map(_.canonicalized).zipWithIndex.toMap
 
   /** The columns to add to the broadcast side. */
-  lazy val added: Seq[NamedExpression] = inTasks.zipWithIndex.map { case (part, i) =>
-    Alias(unlessKeyIsNull(part.attempt), s"range_bound_$i")(explicitMetadata = Some(Mark))
+  lazy val added: Seq[NamedExpression] = inTasks.map { part =>
+    val name = toPrettySQL(part.attempt.child)
+    Alias(unlessKeyIsNull(part.attempt), name)(explicitMetadata = Some(Mark))
   }
 
   def sort: Option[Expression] = range.sortBound.map(read)

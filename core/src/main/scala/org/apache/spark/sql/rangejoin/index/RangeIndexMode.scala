@@ -33,6 +33,7 @@ import org.apache.spark.{SparkConf, SparkEnv}
  * @param sortValue what `sortBound` is a prefix of; None where it is the value itself
  * @param evictValue likewise of `evictBound`
  * @param smallGroup up to this number of rows of a key are not searched
+ * @param columns what is indexed, in words for EXPLAIN; modes that differ in it alone are equal
  */
 case class RangeIndexMode(
     keys: Seq[Expression],
@@ -41,7 +42,8 @@ case class RangeIndexMode(
     sortValue: Option[Expression],
     evictValue: Option[Expression],
     smallGroup: Int
-) extends BroadcastMode {
+)(columns: String = "")
+    extends BroadcastMode {
   require(sortBound.isDefined || evictBound.isDefined, "a range has a bound")
 
   override def transform(rows: Array[InternalRow]): RangeIndex =
@@ -91,7 +93,9 @@ case class RangeIndexMode(
     sortValue.map(_.canonicalized),
     evictValue.map(_.canonicalized),
     smallGroup
-  )
+  )()
+
+  override def toString: String = s"RangeIndex($columns)"
 }
 
 object RangeIndexMode {

@@ -24,7 +24,11 @@ import org.apache.spark.sql.execution.joins.{
   HashedRelationBroadcastMode
 }
 import org.apache.spark.sql.execution.{InSubqueryExec, SparkPlan}
-import org.apache.spark.sql.rangejoin.broadcast.{BroadcastRangeJoinExec, IndexedStageJoinExec}
+import org.apache.spark.sql.rangejoin.broadcast.{
+  BroadcastRangeJoinExec,
+  IndexedStageJoinExec,
+  RangeIndexExchangeExec
+}
 import org.apache.spark.sql.rangejoin.condition.Reason
 
 /**
@@ -48,7 +52,7 @@ object PlaceBroadcastRangeJoins extends Rule[SparkPlan] with AdaptiveSparkPlanHe
         MarkRangeJoins.leave(stock, Reason.DynamicPruning)
         stock
       case exchange: BroadcastExchangeExec =>
-        val indexed = BroadcastExchangeExec(join.mode, join.withBounds(exchange.child))
+        val indexed = new RangeIndexExchangeExec(join.mode, join.withBounds(exchange.child))
         indexed.copyTagsFrom(exchange)
         join.withBuildPlan(indexed)
       case _ => stock

@@ -69,7 +69,7 @@ class IndexCostSuite extends AnyFunSuite {
     val stockSize =
       sizeOf(HashedRelationBroadcastMode(keys).transform(input.iterator, Some(Rows.toLong)))
     for ((shape, evict) <- Seq("points" -> bound(1), "intervals" -> bound(2))) {
-      val mode = RangeIndexMode(keys, Some(bound(1)), Some(evict), None, None, 4)
+      val mode = RangeIndexMode(keys, Some(bound(1)), Some(evict), None, None, 4)()
       val size = sizeOf(mode.transform(input.iterator, Some(Rows.toLong)))
       info(f"$shape%-9s size ${size / 1e6}%.1f MB to ${stockSize / 1e6}%.1f MB, " +
         f"${size.toDouble / stockSize}%.2fx")

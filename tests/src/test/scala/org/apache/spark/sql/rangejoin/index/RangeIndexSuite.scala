@@ -69,7 +69,7 @@ class RangeIndexSuite extends AnyFunSuite {
       sort.filter(_ => tests.sortPrefix > 0),
       evict.filter(_ => tests.evictPrefix > 0),
       smallGroup
-    ).transform(unsafe.iterator, Some(rows.size.toLong))
+    )().transform(unsafe.iterator, Some(rows.size.toLong))
   }
 
   /** The positions of the rows in reach, and of those the bounds do not decide. */
@@ -276,10 +276,10 @@ class RangeIndexSuite extends AnyFunSuite {
   }
 
   test("modes are equal where their expressions are") {
-    val mode = RangeIndexMode(Seq(bound(0)), Some(bound(1)), None, None, None, 4)
-    assert(mode == mode.copy() && mode.canonicalized == mode.canonicalized)
-    assert(mode != mode.copy(sortBound = Some(bound(2))))
-    assert(mode != mode.copy(keys = Nil))
+    val mode = RangeIndexMode(Seq(bound(0)), Some(bound(1)), None, None, None, 4)()
+    assert(mode == mode.copy()("x") && mode.canonicalized == mode.canonicalized)
+    assert(mode != mode.copy(sortBound = Some(bound(2)))(""))
+    assert(mode != mode.copy(keys = Nil)(""))
   }
 }
 

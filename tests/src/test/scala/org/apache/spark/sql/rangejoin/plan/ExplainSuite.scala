@@ -14,6 +14,12 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import java.util.concurrent.CopyOnWriteArrayList
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.SparkContext
+import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.{ExtendedMode, FormattedMode, SimpleMode}
@@ -73,6 +79,46 @@ class ExplainSuite extends RangeJoinTest {
         "Buffered side: right"
       )) {
       assert(plan.contains(line), s"$line\n$plan")
+    }
+  }
+
+  test("EXPLAIN names the columns that are broadcast and sorted by, as the user does") {
+    events()
+    def plan(sql: String) = spark.sql(sql).asInstanceOf[Dataset[_]].queryExecution
+      .explainString(SimpleMode).replaceAll("#\\d+L?", "")
+    val hinted = "SELECT /*+ BROADCAST(r) */ l.id, r.id FROM l JOIN r ON"
+    assert(plan(s"$hinted l.k = r.k AND r.t BETWEEN l.t - 10 AND l.t + 20")
+      .contains("BroadcastExchange RangeIndex([k], range: t), [plan_id"))
+    assert(plan(s"$hinted l.t BETWEEN r.t AND r.t + r.id")
+      .contains(
+        "BroadcastExchange RangeIndex(range: t, (cast(t as bigint) + id)), "))
+    val sorted = plan("SELECT l.id, r.id FROM l JOIN r ON l.k = r.k AND r.t % 7 < l.t % 5")
+    assert(sorted.contains("(t % 7) AS (t % 7)]"), sorted)
+    assert(sorted.contains("RangeSort [k ASC NULLS FIRST, (t % 7) ASC NULLS FIRST]"), sorted)
+  }
+
+  test("the job that collects a range index says so, after what the user says of it") {
+    events()
+    val described = new CopyOnWriteArrayList[String]()
+    val listener = new SparkListener {
+      override def onJobStart(job: SparkListenerJobStart): Unit =
+        Option(
+          job.properties.getProperty(SparkContext.SPARK_JOB_DESCRIPTION)).foreach(described.add)
+    }
+    spark.sparkContext.addSparkListener(listener)
+    try for (engine <- RangeJoinTest.TwoEngines) withConf(engine: _*) {
+        spark.sparkContext.setJobDescription("mine")
+        described.clear()
+        spark.sql(
+          "SELECT /*+ BROADCAST(r) */ l.id FROM l JOIN r ON l.k = r.k AND r.t < l.t").collect()
+        spark.sparkContext.listenerBus.waitUntilEmpty()
+        assert(described.asScala.toSet ==
+          Set("mine: collect rows to broadcast as RangeIndex([k], range: t)", "mine"))
+        assert(spark.sparkContext.getLocalProperty(SparkContext.SPARK_JOB_DESCRIPTION) == "mine")
+      }
+    finally {
+      spark.sparkContext.setJobDescription(null)
+      spark.sparkContext.removeSparkListener(listener)
     }
   }
 

@@ -1,0 +1,44 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.broadcast
+
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
+import org.apache.spark.sql.rangejoin.index.RangeIndexMode
+
+/**
+ * Spark's exchange, whose job says what it is: it collects the rows of a range index. To every rule of
+ * Spark it is the exchange it extends, and equal to one of the same mode.
+ */
+class RangeIndexExchangeExec(mode: RangeIndexMode, child: SparkPlan)
+    extends BroadcastExchangeExec(mode, child) {
+
+  override def nodeName: String = "BroadcastExchange"
+
+  /** The future that is made here takes the properties of this thread with it. */
+  override protected def doPrepare(): Unit = {
+    val users = Option(sparkContext.getLocalProperty(SparkContext.SPARK_JOB_DESCRIPTION))
+    sparkContext.setJobDescription((users.toSeq :+ description).mkString(": "))
+    try super.doPrepare()
+    finally sparkContext.setJobDescription(users.orNull)
+  }
+
+  private def description: String =
+    s"collect rows to broadcast as $mode".replaceAll("#\\d+L?", "")
+
+  override protected def withNewChildInternal(newChild: SparkPlan): RangeIndexExchangeExec =
+    new RangeIndexExchangeExec(mode, newChild)
+}
