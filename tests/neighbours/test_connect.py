@@ -141,6 +141,35 @@ def test_metrics_are_where_the_error_says(client: SparkSession) -> None:
     assert f"numOutputRows: {found.total()} " in join
 
 
+def test_joins_are_explained_by_the_server(client: SparkSession) -> None:
+    key = "spark.sql.extendedExplainProviders"
+    before = client.conf.get(key, "")
+    df = client.sql(QUERY)
+    (join,) = rangejoin.explain(df)
+    assert join.operator == "SortMergeRangeJoin"
+    assert join.keys == ("l.k = r.k",)
+    assert join.output_rows is None
+    found = rows(df)
+    (join,) = rangejoin.explain(df)
+    assert join.output_rows == join.candidates == found.total()
+    (stock,) = rangejoin.explain(
+        client.sql(QUERY.replace("r.y BETWEEN l.y - 2 AND", "r.y + l.y <"))
+    )
+    assert stock.reason is not None
+    assert "compares (<, <=, >, >=)" in stock.reason
+    assert client.conf.get(key, "") == before
+
+
+def test_the_hint_of_a_client_asks_for_a_range_join(client: SparkSession) -> None:
+    client.conf.set(rangejoin.ENABLED_CONF, "false")
+    left = client.range(9).selectExpr("id % 2 AS k", "id AS t").alias("l")
+    right = client.range(9).selectExpr("id % 2 AS k", "id AS t").alias("r")
+    on = F.expr("l.k = r.k AND l.t < r.t")
+    assert "SortMergeRangeJoin" not in plan(left.join(right, on))
+    assert "SortMergeRangeJoin" in plan(left.join(right.hint("range_join", 10), on))
+    assert "SortMergeRangeJoin" in plan(left.hint("range_join", 0.5).join(right, on))
+
+
 def test_the_jar_sent_as_an_artifact_as_well_changes_nothing(client: SparkSession) -> None:
     expected = rows(client.sql(QUERY))
     client.addArtifacts(rangejoin.jar_path())

@@ -6,6 +6,7 @@
 """
 
 from rangejoin.errors import RangeJoinError
+from rangejoin.explained import Explanation, JoinExplanation, PairEstimate, explain
 from rangejoin.health import check
 from rangejoin.measured import metrics
 from rangejoin.names import ENABLED_CONF, EXTENSION_CLASS
@@ -15,9 +16,13 @@ from rangejoin.session import configure
 __all__ = [
     "ENABLED_CONF",
     "EXTENSION_CLASS",
+    "Explanation",
+    "JoinExplanation",
+    "PairEstimate",
     "RangeJoinError",
     "check",
     "configure",
+    "explain",
     "jar_path",
     "metrics",
 ]

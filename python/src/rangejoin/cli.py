@@ -24,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command == "jar":
             print(jar_path())
+        elif options.command == "explain":
+            _explain(options)
         else:
             _demo(options)
     except RangeJoinError as error:
@@ -38,10 +40,46 @@ def _demo(options: argparse.Namespace) -> None:
     run_demo(options.hours, options.runs, options.output_dir, options.bounds)
 
 
+def _explain(options: argparse.Namespace) -> None:
+    from rangejoin.statements import explain_statements
+
+    explain_statements(_text(options.sql), options.conf, options.run, options.sample)
+
+
+def _text(sql: str) -> str:
+    """The text of a file, of standard input, or the words themselves."""
+    if sql == "-":
+        return sys.stdin.read()
+    # A statement may be longer than a path can be.
+    is_file = len(sql) < 1024 and "\n" not in sql and Path(sql).is_file()
+    return Path(sql).read_text(encoding="utf-8") if is_file else sql
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="rangejoin", description="Range joins for Spark 4.2.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("jar", help="print the path of the jar, as for spark-submit --jars")
+    explain = commands.add_parser(
+        "explain",
+        help="say what the joins of a query are, and why they are no range joins",
+        description="Plans the statements of a SQL text in a session of its own, and says of each "
+        "join what it is. Queries are not run unless asked for; other statements, such as CREATE "
+        "VIEW and SET, are.",
+    )
+    explain.add_argument("sql", help="a file with SQL, the SQL itself, or - for standard input")
+    explain.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of the session; may be given several times",
+    )
+    explain.add_argument("--run", action="store_true", help="run queries, and tell what they did")
+    explain.add_argument(
+        "--sample",
+        action="store_true",
+        help="estimate the pairs with and without the range from samples of the inputs",
+    )
     demo = commands.add_parser(
         "demo",
         help="join real flights with real weather, against stock Spark",

@@ -9,6 +9,12 @@ EXPLAIN_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinExplainGenerator"
 METRICS_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinMetrics"
 """Reads the metrics of the range joins of a query."""
 
+REPORTS_CLASS = "org.apache.spark.sql.rangejoin.explain.JoinReports"
+"""Says all there is to say of the joins of a query."""
+
+REPORT_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinReportGenerator"
+"""Adds the same to EXPLAIN, for programs."""
+
 ENABLED_CONF = "spark.sql.join.smj.useInnerRangeOptimization"
 """The switch: `true` (default once the extension is loaded) or `false` for stock plans."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rangejoin.demo import contest, data, report
 from rangejoin.errors import RangeJoinError
+from rangejoin.explained import explain
 from rangejoin.health import check
 from rangejoin.session import configure
 
@@ -79,7 +81,7 @@ def _session() -> Iterator[SparkSession]:
         .appName("rangejoin demo")
         .config("spark.driver.memory", "4g")
         .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
         .config("spark.sql.session.timeZone", "UTC")
     )
     spark = configure(builder).getOrCreate()
@@ -113,11 +115,13 @@ def _print_plans(spark: SparkSession, query: contest.Query, hours: int) -> None:
 
 
 def _warm_up(spark: SparkSession, query: contest.Query, hours: int) -> None:
-    """Runs every contestant once on the flights of one week, untimed."""
+    """Runs every contestant once on the flights of one week, untimed, and explains its join."""
     print("\nWarming up ...", flush=True)
     for contestant in contest.CONTESTANTS:
         contestant.apply(spark)
-        query.first_week().digest(hours).collect()
+        digest = query.first_week().digest(hours)
+        digest.collect()
+        print(f"\nrangejoin.explain, {contestant.name}, one week:\n{explain(digest)}", flush=True)
 
 
 def _band(spark: SparkSession, query: contest.Query, hours: int, runs: int) -> contest.Band:

@@ -21,7 +21,7 @@ import org.apache.spark.sql.rangejoin.explain.JoinReports
 /**
  * Adds to EXPLAIN, and to the plan in the SQL tab, which joins are range joins, and why the others are
  * not: name this class in `spark.sql.extendedExplainProviders`. A join of equi keys alone is passed
- * over, and so are those inside cached data and finished commands.
+ * over.
  */
 class RangeJoinExplainGenerator extends ExtendedExplainGenerator {
 
@@ -34,4 +34,12 @@ class RangeJoinExplainGenerator extends ExtendedExplainGenerator {
       reports.zipWithIndex.map { case (report, i) => s"${i + 1}. ${report.text}\n" }.mkString
     }
   }
+}
+
+/** The same for programs, and of all joins: one line of JSON. `rangejoin.explain` asks a server for it. */
+class RangeJoinReportGenerator extends ExtendedExplainGenerator {
+
+  override def title: String = "Range joins as JSON"
+
+  override def generateExtendedInfo(plan: SparkPlan): String = JoinReports.json(plan) + "\n"
 }

@@ -72,7 +72,7 @@ object DependenciesSuite {
     "merge" -> Set("join", "condition", "window", "kernel"),
     "broadcast" -> Set("join", "condition", "index", "kernel"),
     "plan" -> Set("merge", "broadcast", "condition", "hint", "index", "sort", "kernel"),
-    "explain" -> Set("plan", "merge", "broadcast", "condition")
+    "explain" -> Set("plan", "merge", "broadcast", "condition", "sort")
   )
 
   private val Base = "org.apache.spark.sql.rangejoin"

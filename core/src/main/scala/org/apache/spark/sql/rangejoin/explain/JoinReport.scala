@@ -30,7 +30,11 @@ import org.json4s.JsonDSL._
  * @param residual what else is asked of a pair
  * @param streamed the side whose rows are read one after the other; None for a stock join
  * @param reason why it is a stock join; None for a range join
+ * @param isOneSided whether the range has one end
  * @param metrics by name; zeros before the query has run
+ * @param leftRows the rows that came in; None where the plan does not tell; likewise `rightRows`
+ * @param advice what its form, or its figures once the query has run, suggest
+ * @param within what the join is in, if not in the plan itself: cached data, or a command
  */
 case class JoinReport(
     operator: String,
@@ -40,7 +44,12 @@ case class JoinReport(
     residual: Option[Expression],
     streamed: Option[Side],
     reason: Option[Reason],
-    metrics: Map[String, Long]
+    isOneSided: Boolean = false,
+    metrics: Map[String, Long] = Map.empty,
+    leftRows: Option[Long] = None,
+    rightRows: Option[Long] = None,
+    advice: Seq[String] = Nil,
+    within: Option[String] = None
 ) {
   import JoinReport._
 
@@ -49,13 +58,13 @@ case class JoinReport(
 
   /** One line for a range join; for a stock join one more for each, why and what to do. */
   def text: String = {
-    val what = Seq(s"$operator, $joinType") ++
+    val what = Seq(s"$operator, $joinType" + within.fold("")(" (in " + _ + ")")) ++
       Option.when(keys.nonEmpty)(s"keys: ${keysSql.mkString(", ")}") ++
-      rangeSql.map("range: " + _) ++
-      residual.filter(_ => reason.isEmpty).map(r => s"residual: ${sql(r)}") ++
+      rangeSql.map("range: " + cut(_)) ++
+      residual.filter(_ => reason.isEmpty).map(r => s"residual: ${cut(sql(r))}") ++
       streamed.map(side => s"streamed side: ${nameOf(side)}")
     val why = reason.toSeq.flatMap { r =>
-      s"no range join: ${r.cause}" +: r.remedy.map("to change that: " + _).toSeq
+      s"no range join: ${cut(r.cause)}" +: r.remedy.map("to change that: " + _).toSeq
     }
     (what.mkString("; ") +: why).mkString("\n   ")
   }
@@ -71,7 +80,12 @@ case class JoinReport(
       ("buffered" -> streamed.map(side => nameOf(side.other))) ~
       ("reason" -> reason.map(_.cause)) ~
       ("remedy" -> reason.flatMap(_.remedy)) ~
-      ("metrics" -> metrics)
+      ("oneSided" -> isOneSided) ~
+      ("metrics" -> metrics) ~
+      ("leftRows" -> leftRows) ~
+      ("rightRows" -> rightRows) ~
+      ("advice" -> advice) ~
+      ("within" -> within)
 
   private def keysSql: Seq[String] = keys.map { case (l, r) => s"${sql(l)} = ${sql(r)}" }
 
@@ -81,10 +95,16 @@ case class JoinReport(
 
 object JoinReport {
 
-  private def nameOf(side: Side): String = if (side == LeftSide) "left" else "right"
+  /** The length at which a part of a report is cut; JSON has all of it. */
+  val MaxLength = 1000
+
+  private def cut(text: String): String =
+    if (text.length <= MaxLength) text else text.take(MaxLength) + "…"
+
+  private[explain] def nameOf(side: Side): String = if (side == LeftSide) "left" else "right"
 
   /** An expression as a user would write it: of the names of a column the last two. */
-  private def sql(e: Expression): String = e.transform {
+  private[explain] def sql(e: Expression): String = e.transform {
     case a: Attribute => a.withQualifier(a.qualifier.lastOption.toSeq)
   }.sql
 }

@@ -17,12 +17,13 @@ package org.apache.spark.sql.rangejoin.explain
 import org.apache.spark.internal.config.ConfigEntry
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.columnar.{CachedRDDBuilder, InMemoryTableScanExec}
 import org.apache.spark.sql.execution.joins._
-import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
+import org.apache.spark.sql.execution.{CommandResultExec, QueryExecution, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.condition.{RangeCondition, RangeExtractor, Reason}
+import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.plan.MarkRangeJoins
 
@@ -38,21 +39,52 @@ object JoinReports extends AdaptiveSparkPlanHelper {
 
   /** All joins of a plan, its subqueries included, from the top of the plan. */
   def of(plan: SparkPlan): Seq[JoinReport] =
-    collectWithSubqueries(plan)(Function.unlift(reportOf))
+    joins(plan).map { case (join, within) => reportOf(join).copy(within = within) }
 
   /** The reports on a query's plan as it is now: a JSON array of objects. */
   def json(query: QueryExecution): String =
-    query.sparkSession.withActive(compact(of(query.executedPlan).map(_.json)))
+    query.sparkSession.withActive(json(query.executedPlan))
 
-  private def reportOf(plan: SparkPlan): Option[JoinReport] = Option(plan).collect {
+  /** The same, with an estimate of the pairs of each join, for which the inputs of joins are run. */
+  def jsonWithEstimates(query: QueryExecution): String = query.sparkSession.withActive {
+    val estimates = PairEstimate.of(query)
+    compact(of(query.executedPlan).zip(estimates).map { case (report, estimate) =>
+      report.json ~ ("sample" -> estimate)
+    })
+  }
+
+  /** Likewise on a plan, under the settings of the active session. */
+  def json(plan: SparkPlan): String = compact(of(plan).map(_.json))
+
+  /**
+   * The joins that there is a report of, and what they are in. Those of cached data come once, in the
+   * place where it is read first; those of a command that has run come in its place.
+   */
+  private[explain] def joins(plan: SparkPlan): Seq[(SparkPlan, Option[String])] = {
+    var caches = Set.empty[CachedRDDBuilder]
+    def within(plan: SparkPlan, place: Option[String]): Seq[(SparkPlan, Option[String])] =
+      collectWithSubqueries(plan) {
+        case join: BaseJoinExec                     => Seq(join -> place)
+        case join if join.nodeName == StreamingJoin => Seq(join -> place)
+        case scan: InMemoryTableScanExec if !caches(scan.relation.cacheBuilder) =>
+          caches += scan.relation.cacheBuilder
+          within(scan.relation.cachedPlan, Some("cached data"))
+        case CommandResultExec(_, command, _) => within(command, Some("a command"))
+      }.flatten
+    Option(plan).toSeq.flatMap(within(_, None))
+  }
+
+  private val StreamingJoin = "StreamingSymmetricHashJoin"
+
+  private def reportOf(plan: SparkPlan): JoinReport = plan match {
     case join: SortMergeRangeJoinExec =>
       report(
         join,
         RangeExtractor
           .normalForm(join.joinType, join.condition, join.left.outputSet, join.right.outputSet))
-    case join: BroadcastRangeJoinExec                          => report(join, join.extracted)
-    case join: BaseJoinExec                                    => report(join, Left(reasonOf(join)))
-    case join if join.nodeName == "StreamingSymmetricHashJoin" =>
+    case join: BroadcastRangeJoinExec => report(join, join.extracted)
+    case join: BaseJoinExec           => report(join, Left(reasonOf(join)))
+    case join                         =>
       JoinReport(
         join.nodeName,
         Inner.sql,
@@ -61,10 +93,15 @@ object JoinReports extends AdaptiveSparkPlanHelper {
         None,
         None,
         Some(Reason.Streaming),
-        metricsOf(join))
+        metrics = metricsOf(join))
   }
 
-  private def report(join: BaseJoinExec, range: Either[Reason, RangeCondition]): JoinReport =
+  private def report(join: BaseJoinExec, range: Either[Reason, RangeCondition]): JoinReport = {
+    val sides =
+      Map[Side, SideFigures](
+        LeftSide -> SideFigures.of(join.left),
+        RightSide -> SideFigures.of(
+          join.right))
     JoinReport(
       join.nodeName,
       join.joinType.sql,
@@ -73,8 +110,13 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       range.fold(_ => join.condition, _.residual),
       range.toOption.map(_.streamed),
       range.left.toOption,
-      metricsOf(join)
+      range.exists(r => r.upperTest.isDefined != r.lowerTest.isDefined),
+      metricsOf(join),
+      sides(LeftSide).rows,
+      sides(RightSide).rows,
+      Advice.of(join, range, sides)
     )
+  }
 
   private def metricsOf(plan: SparkPlan): Map[String, Long] =
     plan.metrics.map { case (name, metric) => name -> metric.value }

@@ -1,0 +1,125 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.explain
+
+import org.apache.spark.sql.catalyst.expressions.{Cast, Expression}
+import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.types.StringType
+import org.apache.spark.util.Utils
+
+/**
+ * What the form of a join, or its figures once it has run, suggest to change in the query, the tables or
+ * the settings. Nothing is said that the figures do not show.
+ */
+object Advice {
+
+  /** From this number of candidates on a residual is worth a thought. */
+  private val ManyCandidates = 1000L
+
+  /** The residual refuses most of them where there are as many candidates for one row of the result. */
+  private val CandidatesPerRow = 10
+
+  /** From this number of rows on, not to sort them again is worth a table. */
+  private val ManyRows = 1000000L
+
+  /** A broadcast side is larger than Spark believed where it is this many times the threshold. */
+  private val TimesTheThreshold = 4
+
+  def of(
+      join: BaseJoinExec,
+      range: Either[Reason, RangeCondition],
+      sides: Map[Side, SideFigures]
+  ): Seq[String] =
+    range.toSeq.flatMap(r => oneSided(r) ++ refused(join, r)) ++
+      texts(join, range) ++
+      Seq[Side](LeftSide, RightSide).flatMap { side =>
+        hotPartition(side, sides(side).partitions) ++ sizes(join, side, sides(side)) ++
+          sorted(join, side, sides(side))
+      }
+
+  private def oneSided(range: RangeCondition): Option[String] =
+    Option.when(range.upperTest.isDefined != range.lowerTest.isDefined)(
+      "the range has one end, so about half of all pairs of a key are in it: add the other end to " +
+        "the condition, such as how far back it reaches")
+
+  private def refused(join: BaseJoinExec, range: RangeCondition): Option[String] = {
+    def metric(name: String): Long = join.metrics.get(name).fold(0L)(_.value)
+    val (candidates, rows) = (metric("numCandidates"), metric("numOutputRows"))
+    val everyPair = JoinTypeBehavior.of(join.joinType).exists(_.emission == EveryPair)
+    Option.when(everyPair && range.residual.isDefined && candidates >= ManyCandidates &&
+      candidates >= CandidatesPerRow * rows) {
+      s"the residual refuses ${100 * (candidates - rows) / candidates}% of the pairs in range: " +
+        "turn a part of it into a key or into the range"
+    }
+  }
+
+  /** Columns of text that are read as something else, row by row. */
+  private def texts(join: BaseJoinExec, range: Either[Reason, RangeCondition]): Seq[String] = {
+    val compared: Seq[Expression] = join.leftKeys ++ join.rightKeys ++
+      range.fold(_ => join.condition.toSeq, _.predicates)
+    compared.flatMap(_.collect {
+      case Cast(text, to, _, _) if isText(text) && !to.isInstanceOf[StringType] =>
+        s"${JoinReport.sql(text)} is text and is cast to ${to.sql}: store it as ${to.sql}"
+    }).distinct
+  }
+
+  private def isText(e: Expression): Boolean =
+    e.dataType.isInstanceOf[StringType] && e.references.nonEmpty
+
+  private[explain] def hotPartition(side: Side, bytes: Seq[Long]): Option[String] = {
+    val total = bytes.sum
+    Option.when(bytes.size >= 4 && total >= (1 << 20) && bytes.max * 2 >= total) {
+      s"one of ${bytes.size} shuffle partitions has ${100 * bytes.max / total}% of the " +
+        s"${JoinReport.nameOf(side)} side: one key has most rows; leave adaptive execution and " +
+        s"${SQLConf.SKEW_JOIN_ENABLED.key} on, or add a key"
+    }
+  }
+
+  /** Where Spark would have chosen otherwise, had it known the size of a side. */
+  private def sizes(join: BaseJoinExec, side: Side, figures: SideFigures): Option[String] = {
+    val threshold = SQLConf.get.autoBroadcastJoinThreshold
+    val (name, key) = (JoinReport.nameOf(side), SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key)
+    figures.exchangedBytes.filter(_ > 0 && threshold > 0).flatMap { bytes =>
+      val size = Utils.bytesToString(bytes)
+      join match {
+        case _: SortMergeRangeJoinExec if bytes <= threshold && mayBroadcast(join, side) =>
+          Some(s"the $name side has only $size, less than $key, and was shuffled: run ANALYZE " +
+            "TABLE, or broadcast it by a hint")
+        case _: BroadcastRangeJoinExec | _: BroadcastHashJoinExec
+            if bytes > TimesTheThreshold * threshold =>
+          Some(s"the $name side has $size, more than $key, and was broadcast: if no hint asked " +
+            "for it, run ANALYZE TABLE")
+        case _ => None
+      }
+    }
+  }
+
+  private def mayBroadcast(join: BaseJoinExec, side: Side): Boolean =
+    JoinTypeBehavior.of(join.joinType).exists { behavior =>
+      !behavior.keepsBuffered && behavior.streamed.forall(_ != side)
+    }
+
+  private def sorted(join: BaseJoinExec, side: Side, figures: SideFigures): Option[String] =
+    Option.when(join.isInstanceOf[SortMergeRangeJoinExec] && figures.sortMillis > 0 &&
+      figures.rows.exists(_ >= ManyRows)) {
+      s"sorting ${figures.rows.get} rows of the ${JoinReport.nameOf(side)} side took " +
+        s"${Utils.msDurationToString(figures.sortMillis)} of task time: a table that is bucketed " +
+        "by the keys, and sorted by them and by the range column, is not sorted again"
+    }
+}

@@ -1,0 +1,78 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.explain
+
+import scala.annotation.tailrec
+
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.{
+  AQEShuffleReadExec,
+  QueryStageExec,
+  ShuffleQueryStageExec
+}
+import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
+import org.apache.spark.sql.rangejoin.merge.CodegenBoundaryExec
+import org.apache.spark.sql.rangejoin.sort.RangeSortExec
+
+/**
+ * What a query that has run knows of one side of a join. Zeros before it has run, as Spark's metrics are.
+ *
+ * @param rows that came in; None where the node below counts none
+ * @param exchangedBytes of the exchange below, if there is one
+ * @param partitions bytes of each shuffle partition; empty without adaptive execution
+ * @param sortMillis spent in sorting the side for this join, the sum over tasks
+ */
+case class SideFigures(
+    rows: Option[Long],
+    exchangedBytes: Option[Long],
+    partitions: Seq[Long],
+    sortMillis: Long
+)
+
+object SideFigures {
+
+  val Unknown: SideFigures = SideFigures(None, None, Nil, 0)
+
+  def of(side: SparkPlan): SideFigures = {
+    val path = pathToRows(side, Nil)
+    val source = path.head
+    val isExchange = source.isInstanceOf[Exchange]
+    def metric(name: String): Option[Long] = source.metrics.get(name).map(_.value)
+    SideFigures(
+      metric("shuffleRecordsWritten").orElse(metric("numOutputRows")),
+      if (isExchange) metric("dataSize") else None,
+      path.collectFirst { case stage: ShuffleQueryStageExec => stage.mapStats }.flatten
+        .fold(Seq.empty[Long])(_.bytesByPartitionId.toSeq),
+      path.collect { case sort: RangeSortExec => sort.metrics("sortTime").value }.sum
+    )
+  }
+
+  /** The nodes down to the one that counts the rows, through those that have as many rows. */
+  @tailrec
+  private def pathToRows(plan: SparkPlan, above: List[SparkPlan]): List[SparkPlan] = {
+    val below = plan match {
+      case node @ (_: ProjectExec | _: RangeSortExec | _: SortExec | _: CodegenBoundaryExec |
+          _: WholeStageCodegenExec | _: InputAdapter | _: AQEShuffleReadExec) =>
+        Some(node.children.head)
+      case stage: QueryStageExec      => Some(stage.plan)
+      case reused: ReusedExchangeExec => Some(reused.child)
+      case _                          => None
+    }
+    below match {
+      case Some(next) => pathToRows(next, plan :: above)
+      case None       => plan :: above
+    }
+  }
+}

@@ -1,0 +1,284 @@
+"""What there is to say of the joins of a query: `rangejoin.explain`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import PySparkException
+
+from rangejoin.errors import RangeJoinError
+from rangejoin.names import EXPLAIN_CONF, REPORT_CLASS, REPORTS_CLASS, SERVER_REMEDY
+from rangejoin.rendered import as_html, as_text
+from rangejoin.session import can_load
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.metrics import PlanMetrics
+
+_TITLE = "== Extended Information (Range joins as JSON) =="
+
+
+@dataclass(frozen=True)
+class PairEstimate:
+    """How many pairs a join has, estimated from samples of both sides.
+
+    Sides of up to 2,000 rows are taken whole, and the numbers are exact. Of larger ones about
+    2,000 rows are taken; the fewer `sampled_pairs` there are, the rougher the estimate.
+    """
+
+    left_rows: int
+    """Rows of the left side, counted."""
+    right_rows: int
+    """Rows of the right side, counted."""
+    key_pairs: int
+    """Pairs with equal keys, all of which stock Spark compares; all pairs where there is no key."""
+    range_pairs: int | None
+    """Those of them within the range; None where there is no range."""
+    matches: int
+    """Those of them that the whole condition takes."""
+    sampled_pairs: int
+    """Pairs with equal keys that were looked at."""
+
+
+@dataclass(frozen=True)
+class JoinExplanation:
+    """One join of a plan. Figures are None before the query has run."""
+
+    operator: str
+    """The name of the node in EXPLAIN, such as `SortMergeRangeJoin`."""
+    join_type: str
+    """The type as SQL has it, such as `LEFT OUTER`."""
+    keys: tuple[str, ...]
+    """Equal keys, such as `l.k = r.k`."""
+    range: str | None
+    """What became the range; None for a join of stock Spark."""
+    residual: str | None
+    """What else is asked of a pair in range; of a stock join the condition beside the keys."""
+    one_sided: bool
+    """Whether the range has one end."""
+    streamed: str | None
+    """`left` or `right`, the side that is read row by row; None for a stock join."""
+    buffered: str | None
+    """The other side, whose rows go through the window or are broadcast."""
+    reason: str | None
+    """Why it is a join of stock Spark; None for a range join."""
+    remedy: str | None
+    """What would change that, if anything does."""
+    within: str | None
+    """`cached data` or `a command` where the join is in that and not in the plan itself."""
+    advice: tuple[str, ...]
+    """What the form of the join, or its figures, suggest to change."""
+    left_rows: int | None = None
+    """Rows that came in from the left; None as well where the plan does not count them."""
+    right_rows: int | None = None
+    """Likewise from the right."""
+    output_rows: int | None = None
+    """Rows of the result."""
+    candidates: int | None = None
+    """Pairs that the range has let through, and the residual was asked of."""
+    peak_window_rows: int | None = None
+    """Rows of the window at its peak, the sum over tasks; of a sort-merge range join."""
+    peak_memory: int | None = None
+    """Bytes of the window at its peak, the sum over tasks; of a sort-merge range join."""
+    spilled_rows: int | None = None
+    """Rows that did not fit into memory; of a sort-merge range join."""
+    spill_size: int | None = None
+    """Bytes that were written for them."""
+    index_rows: int | None = None
+    """Rows of the index; of a broadcast range join."""
+    index_size: int | None = None
+    """Bytes of the index; of a broadcast range join."""
+    sample: PairEstimate | None = None
+    """With `sample=True`, how many pairs there are; None where the inputs cannot be read again."""
+
+    @property
+    def is_range_join(self) -> bool:
+        """Whether the range is used."""
+        return self.reason is None
+
+    @property
+    def candidates_per_row(self) -> float | None:
+        """Candidates for each row of the result; the range does its work where it is near 1."""
+        if self.candidates is None or not self.output_rows:
+            return None
+        return self.candidates / self.output_rows
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The joins of a query, from the top of its plan; prints as text, and as HTML in a notebook."""
+
+    joins: tuple[JoinExplanation, ...]
+
+    def __iter__(self) -> Iterator[JoinExplanation]:
+        """The joins, from the top of the plan."""
+        return iter(self.joins)
+
+    def __len__(self) -> int:
+        """The number of joins."""
+        return len(self.joins)
+
+    def __getitem__(self, index: int) -> JoinExplanation:
+        """One of the joins."""
+        return self.joins[index]
+
+    def __str__(self) -> str:
+        """A paragraph for each join."""
+        return as_text(self.joins)
+
+    def __repr__(self) -> str:
+        """The same, so that a notebook and a shell show it."""
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.joins)
+
+
+def explain(df: DataFrame, sample: bool = False) -> Explanation:
+    """Says of each join of `df` what it is, and why it is no range join where it is none.
+
+    The query is planned and not run. After an action on this very DataFrame that runs its own
+    plan, such as `df.collect()` or `df.toPandas()`, the plan is the final one of adaptive
+    execution and there are figures, and advice from them.
+
+    On a Spark Connect client the server plans the query anew, so that the joins are those of the
+    first plan; figures are there if they are of the same joins.
+
+    Args:
+        df: a DataFrame of a classic or a Spark Connect session.
+        sample: whether to estimate the pairs of each join with and without its range. The inputs
+            of the joins are run for it, each twice, and the joins on about 2,000 rows of each side.
+
+    Returns:
+        One entry for each join, subqueries, cached data and commands included. Empty where the plan
+        has no join, or adaptive execution has found that it needs none.
+
+    Raises:
+        RangeJoinError: the jar of the range join is not on the class path of the driver, or of the
+            server; or `sample` on a Spark Connect client.
+    """
+    jdf: Any = vars(df).get("_jdf")
+    if jdf is None:
+        if sample:
+            raise RangeJoinError(
+                "a Spark Connect client cannot sample the inputs of a join, which only the server "
+                "knows; run explain(df, sample=True) in a classic session"
+            )
+        return Explanation(_with_server_figures(df, _of_server(df)))
+    jvm: Any = vars(df.sparkSession)["_jvm"]
+    if not can_load(jvm, REPORTS_CLASS):
+        raise RangeJoinError(
+            f"the driver has no class {REPORTS_CLASS}: the jar of the range join is not on its "
+            "class path; build the session with rangejoin.configure(SparkSession.builder)"
+        )
+    reports = getattr(jvm, REPORTS_CLASS)
+    query = jdf.queryExecution()
+    found = reports.jsonWithEstimates(query) if sample else reports.json(query)
+    return Explanation(tuple(_join(report) for report in json.loads(found)))
+
+
+def _of_server(df: DataFrame) -> list[dict[str, Any]]:
+    """The reports that a server adds to EXPLAIN, where it is asked for them."""
+    conf = df.sparkSession.conf
+    before = conf.get(EXPLAIN_CONF, "")
+    conf.set(EXPLAIN_CONF, REPORT_CLASS)
+    explained: Any = df
+    try:
+        text = str(explained._explain_string())
+    except PySparkException as error:
+        raise RangeJoinError(
+            f"the server cannot explain joins, most likely it has no class {REPORT_CLASS}: "
+            f"{SERVER_REMEDY}. It says: {error}"
+        ) from error
+    finally:
+        if before:
+            conf.set(EXPLAIN_CONF, before)
+        else:
+            conf.unset(EXPLAIN_CONF)
+    _, found, below = text.partition(_TITLE)
+    if not found:
+        raise RangeJoinError(f"the server's EXPLAIN has nothing of range joins: {SERVER_REMEDY}")
+    reports: list[dict[str, Any]] = json.loads(below.strip().splitlines()[0])
+    return reports
+
+
+def _with_server_figures(
+    df: DataFrame, reports: Sequence[dict[str, Any]]
+) -> tuple[JoinExplanation, ...]:
+    """Joins with the metrics of the last action, if that ran the same joins."""
+    info = df.executionInfo
+    # Private, and the only way to them but to read a text.
+    nodes = [] if info is None or info.metrics is None else vars(info.metrics)["_metrics"]
+    names = {report["operator"] for report in reports}
+    ran = [node for node in _from_the_top(nodes) if node.name in names]
+    if [node.name for node in ran] == [report["operator"] for report in reports]:
+        for report, node in zip(reports, ran, strict=True):
+            report["metrics"] = {value.name: value.value for value in node.metrics}
+    return tuple(_join(report) for report in reports)
+
+
+def _from_the_top(nodes: Sequence[PlanMetrics]) -> Iterator[PlanMetrics]:
+    """The nodes of a plan in its order, by the parents they name."""
+    known = {node.plan_id for node in nodes}
+    below: dict[int, list[PlanMetrics]] = {}
+    tops: list[PlanMetrics] = []
+    for node in nodes:
+        # The node at the top names itself.
+        is_top = node.parent_plan_id not in known or node.parent_plan_id == node.plan_id
+        (tops if is_top else below.setdefault(node.parent_plan_id, [])).append(node)
+    waiting = tops
+    while waiting:
+        node = waiting.pop(0)
+        yield node
+        waiting = below.pop(node.plan_id, []) + waiting
+
+
+def _join(report: dict[str, Any]) -> JoinExplanation:
+    metrics: dict[str, int] = report["metrics"]
+    left, right = report.get("leftRows"), report.get("rightRows")
+    has_run = any([*metrics.values(), left, right])
+
+    def figure(name: str) -> int | None:
+        return metrics.get(name) if has_run else None
+
+    return JoinExplanation(
+        operator=report["operator"],
+        join_type=report["joinType"],
+        keys=tuple(report["keys"]),
+        range=report.get("range"),
+        residual=report.get("residual"),
+        one_sided=report["oneSided"],
+        streamed=report.get("streamed"),
+        buffered=report.get("buffered"),
+        reason=report.get("reason"),
+        remedy=report.get("remedy"),
+        within=report.get("within"),
+        advice=tuple(report["advice"]),
+        left_rows=left if has_run else None,
+        right_rows=right if has_run else None,
+        output_rows=figure("numOutputRows"),
+        candidates=figure("numCandidates"),
+        peak_window_rows=figure("peakWindowRows"),
+        peak_memory=figure("peakMemory"),
+        spilled_rows=figure("spilledRows"),
+        spill_size=figure("spillSize"),
+        index_rows=figure("indexRows"),
+        index_size=figure("indexSize"),
+        sample=_estimate(report.get("sample")),
+    )
+
+
+def _estimate(sample: dict[str, int] | None) -> PairEstimate | None:
+    if sample is None:
+        return None
+    return PairEstimate(
+        left_rows=sample["leftRows"],
+        right_rows=sample["rightRows"],
+        key_pairs=sample["keyPairs"],
+        range_pairs=sample.get("rangePairs"),
+        matches=sample["matches"],
+        sampled_pairs=sample["sampledPairs"],
+    )
