@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rangejoin import ENABLED_CONF, RangeJoinError
 from rangejoin.cli import main
-from rangejoin.demo import contest, data, report
+from rangejoin.demo import contest, data, job, report
 from rangejoin.demo.contest import Band, Timing
 
 FACTS = {"cores": "2", "system": "Linux", "spark": "4.2.0", "python": "3.11", "java": "17"}
@@ -136,6 +136,29 @@ def test_all_contestants_agree_on_a_few_flights(
     assert result.timings["range join, default"].operator == "BroadcastRangeJoin"
     assert result.timings["range join, sort-merge"].operator == "SortMergeRangeJoin"
     assert len(capsys.readouterr().out.splitlines()) == 8
+
+
+def test_the_demo_explains_its_joins(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flights = hours_at(spark, ("JFK", 5, 100), ("EWR", 5, 400))
+    flights = flights.withColumnRenamed("number", "distance").selectExpr("*", "1 month", "2 day")
+    weather = hours_at(spark, ("JFK", 4, 1), ("EWR", 6, 8)).withColumnRenamed("number", "wind_dir")
+    before = spark.conf.get(contest.THRESHOLD_CONF)
+    try:
+        job._warm_up(spark, contest.Query(flights, weather, contest.COLUMNS), hours=1)
+    finally:
+        spark.conf.set(contest.THRESHOLD_CONF, str(before))
+        spark.conf.unset(ENABLED_CONF)
+    out = capsys.readouterr().out
+    for contestant, operator in zip(
+        contest.CONTESTANTS,
+        ("BroadcastHashJoin", "SortMergeJoin", "BroadcastRangeJoin", "SortMergeRangeJoin"),
+        strict=True,
+    ):
+        assert f"rangejoin.explain, {contestant.name}, one week:\n1. {operator}, INNER" in out
+    assert out.count("no range join") == 2
+    assert out.count("rows out       2") == 4
 
 
 def test_the_real_data_are_written_once_with_timestamps(
