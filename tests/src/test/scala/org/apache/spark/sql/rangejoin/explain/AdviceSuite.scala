@@ -28,9 +28,10 @@ import org.json4s.jackson.JsonMethods.parse
 class AdviceSuite extends RangeJoinTest {
 
   private def tables(): Unit = for (name <- Seq("l", "r")) {
+    // In two parts, so that there is a shuffle.
     spark.sql(
       "SELECT id, cast(id % 2 AS int) AS k, id AS y, string(timestamp_seconds(id)) AS at " +
-        "FROM range(100)").createOrReplaceTempView(name)
+        "FROM range(0, 100, 1, 2)").createOrReplaceTempView(name)
   }
 
   private def query(sql: String): DataFrame = {
