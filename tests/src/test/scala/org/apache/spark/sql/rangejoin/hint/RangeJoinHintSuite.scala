@@ -32,8 +32,9 @@ import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinConf, RangeJoinTest}
 /** `RANGE_JOIN`: what it names, what it asks for, and what is said where it cannot be followed. */
 class RangeJoinHintSuite extends RangeJoinTest {
 
+  /** In two parts, so that joins have something to shuffle. */
   private def tables(): Unit = for (name <- Seq("l", "r", "s")) {
-    spark.sql("SELECT id, cast(id % 4 AS int) AS k, cast(id AS int) AS y FROM range(40)")
+    spark.sql("SELECT id, cast(id % 4 AS int) AS k, cast(id AS int) AS y FROM range(0, 40, 1, 2)")
       .createOrReplaceTempView(name)
   }
 
