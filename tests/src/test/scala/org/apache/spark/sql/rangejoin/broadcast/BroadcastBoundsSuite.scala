@@ -164,6 +164,8 @@ class BroadcastBoundsSuite extends BroadcastTables {
     withConf(
       adaptive(true),
       Threshold -> "-1",
+      // A table of one partition is joined without a shuffle, behind which there is nothing to plan.
+      SQLConf.LEAF_NODE_DEFAULT_PARALLELISM.key -> "2",
       SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB"
     ) {
       for (on <- Seq(keyed && ofLong, keyed && ofString); joinType <- Seq("inner", "left")) {
