@@ -58,8 +58,43 @@ object RangeJoinConf {
         .createWithDefault(4)
     }
 
+  val Spread: ConfigEntry[Boolean] =
+    entry("spark.sql.join.spreadRange.enabled") { key =>
+      SQLConf
+        .buildConf(key)
+        .doc("When true, and range joins are on, a join with a range and without equi keys, neither " +
+          "side of which is broadcast, is spread over tasks by buckets of the range, and runs as a " +
+          "sort-merge range join. When false, it is Spark's nested loop join.")
+        .version("0.1.0")
+        .booleanConf
+        .createWithDefault(true)
+    }
+
+  val SpreadBuckets: ConfigEntry[Int] =
+    entry("spark.sql.join.spreadRange.buckets") { key =>
+      SQLConf
+        .buildConf(key)
+        .doc("The number of buckets of a range join without equi keys. Zero leaves it to the number " +
+          "of rows, of copies, and of shuffle partitions.")
+        .version("0.1.0")
+        .intConf
+        .checkValue(n => n >= 0 && n <= 1000000, "The number of buckets must be from 0 to 1000000.")
+        .createWithDefault(0)
+    }
+
+  val SpreadThreshold: ConfigEntry[Long] =
+    entry("spark.sql.join.spreadRange.threshold") { key =>
+      SQLConf
+        .buildConf(key)
+        .doc("Where Spark estimates both sides of a range join without equi keys at no more than " +
+          "this number of bytes, they are joined in one bucket, and not looked at beforehand.")
+        .version("0.1.0")
+        .bytesConf(org.apache.spark.network.util.ByteUnit.BYTE)
+        .createWithDefaultString("1MB")
+    }
+
   /** All entries, in the order they are documented. */
-  val all: Seq[ConfigEntry[_]] = Seq(Enabled, Broadcast, SmallGroup)
+  val all: Seq[ConfigEntry[_]] = Seq(Enabled, Broadcast, SmallGroup, Spread, SpreadBuckets, SpreadThreshold)
 
   /**
    * The entry of a key; a new one unless a second class loader has loaded this class before. Spark

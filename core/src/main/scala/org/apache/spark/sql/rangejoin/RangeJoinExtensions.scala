@@ -23,6 +23,7 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinHint}
 import org.apache.spark.sql.rangejoin.plan.{
   MarkRangeJoins,
+  PlanBucketedStages,
   PlaceBroadcastRangeJoins,
   PlaceSortMergeRangeJoins,
   PlanIndexedStages,
@@ -38,6 +39,7 @@ import org.apache.spark.sql.rangejoin.plan.{
  * | [[KeepRangeJoinHint]]        | analysis: when relations are resolved                       |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
  * | [[PlanIndexedStages]]        | planner strategy: joins over a broadcast that has begun     |
+ * | [[PlanBucketedStages]]       | planner strategy: joins over a shuffle that has begun       |
  * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
  * | [[PlaceBroadcastRangeJoins]] | adaptive execution: the query stage preparation rules' last |
  * | [[PlaceSortMergeRangeJoins]]          | but one and last                                            |
@@ -56,6 +58,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       extensions.injectPostHocResolutionRule(_ => KeepRangeJoinHint)
       // First: a join over a range index is planned as that, and by no other strategy.
       extensions.injectPlannerStrategy(_ => PlanIndexedStages)
+      extensions.injectPlannerStrategy(_ => PlanBucketedStages)
       extensions.injectPlannerStrategy {
         case session: classic.SparkSession => strategy(session)
         case other => throw new IllegalStateException(s"Not a classic session: ${other.getClass}")

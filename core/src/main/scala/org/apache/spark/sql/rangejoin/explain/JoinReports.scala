@@ -26,6 +26,7 @@ import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.plan.MarkRangeJoins
+import org.apache.spark.sql.rangejoin.spread.RangeBucketExec
 
 import org.json4s.JsonDSL._
 import org.json4s.jackson.JsonMethods.compact
@@ -105,7 +106,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
     JoinReport(
       join.nodeName,
       join.joinType.sql,
-      join.leftKeys.zip(join.rightKeys),
+      join.leftKeys.zip(join.rightKeys).filterNot { case (key, _) => RangeBucketExec.isBucket(key) },
       range.toSeq.flatMap(_.predicates),
       range.fold(_ => join.condition, _.residual),
       range.toOption.map(_.streamed),
@@ -136,11 +137,16 @@ object JoinReports extends AdaptiveSparkPlanHelper {
             identity,
             _ =>
               join match {
-                case _: CartesianProductExec => Reason.NoKey
+                case _: CartesianProductExec => noKey
                 case _: ShuffledHashJoinExec => Reason.ShuffledHash
                 case _                       => switchedOff()
               })
     })
+
+  private def noKey: Reason =
+    Seq(RangeJoinConf.Enabled, RangeJoinConf.Spread)
+      .find(entry => !SQLConf.get.getConf(entry))
+      .fold[Reason](Reason.NoKey)(entry => Reason.SwitchedOff(entry.key))
 
   /** There is a range: a setting is in the way now, or was when the plan was made. */
   private def switchedOff(others: ConfigEntry[Boolean]*): Reason =

@@ -39,6 +39,9 @@ import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
  * join with a range. [[PlaceSortMergeRangeJoins]] and [[PlaceBroadcastRangeJoins]] act on the mark once all
  * rules of Spark that know the stock node are done with it.
  *
+ * Where Spark has planned a nested loop over two large sides, [[SpreadRangeJoins]] answers with a join by
+ * range buckets instead.
+ *
  * Has no answer where nothing is marked: the strategies of other extensions, which come later, are to
  * see every join that is not ours. As asking repeats warnings about hints, `JoinSelection` is asked only
  * where the condition holds a range. (Where it does, and Spark plans a join of another kind, a hint that
@@ -77,12 +80,14 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
   private def marksBroadcastJoins(join: Join): Boolean =
     isHinted(join) || isOn(RangeJoinConf.Broadcast)
 
+  private def spreadsJoins(join: Join): Boolean = isHinted(join) || isOn(RangeJoinConf.Spread)
+
   /** Whether the join has a range, by the condition of whatever node Spark may plan for it. */
   private def hasRange(join: Join): Either[Reason, Unit] = {
     val withoutKeys = conditionBesideKeys(join)
     // A nested loop join has the keys in its condition.
-    val conditions =
-      (withoutKeys ++ Option.when(marksBroadcastJoins(join))(join.condition)).toSeq
+    val isLoop = marksBroadcastJoins(join) || (withoutKeys.isEmpty && spreadsJoins(join))
+    val conditions = (withoutKeys ++ Option.when(isLoop)(join.condition)).toSeq
     if (join.isStreaming) Left(Reason.Streaming)
     else if (everyJoin && withoutKeys.isDefined) Right(())
     else if (conditions.flatten.exists(RangeExtractor.hasComparison)) {
@@ -105,9 +110,13 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
   /** The join as Spark plans it, with a mark; or why none can be put on it. */
   private def marked(join: Join): Either[Reason, Seq[SparkPlan]] = {
     val planned = session.sessionState.planner.JoinSelection(join)
-    val refusals = planned.flatMap(mark(_, marksBroadcastJoins(join)))
-    if (refusals.size < planned.size) Right(planned)
-    else Left(refusals.headOption.getOrElse(Reason.NoRangePredicate))
+    val spread =
+      if (spreadsJoins(join)) SpreadRangeJoins.insteadOf(planned, join, session) else None
+    spread.map(plan => Right(Seq(plan))).getOrElse {
+      val refusals = planned.flatMap(mark(_, marksBroadcastJoins(join)))
+      if (refusals.size < planned.size) Right(planned)
+      else Left(refusals.headOption.getOrElse(Reason.NoRangePredicate))
+    }
   }
 
   /** A join that is asked to be a range join, and is none as Spark plans it: both sides are sorted. */

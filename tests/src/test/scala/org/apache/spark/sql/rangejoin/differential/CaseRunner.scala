@@ -23,6 +23,7 @@ import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.spread.RangeBucketExec
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
 /**
@@ -107,6 +108,7 @@ final class CaseRunner(spark: SparkSession) extends AdaptiveSparkPlanHelper {
 
   private def kindOf(node: BaseJoinExec): String =
     if (node.leftKeys.isEmpty) "broadcast, without keys"
+    else if (node.leftKeys.exists(RangeBucketExec.isBucket)) "sort-merge, by buckets"
     else if (node.isInstanceOf[BroadcastRangeJoinExec]) "broadcast"
     else "sort-merge"
 

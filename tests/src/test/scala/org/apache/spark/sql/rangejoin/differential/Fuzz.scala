@@ -15,23 +15,28 @@
 package org.apache.spark.sql.rangejoin.differential
 
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.rangejoin.TestSession
+import org.apache.spark.sql.rangejoin.{RangeJoinConf, TestSession}
 
 /**
  * Runs random joins and reports. Case `i` of a run is drawn from the seed plus `i`, whatever the
  * cases before it were.
  *
  * @param log takes progress and faults, as they come
+ * @param isWanted which of the cases to run
  */
-final class Fuzz(spark: SparkSession, log: String => Unit) {
+final class Fuzz(
+    spark: SparkSession,
+    log: String => Unit,
+    isWanted: JoinCase => Boolean = _ => true
+) {
 
   def run(cases: Int, firstSeed: Long): FuzzReport = {
     val runner = new CaseRunner(spark)
     val report = new FuzzReport
     val begin = System.nanoTime()
     var shown = begin
-    for (i <- 0 until cases) {
-      val result = runner.run(new RandomJoin(firstSeed + i).join)
+    for (i <- 0 until cases; drawn = new RandomJoin(firstSeed + i).join if isWanted(drawn)) {
+      val result = runner.run(drawn)
       report.add(result)
       result.fault.foreach { fault =>
         log(s"MISMATCH in seed ${result.join.seed}: ${fault.linesIterator.next()}")
@@ -50,7 +55,7 @@ final class Fuzz(spark: SparkSession, log: String => Unit) {
   }
 }
 
-/** `make fuzz CASES=10000 SEED=1`; exits with 1 where a case or the run fails. */
+/** `make fuzz CASES=10000 SEED=1`, with `--only spread` for joins by range buckets; exits with 1 where a case or the run fails. */
 object Fuzz {
   private val ProgressNanos = 20L * 1000 * 1000 * 1000
 
@@ -64,10 +69,14 @@ object Fuzz {
     val options = args.toSeq.grouped(2).collect { case Seq(name, value) => name -> value }.toMap
     val cases = options.getOrElse("--cases", "1000").toInt
     val seed = options.getOrElse("--seed", "1").toLong
-    val report = new Fuzz(TestSession.spark, println(_)).run(cases, seed)
+    def isSpread(join: JoinCase) =
+      join.engines.exists(_.exists(_._1 == RangeJoinConf.SpreadBuckets.key))
+    val isWanted: JoinCase => Boolean =
+      if (options.get("--only").contains("spread")) isSpread else _ => true
+    val report = new Fuzz(TestSession.spark, println(_), isWanted).run(cases, seed)
     TestSession.spark.stop()
     println(report.table)
-    val shortcomings = if (cases < 100) Nil else report.shortcomings
+    val shortcomings = if (cases < 100 || options.contains("--only")) Nil else report.shortcomings
     shortcomings.foreach(println)
     println(s"${report.faults.size} mismatches" +
       report.faults.map(r =>

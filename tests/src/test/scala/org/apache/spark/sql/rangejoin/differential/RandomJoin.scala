@@ -176,10 +176,12 @@ final class RandomJoin(seed: Long) {
   // Likewise.
   private val broadcast = draw.pick(Broadcasts)
   private val keyless = broadcast.nonEmpty && draw.chance(40)
+  private val spread =
+    if (broadcast.isEmpty && form != JoinForm.FullForm && draw.chance(40)) draw.pick(Spreads) else Nil
 
   val join: JoinCase = {
-    val engines = drawn.engines.map(_ ++ buffer ++ broadcast)
-    if (keyless) drawn.copy(engines = engines, query = withoutKeys(drawn.query))
+    val engines = drawn.engines.map(_ ++ buffer ++ broadcast ++ spread)
+    if (keyless || spread.nonEmpty) drawn.copy(engines = engines, query = withoutKeys(drawn.query))
     else drawn.copy(engines = engines)
   }
 
@@ -216,6 +218,10 @@ object RandomJoin {
     val searched = small :+ (RangeJoinConf.SmallGroup.key -> "0")
     Seq.fill(3)(Nil) ++ Seq(searched, searched, small)
   }
+
+  /** Numbers of buckets of a join without keys: few rows in many buckets show what is amiss at borders. */
+  private val Spreads: Seq[Seq[(String, String)]] =
+    Seq(1, 2, 7, 200).map(n => Seq(RangeJoinConf.SpreadBuckets.key -> n.toString))
 
   private val Zones =
     Seq.fill(3)("America/Los_Angeles") ++ Seq("UTC", "Australia/Lord_Howe", "Europe/Berlin")

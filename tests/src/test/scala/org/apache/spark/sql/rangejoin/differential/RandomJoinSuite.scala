@@ -53,7 +53,7 @@ class RandomJoinSuite extends AnyFunSuite {
 
   test("settings, hints, residuals, ways to ask and extreme tables come up") {
     assert(drawn.map(_.settings).distinct.size == 2 * 4 * 2 * 2)
-    assert(drawn.flatMap(_.engines).distinct.size == 16 * 3)
+    assert(drawn.flatMap(_.engines).distinct.size == 16 * (3 + 4))
     for (hint <- Seq("MERGE(l)", "MERGE(r)", "SHUFFLE_MERGE(l)", "SHUFFLE_MERGE(r)")) {
       assert(share(_.query.sql.contains(hint)) > 0.02)
     }

@@ -1,0 +1,170 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, JoinSelectionHelper}
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.logical.{BROADCAST, Join, LogicalPlan}
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.adaptive.{
+  InvalidAQEPlanException,
+  LogicalQueryStage,
+  QueryStageExec
+}
+import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
+import org.apache.spark.sql.execution.joins.{
+  BroadcastNestedLoopJoinExec,
+  CartesianProductExec,
+  SortMergeJoinExec
+}
+import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy, WholeStageCodegenExec}
+import org.apache.spark.sql.rangejoin.RangeJoinConf
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
+import org.apache.spark.sql.rangejoin.spread.{RangeBucketExec, RangeSpread, SpreadRange}
+
+/**
+ * Plans a join with a range and without keys, neither side of which is small or to be broadcast, as a
+ * sort-merge join by the buckets of a [[RangeSpread]]: Spark's own node with the mark of a range join, so
+ * that shuffles, skew handling and all that follows are those of any other join. The bucket has to be a
+ * join key: rows of several buckets may come to lie in one task.
+ */
+object SpreadRangeJoins extends JoinSelectionHelper {
+
+  /** The join in the place of what Spark has planned, where that is quadratic. */
+  def insteadOf(planned: Seq[SparkPlan], join: Join, session: SparkSession): Option[SparkPlan] = {
+    val isQuadratic = planned match {
+      case Seq(_: CartesianProductExec)           => !hintToShuffleReplicateNL(join.hint)
+      case Seq(loop: BroadcastNestedLoopJoinExec) => isLastResort(loop, join)
+      case _                                      => false
+    }
+    Option.when(isQuadratic)(rangeOf(join, larger(join))).flatten.map { range =>
+      val conf = session.sessionState.conf
+      val isTiny = Seq(join.left, join.right)
+        .forall(_.stats.sizeInBytes <= conf.getConf(RangeJoinConf.SpreadThreshold))
+      val spread = new RangeSpread(session, range, join.left, join.right, isTiny)
+      plan(
+        join,
+        bucketed(planLater(join.left), LeftSide, spread),
+        bucketed(planLater(join.right), RightSide, spread))
+    }
+  }
+
+  /** Whether a join may become one by buckets, by its condition alone. */
+  def applies(join: Join): Boolean = !hasKeys(join) && rangeOf(join, LeftSide).isDefined
+
+  private def hasKeys(join: Join): Boolean = ExtractEquiJoinKeys.unapply(join).isDefined
+
+  /** A broadcast of a side that is neither known to be small nor asked for by a hint. */
+  private def isLastResort(loop: BroadcastNestedLoopJoinExec, join: Join): Boolean = {
+    val (side, hint) =
+      if (loop.buildSide == BuildLeft) (join.left, join.hint.leftHint)
+      else (join.right, join.hint.rightHint)
+    !hint.exists(_.strategy.contains(BROADCAST)) && !canBroadcastBySize(side, loop.conf) &&
+    !hintToNotBroadcastAndReplicate(join.hint)
+  }
+
+  private def larger(join: Join): Side =
+    if (join.right.stats.sizeInBytes > join.left.stats.sizeInBytes) RightSide else LeftSide
+
+  def rangeOf(join: Join, larger: Side): Option[SpreadRange] =
+    if (hasKeys(join)) None
+    else {
+      RangeExtractor
+        .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
+        .toOption
+        .flatMap(SpreadRange.of(_, join.joinType, larger))
+    }
+
+  private def planLater(plan: LogicalPlan): SparkPlan =
+    org.apache.spark.sql.execution.PlanLater(plan)
+
+  /** A side with its buckets. */
+  def bucketed(child: SparkPlan, side: Side, spread: RangeSpread): RangeBucketExec = {
+    val isOwner = spread.isOwner(side)
+    RangeBucketExec(
+      isOwner,
+      spread.range.bounds(isOwner).columns,
+      RangeBucketExec.newBucket(),
+      spread,
+      child)
+  }
+
+  /** The join of two sides whose last columns are their buckets. */
+  def plan(join: Join, left: SparkPlan, right: SparkPlan): SparkPlan = {
+    def keys(side: SparkPlan): Seq[Expression] = Seq(side.output.last)
+    val sorted =
+      SortMergeJoinExec(keys(left), keys(right), join.joinType, join.condition, left, right)
+    sorted.setTagValue(MarkRangeJoins.SortMergeMark, ())
+    ProjectExec(join.output, sorted)
+  }
+}
+
+/**
+ * Plans a join by buckets again, one side of which is being shuffled by its buckets, or has been: the
+ * other side gets buckets of the same [[RangeSpread]], whatever the settings or sizes are by now. Where it
+ * is not the join that the buckets were made for, the present plan is kept.
+ */
+object PlanBucketedStages extends SparkStrategy {
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case join @ Join(left, right, _, _, _) =>
+      val sides = Seq[(Side, LogicalPlan)](LeftSide -> left, RightSide -> right)
+      val stages = sides.flatMap { case (side, of) => stageOf(of).map(side -> _) }
+      if (stages.isEmpty) Nil else Seq(joinOver(join, stages.toMap))
+    // Without its join: Spark found that the other side is empty.
+    case stage @ LogicalQueryStage(_, physical) if bucketOf(physical).isDefined =>
+      if (bucketOf(physical).exists(_.isOwner)) Seq(ProjectExec(stage.output, physical))
+      else throw invalid(physical)
+    case _ => Nil
+  }
+
+  private case class Stage(logical: LogicalPlan, physical: SparkPlan, bucket: RangeBucketExec)
+
+  private def stageOf(plan: LogicalPlan): Option[Stage] = plan match {
+    case stage @ LogicalQueryStage(_, physical) =>
+      bucketOf(physical).map(Stage(stage, physical, _))
+    case _ => None
+  }
+
+  /** The node that gave the rows of a stage their buckets, which are the stage's last column. */
+  private def bucketOf(plan: SparkPlan): Option[RangeBucketExec] = plan match {
+    case stage: QueryStageExec        => bucketOf(stage.plan)
+    case reused: ReusedExchangeExec   => bucketOf(reused.child)
+    case exchange: Exchange           => bucketOf(exchange.child)
+    case codegen: WholeStageCodegenExec => bucketOf(codegen.child)
+    case bucket: RangeBucketExec      => Some(bucket)
+    case _                            => None
+  }
+
+  private def joinOver(join: Join, stages: Map[Side, Stage]): SparkPlan = {
+    val first = stages.values.head
+    val spread = first.bucket.spread
+    val isSame = stages.forall { case (side, stage) =>
+      stage.bucket.spread.eq(spread) && stage.bucket.isOwner == spread.isOwner(side)
+    } && SpreadRangeJoins.rangeOf(join, spread.range.owner).contains(spread.range)
+    if (!isSame) throw invalid(first.physical)
+    def side(of: Side, logical: LogicalPlan): SparkPlan = stages.get(of) match {
+      case Some(stage) =>
+        stage.physical.setLogicalLink(stage.logical)
+        stage.physical
+      case None => SpreadRangeJoins.bucketed(planLater(logical), of, spread)
+    }
+    SpreadRangeJoins.plan(join, side(LeftSide, join.left), side(RightSide, join.right))
+  }
+
+  private def invalid(plan: SparkPlan) =
+    InvalidAQEPlanException("Range buckets were made for another join", plan)
+}

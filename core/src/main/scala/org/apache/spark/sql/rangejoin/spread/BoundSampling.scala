@@ -1,0 +1,136 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.spread
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
+
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.types.DataType
+import org.apache.spark.util.random.XORShiftRandom
+
+/** Reads the bounds of a side: a sample of them, or the lengths of all rows. One job each. */
+private[spread] object BoundSampling {
+
+  /** Where the bounds are in a row of [[SideBounds.columns]]. */
+  private case class Columns(low: Option[Int], high: Option[Int], isLossless: Boolean, count: Int) {
+
+    def position(row: InternalRow, at: Int, dataType: DataType): Position = {
+      val long = row.getLong(at)
+      val hasValue = !isLossless && long != Long.MinValue && long != Long.MaxValue
+      Position(long, if (hasValue) row.get(at + 1, dataType) else null)
+    }
+
+    def hasNull(row: InternalRow): Boolean = (low ++ high).exists(row.isNullAt)
+  }
+
+  private def columns(bounds: SideBounds): Columns = {
+    val each = if ((bounds.low ++ bounds.high).forall(_.isLossless)) 1 else 2
+    Columns(
+      bounds.low.map(_ => 0),
+      bounds.high.map(_ => if (bounds.low.isDefined) each else 0),
+      each == 1,
+      bounds.columns.size
+    )
+  }
+
+  /** About so many rows of a plan of bounds, all rows with the same chance in each partition. */
+  def sample(plan: SparkPlan, bounds: SideBounds, size: Int): SideSample = {
+    val of = columns(bounds)
+    val dataType = typeOf(bounds)
+    val rdd = plan.execute()
+    // Partitions may be of different sizes.
+    val perPartition = math.max(1, math.ceil(3.0 * size / math.max(1, rdd.getNumPartitions)).toInt)
+    val sketches = rdd.mapPartitionsWithIndex { (index, rows) =>
+      Iterator(Reservoir.fill(rows.filterNot(of.hasNull), perPartition, index))
+    }.collect()
+    val sampled = sketches.flatMap { bytes =>
+      val (count, rows) = Reservoir.read(bytes, of.count)
+      rows.map(row => (row, count.toDouble / rows.length))
+    }
+    def positions(at: Int) = sampled.map { case (row, _) => of.position(row, at, dataType) }
+    SideSample(of.low.map(positions), of.high.map(positions), sampled.map(_._2))
+  }
+
+  /** The lengths of all rows. */
+  def lengths(plan: SparkPlan, bounds: SideBounds, cells: CellSearch): Lengths = {
+    val of = columns(bounds)
+    val dataType = typeOf(bounds)
+    plan.execute().mapPartitions { rows =>
+      val longest = Array.fill(33)(-1)
+      rows.filterNot(of.hasNull).foreach { row =>
+        val low = cells.cell(of.position(row, of.low.get, dataType))
+        val length = math.max(0, cells.cell(of.position(row, of.high.get, dataType)) - low)
+        val bits = BucketLayout.bitsOf(length)
+        longest(bits) = math.max(longest(bits), length)
+      }
+      Iterator(longest)
+    }.collect().map(Lengths(_)).foldLeft(Lengths.None)(_.merge(_))
+  }
+
+  private def typeOf(bounds: SideBounds): DataType = bounds.low.orElse(bounds.high).get.child.dataType
+
+  /** Runs jobs under a description of their own. */
+  def withDescription[T](sc: SparkContext, description: String)(jobs: => T): T = {
+    val key = "spark.job.description"
+    val before = sc.getLocalProperty(key)
+    sc.setLocalProperty(key, description)
+    try jobs
+    finally sc.setLocalProperty(key, before)
+  }
+}
+
+/**
+ * Rows drawn from an iterator, as bytes: any serializer takes these.
+ */
+private[spread] object Reservoir {
+
+  def fill(rows: Iterator[InternalRow], size: Int, seed: Int): Array[Byte] = {
+    val drawn = new Array[UnsafeRow](size)
+    val random = new XORShiftRandom(seed)
+    var count = 0L
+    rows.foreach { row =>
+      val at = if (count < size) count else (random.nextDouble() * (count + 1)).toLong
+      if (at < size) drawn(at.toInt) = row.asInstanceOf[UnsafeRow].copy()
+      count += 1
+    }
+    val bytes = new ByteArrayOutputStream()
+    val out = new DataOutputStream(bytes)
+    out.writeLong(count)
+    val filled = math.min(count, size.toLong).toInt
+    out.writeInt(filled)
+    for (row <- drawn.take(filled)) {
+      out.writeInt(row.getSizeInBytes)
+      out.write(row.getBytes)
+    }
+    bytes.toByteArray
+  }
+
+  /** The number of rows there were, and those that were drawn. */
+  def read(bytes: Array[Byte], fields: Int): (Long, Array[UnsafeRow]) = {
+    val in = new DataInputStream(new ByteArrayInputStream(bytes))
+    val count = in.readLong()
+    val rows = Array.fill(in.readInt()) {
+      val of = new Array[Byte](in.readInt())
+      in.readFully(of)
+      val row = new UnsafeRow(fields)
+      row.pointTo(of, of.length)
+      row
+    }
+    (count, rows)
+  }
+}

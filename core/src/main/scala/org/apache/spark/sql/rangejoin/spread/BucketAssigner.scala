@@ -1,0 +1,88 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.spread
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, MutableProjection}
+import org.apache.spark.sql.types.DataType
+
+/**
+ * Finds the buckets of rows, interpreted: what [[RangeBucketExec]] generates code for.
+ *
+ * @param bounds the columns of [[SideBounds]], bound to a row of this side
+ * @param keepsNull whether a row whose bounds are NULL, which matches nothing, is kept
+ */
+final class BucketAssigner(
+    layout: BucketLayout,
+    bounds: Seq[Expression],
+    isLossless: Boolean,
+    hasLow: Boolean,
+    hasHigh: Boolean,
+    dataType: DataType,
+    keepsNull: Boolean
+) extends Serializable {
+  private val each = if (isLossless) 1 else 2
+  private val highAt = if (hasLow) each else 0
+
+  /** An assigner for one partition. */
+  def start(partition: Int): Assignment = new Assignment(partition)
+
+  final class Assignment(partition: Int) {
+    private val evaluate = MutableProjection.create(bounds)
+    evaluate.initialize(partition)
+    private var values: InternalRow = _
+
+    /** The bucket of the last row of the owner. */
+    var ownerId: Int = _
+
+    /** Finds the bucket of a row of the owner; returns whether it has one. */
+    def owner(row: InternalRow): Boolean = {
+      values = evaluate(row)
+      if (hasNull) ownerId = layout.anyId(partition)
+      else {
+        val first = cell(0)
+        ownerId = if (hasLow && hasHigh) layout.ownerId(first, cell(highAt)) else layout.ownerId(first)
+      }
+      keepsNull || !hasNull
+    }
+
+    /** The buckets of a row of the other side. */
+    def copies(row: InternalRow): Array[Int] = {
+      values = evaluate(row)
+      if (hasNull) Array.emptyIntArray
+      else {
+        val low = if (hasLow) cell(0) else 0
+        val high = if (hasHigh) cell(highAt) else layout.lastCell
+        val ids = Array.newBuilder[Int]
+        for (of <- 0 until layout.numClasses) {
+          val last = layout.lastBucket(of, low, high)
+          var at = layout.firstBucket(of, low)
+          while (at <= last) {
+            ids += layout.id(at)
+            at += 1
+          }
+        }
+        ids.result()
+      }
+    }
+
+    private def hasNull: Boolean =
+      hasLow && values.isNullAt(0) || hasHigh && values.isNullAt(highAt)
+
+    private def cell(at: Int): Int =
+      if (isLossless) layout.cells.cell(values.getLong(at))
+      else layout.cells.cell(values.getLong(at), values.get(at + 1, dataType))
+  }
+}

@@ -1,0 +1,136 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */package org.apache.spark.sql.rangejoin.spread
+
+import org.apache.spark.SparkException
+
+/**
+ * Rows of the owner of nearly the same length, in cells, which share their buckets.
+ *
+ * @param longest the length of the longest row; the other side looks back as far from its low end
+ * @param width the number of cells of a bucket
+ * @param firstBucket the first of its buckets; one follows for each further `width` cells
+ */
+case class LengthClass(longest: Int, width: Int, firstBucket: Int)
+
+/**
+ * Where rows go. A row of the owner goes to one bucket, by its low end and its length: the number of
+ * cells that lie between its low and its high end. A row of the other side goes to every bucket in which
+ * there may be a match for it:
+ *
+ * {{{
+ *   a match needs         low(owner) <= high   and   high(owner) >= low
+ *   so in cells           cell(low(owner)) <= cell(high)
+ *                         cell(low(owner)) >= cell(low) - length >= cell(low) - longest
+ * }}}
+ *
+ * Exact for any cuts: a cell never falls as the value rises. Whatever comes to lie in a bucket by
+ * being near is refused by the join. `longest` must hold for every row, so a row that is longer than
+ * what was found beforehand is an error.
+ *
+ * @param classOfLength by the number of bits of a length, the class; -1 where there is none
+ * @param ids by bucket, its id: the value of the join key (see [[BucketIds]])
+ */
+final class BucketLayout(
+    val cells: CellSearch,
+    val classes: Array[LengthClass],
+    classOfLength: Array[Int],
+    ids: Array[Int]
+) extends Serializable {
+
+  def numBuckets: Int = ids.length
+
+  def numClasses: Int = classes.length
+
+  def lastCell: Int = cells.size - 1
+
+  /** The id of the bucket of a point. */
+  def ownerId(cell: Int): Int = ids(ownerBucket(cell, cell))
+
+  /** The id of the bucket of a row that reaches from one cell to another one. */
+  def ownerId(low: Int, high: Int): Int = ids(ownerBucket(low, high))
+
+  def ownerBucket(low: Int, high: Int): Int = {
+    val length = math.max(0, high - low)
+    val index = classOfLength(BucketLayout.bitsOf(length))
+    if (index < 0 || length > classes(index).longest) throw BucketLayout.unexpectedLength()
+    bucketAt(index, low)
+  }
+
+  private def bucketAt(index: Int, cell: Int): Int = {
+    val of = classes(index)
+    of.firstBucket + cell / of.width
+  }
+
+  /** The first bucket of a class where a row of the other side has to be. */
+  def firstBucket(index: Int, low: Int): Int =
+    bucketAt(index, math.max(0, low - classes(index).longest))
+
+  /** The last one; before the first where the row can match nothing. */
+  def lastBucket(index: Int, low: Int, high: Int): Int =
+    if (high < low - classes(index).longest) -1 else bucketAt(index, high)
+
+  def id(bucket: Int): Int = ids(bucket)
+
+  /** Any bucket, the same one for the same number: for a kept row that matches nothing. */
+  def anyId(number: Int): Int = ids(Math.floorMod(number, ids.length))
+
+  /** The number of buckets a row of the other side goes to. */
+  def copies(low: Int, high: Int): Int = classes.indices.map { index =>
+    math.max(0, lastBucket(index, low, high) - firstBucket(index, low) + 1)
+  }.sum
+}
+
+object BucketLayout {
+
+  /** The number of bits of a length that is not negative: 0 for 0, 32 classes of powers of two. */
+  def bitsOf(length: Int): Int = 32 - Integer.numberOfLeadingZeros(length)
+
+  /** For every length the first class. */
+  def oneClass: Array[Int] = Array.fill(33)(0)
+
+  def unexpectedLength(): Throwable = new SparkException(
+    "A range join without a key has read a row that was not there, or was shorter, when its rows were " +
+      "looked at beforehand: the table has changed since, or its rows are not the same each time " +
+      "they are read. Run the query again, or write the side with both ends of the range to a table first.")
+}
+
+/**
+ * Numbers for buckets such that the hash partitioning of the shuffle deals them out evenly: bucket `i`
+ * goes to partition `i` modulo the number of partitions.
+ */
+object BucketIds {
+  import org.apache.spark.sql.catalyst.expressions.Murmur3HashFunction
+  import org.apache.spark.sql.types.IntegerType
+
+  private val Seed = 42L
+
+  def partitionOf(id: Int, partitions: Int): Int =
+    Math.floorMod(Murmur3HashFunction.hash(id, IntegerType, Seed).toInt, partitions)
+
+  def apply(buckets: Int, partitions: Int): Array[Int] = {
+    val ids = new Array[Int](buckets)
+    val next = Array.tabulate(partitions)(identity) // the next bucket of each partition
+    var (id, left) = (0, buckets)
+    while (left > 0) {
+      val partition = partitionOf(id, partitions)
+      if (next(partition) < buckets) {
+        ids(next(partition)) = id
+        next(partition) += partitions
+        left -= 1
+      }
+      id += 1
+    }
+    ids
+  }
+}

@@ -1,0 +1,220 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */package org.apache.spark.sql.rangejoin.spread
+
+import org.apache.spark.sql.types.DataType
+
+/**
+ * Rows of one side that stand for all of it.
+ *
+ * @param low by row, its low end; None where the range has none
+ * @param weight by row, how many rows it stands for
+ */
+case class SideSample(
+    low: Option[Array[Position]],
+    high: Option[Array[Position]],
+    weight: Array[Double]
+) {
+  def rows: Double = weight.sum
+
+  /** What places a row, or tells where about it is. */
+  def places: Array[Position] = low.orElse(high).get
+}
+
+/**
+ * The lengths of all rows of an owner, in cells, by their number of bits.
+ *
+ * @param longest the longest length of so many bits, -1 where there is none
+ */
+case class Lengths(longest: Array[Int]) {
+  def merge(other: Lengths): Lengths =
+    Lengths(longest.zip(other.longest).map { case (a, b) => math.max(a, b) })
+}
+
+object Lengths {
+  val None: Lengths = Lengths(Array.fill(33)(-1))
+
+  /** Of points. */
+  val Zero: Lengths = Lengths(0 +: Array.fill(32)(-1))
+
+  /** Not known: every row may be as long as there are cells. */
+  val Any: Lengths = Lengths(Array.fill(33)(Int.MaxValue))
+}
+
+/**
+ * Decides on cells and buckets, from samples of both sides. Everything it decides is a matter of speed
+ * alone, but for the lengths of the owner's rows, which have to be those of all rows.
+ *
+ * Cuts are quantiles of the rows of both sides together, so that a bucket has about as many rows as any
+ * other however both sides are distributed. Buckets are made wider until the copies are no more than the
+ * rows of both sides and of the result.
+ *
+ * @param buckets how many buckets to make, if copies allow
+ * @param isForced whether to make as many at any price
+ */
+final class LayoutPlanner(
+    dataType: DataType,
+    owner: SideSample,
+    copied: SideSample,
+    buckets: Int,
+    isForced: Boolean
+) {
+  import LayoutPlanner._
+
+  private val ordering = Position.ordering(dataType)
+  private val isPoint = owner.high.isEmpty
+
+  /** Cells of a bucket: lengths are measured in cells, and have to be short beside a bucket. */
+  private val cellsPerBucket = if (isPoint || buckets == 1) 1 else CellsPerBucket
+
+  lazy val cells: CellSearch = {
+    val wanted = math.min(buckets.toLong * cellsPerBucket, MostCells).toInt
+    val all = owner.places.zip(owner.weight) ++ copied.places.zip(copied.weight)
+    new CellSearch(dataType, quantiles(all.filter(_._1.isKnown), wanted))
+  }
+
+  private def quantiles(weighted: Array[(Position, Double)], parts: Int): Array[Position] = {
+    val sorted = weighted.sortBy(_._1)(ordering)
+    val step = sorted.map(_._2).sum / parts
+    val cuts = Array.newBuilder[Position]
+    var passed = 0.0
+    var next = step
+    var last: Position = null
+    for ((position, weight) <- sorted) {
+      if (passed >= next * 0.999999 && (last == null || ordering.lt(last, position))) {
+        cuts += position
+        last = position
+        while (next <= passed) next += step
+      }
+      passed += weight
+    }
+    cuts.result()
+  }
+
+  /** By row of the sample of the other side: its first cell and its last. */
+  private lazy val copiedCells: (Array[Int], Array[Int]) = (
+    copied.low.fold(Array.fill(copied.weight.length)(0))(_.map(cells.cell(_: Position))),
+    copied.high.fold(Array.fill(copied.weight.length)(cells.size - 1))(_.map(cells.cell(_: Position)))
+  )
+
+  /** The layout, given the lengths of all rows of the owner. */
+  def layout(lengths: Lengths, partitions: Int): BucketLayout = {
+    val widths = Iterator.iterate(cellsPerBucket)(_ * 2)
+    val layouts = widths.map(width => width -> layoutOf(lengths, width, partitions))
+    if (isForced) layouts.next()._2
+    else {
+      val most = LayoutPlanner.Slack * (owner.rows + copied.rows + pairs)
+      layouts.find { case (width, l) => width >= cells.size || copies(l) <= most }.get._2
+    }
+  }
+
+  private def layoutOf(lengths: Lengths, width: Int, partitions: Int): BucketLayout = {
+    val classOfLength = Array.fill(33)(-1)
+    val classes = Array.newBuilder[LengthClass]
+    var (number, first) = (0, 0)
+    for (group <- groups(lengths, width)) {
+      val longest = math.min(group.map(lengths.longest(_)).max, cells.size)
+      val isLong = lengths.ne(Lengths.Any) && longest > width / ShortPart
+      val of = LengthClass(longest, if (isLong) math.max(width, longest / MostLookedBack + 1) else width, first)
+      classes += of
+      group.foreach(classOfLength(_) = number)
+      number += 1
+      first += (cells.size + of.width - 1) / of.width
+    }
+    // Without any row of the owner there still is a bucket.
+    if (number == 0) classes += LengthClass(0, cells.size, 0)
+    new BucketLayout(cells, classes.result(), classOfLength, BucketIds(math.max(1, first), partitions))
+  }
+
+  /** Numbers of bits that make a class: short beside a bucket, and then two by two. */
+  private def groups(lengths: Lengths, width: Int): Seq[Seq[Int]] = {
+    val present = lengths.longest.indices.filter(lengths.longest(_) >= 0)
+    if (lengths.eq(Lengths.Any)) Seq(present)
+    else {
+      val (short, long) = present.partition(bits => lengths.longest(bits) <= width / ShortPart)
+      (short +: long.groupBy(_ / 2).toSeq.sortBy(_._1).map(_._2)).filter(_.nonEmpty)
+    }
+  }
+
+  /** How many rows of the other side there are in all buckets. */
+  def copies(layout: BucketLayout): Double = {
+    val (low, high) = copiedCells
+    low.indices.map(i => layout.copies(low(i), high(i)) * copied.weight(i)).sum
+  }
+
+  /** The rows of the largest bucket, of both sides. */
+  def largest(layout: BucketLayout): Double = {
+    val load = new Array[Double](layout.numBuckets)
+    val starts = owner.places.map(cells.cell(_: Position))
+    val ends = owner.high.fold(starts)(_.map(cells.cell(_: Position)))
+    for (i <- starts.indices) load(layout.ownerBucket(starts(i), ends(i))) += owner.weight(i)
+    val (low, high) = copiedCells
+    for (i <- low.indices; of <- layout.classes.indices) {
+      for (b <- layout.firstBucket(of, low(i)) to layout.lastBucket(of, low(i), high(i))) {
+        load(b) += copied.weight(i)
+      }
+    }
+    load.max
+  }
+
+  /** Pairs whose positions meet. */
+  private lazy val pairs: Double = {
+    val starts = new Cumulated(owner.places, owner.weight, ordering)
+    val ends = owner.high.fold(starts)(new Cumulated(_, owner.weight, ordering))
+    copied.weight.indices.map { i =>
+      val begun = copied.high.fold(starts.total)(high => starts.upTo(high(i)))
+      val ended = copied.low.fold(0.0)(low => ends.before(low(i)))
+      math.max(0.0, begun - ended) * copied.weight(i)
+    }.sum
+  }
+}
+
+object LayoutPlanner {
+
+  /** A class of lengths up to this part of a bucket adds as much to the copies of a row. */
+  private val ShortPart = 8
+
+  private val CellsPerBucket = 32
+
+  private val MostCells = 1L << 18
+
+  /** Of a class of longer rows a row of the other side looks back by so many buckets. */
+  private val MostLookedBack = 3
+
+  /** Samples are no more exact than that. */
+  private val Slack = 1.1
+
+  /** Sums of weights by position. */
+  private class Cumulated(
+      positions: Array[Position],
+      weights: Array[Double],
+      ordering: Ordering[Position]) {
+    private val order = positions.indices.toArray.sortBy(positions(_))(ordering)
+    private val sums = order.scanLeft(0.0)((sum, i) => sum + weights(i))
+
+    def total: Double = sums.last
+
+    def upTo(position: Position): Double = sums(count(ordering.lteq(_, position)))
+
+    def before(position: Position): Double = sums(count(ordering.lt(_, position)))
+
+    private def count(holds: Position => Boolean): Int = {
+      var (low, high) = (0, order.length)
+      while (low < high) {
+        val middle = (low + high) >>> 1
+        if (holds(positions(order(middle)))) low = middle + 1 else high = middle
+      }
+      low
+    }
+  }
+}

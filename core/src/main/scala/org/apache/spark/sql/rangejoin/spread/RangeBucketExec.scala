@@ -1,0 +1,229 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.spread
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.execution.{CodegenSupport, SQLExecution, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.types.{DataType, IntegerType, MetadataBuilder}
+
+/**
+ * Adds the bucket of a row as a column, by which both sides of a join without keys are then shuffled
+ * and joined. A row of the owner gets one bucket; a row of the other side comes out once for each bucket
+ * that may hold a match (see [[BucketLayout]]), which may be none.
+ *
+ * Promises nothing of the partitioning of its child: there is always a shuffle by bucket above.
+ *
+ * @param bounds of this side, as the spread has them, over the columns of the child
+ * @param bucket the column
+ * @param spread what this side has in common with the other one, on the driver
+ */
+case class RangeBucketExec(
+    isOwner: Boolean,
+    bounds: Seq[Expression],
+    bucket: Attribute,
+    @transient spread: RangeSpread,
+    child: SparkPlan
+) extends UnaryExecNode with CodegenSupport {
+
+  override def output: Seq[Attribute] = child.output :+ bucket
+
+  override def producedAttributes: AttributeSet = AttributeSet(bucket)
+
+  override def outputPartitioning: Partitioning =
+    UnknownPartitioning(child.outputPartitioning.numPartitions)
+
+  // The shuffle above stands for the logical plan of the child, and for nothing of the join.
+  override def logicalLink: Option[LogicalPlan] = None
+
+  override def stringArgs: Iterator[Any] = Iterator(
+    if (isOwner) "owner" else "copies",
+    bounds.filterNot(_.isInstanceOf[org.apache.spark.sql.rangejoin.kernel.GuardedValue])
+      .mkString("[", ", ", "]"),
+    bucket,
+    if (spread != null && spread.isSingle) "one bucket" else "boundaries: quantiles of both sides"
+  )
+
+  override lazy val metrics: Map[String, SQLMetric] = Map(
+    "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"),
+    "numBuckets" -> SQLMetrics.createMetric(sparkContext, "number of buckets"),
+    "largestBucket" -> SQLMetrics.createMetric(sparkContext, "rows of the largest bucket (estimated)"),
+    "samplingTime" -> SQLMetrics.createTimingMetric(sparkContext, "time to choose the buckets")
+  ) ++ (if (isOwner) Nil
+        else Seq("numCopies" -> SQLMetrics.createMetric(sparkContext, "number of copies")))
+
+  private def sideBounds: SideBounds = spread.range.bounds(isOwner)
+
+  private def dataType: DataType = spread.range.dataType
+
+  /** The layout, chosen now unless it has been; its figures are posted as metrics. */
+  private def chooseLayout(): BucketLayout = {
+    val chosen = spread.get()
+    longMetric("numBuckets").set(chosen.layout.numBuckets)
+    longMetric("largestBucket").set(chosen.largest)
+    if (isOwner) longMetric("samplingTime").set(chosen.millis)
+    val posted = Seq("numBuckets", "largestBucket") ++ (if (isOwner) Seq("samplingTime") else Nil)
+    val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
+    SQLMetrics.postDriverMetricUpdates(sparkContext, execution, posted.map(longMetric))
+    chosen.layout
+  }
+
+  // ---------------------------------------------------------------- interpreted
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val layout = chooseLayout()
+    val assigner = new BucketAssigner(
+      layout,
+      bindReferences(bounds, child.output),
+      isLossless = bounds.size == sideBounds.low.size + sideBounds.high.size,
+      hasLow = sideBounds.low.isDefined,
+      hasHigh = sideBounds.high.isDefined,
+      dataType,
+      keepsNull = isOwner && spread.range.keepsUnmatched
+    )
+    val (isOwner0, childTypes, outputTypes) = (isOwner, child.output, output)
+    val rowsOut = longMetric("numOutputRows")
+    val copies = if (isOwner) null else longMetric("numCopies")
+    child.execute().mapPartitionsWithIndexInternal { (index, rows) =>
+      val assign = assigner.start(index)
+      val joined = new JoinedRow
+      val added = new GenericInternalRow(1)
+      val project = UnsafeProjection.create(outputTypes.map(_.dataType).toArray)
+      def out(row: InternalRow, id: Int): InternalRow = {
+        added.setInt(0, id)
+        rowsOut += 1
+        project(joined(row, added))
+      }
+      if (isOwner0) {
+        rows.filter(assign.owner).map(row => out(row, assign.ownerId))
+      } else {
+        rows.flatMap { row =>
+          val ids = assign.copies(row)
+          if (ids.length > 1) copies += ids.length - 1
+          ids.iterator.map(out(row, _))
+        }
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------- generated
+
+  override def inputRDDs(): Seq[RDD[InternalRow]] = {
+    // Code is also generated to be looked at: only now it is about to run.
+    layoutRef.layout = chooseLayout()
+    child.asInstanceOf[CodegenSupport].inputRDDs()
+  }
+
+  @transient private lazy val layoutRef = new LayoutRef
+
+  override protected def doProduce(ctx: CodegenContext): String =
+    child.asInstanceOf[CodegenSupport].produce(ctx, this)
+
+  // A row of the other side is used again for its next copy.
+  override def usedInputs: AttributeSet = if (isOwner) references else inputSet
+
+  override def needCopyResult: Boolean =
+    !isOwner || child.asInstanceOf[CodegenSupport].needCopyResult
+
+  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
+    val ref = ctx.addReferenceObj("layoutRef", layoutRef)
+    val layoutClass = classOf[BucketLayout].getName
+    val layout = ctx.addMutableState(layoutClass, "layout", v => s"$v = $ref.layout();", forceInline = true)
+    ctx.currentVars = input
+    val values = bindReferences(bounds, child.output).map(_.genCode(ctx))
+    ctx.currentVars = input
+    val code = values.map(_.code.toString).mkString("\n")
+    val each = if (values.size == sideBounds.low.size + sideBounds.high.size) 1 else 2
+    def cellOf(first: Int): String =
+      if (each == 1) s"$layout.cells().cell(${values(first).value})"
+      else {
+        val value = values(first + 1)
+        s"$layout.cells().cell(${values(first).value}, ${value.isNull} ? null : (Object) ${value.value})"
+      }
+    val lowCell = sideBounds.low.map(_ => cellOf(0))
+    val highCell = sideBounds.high.map(_ => cellOf(if (sideBounds.low.isDefined) each else 0))
+    val isNull = values.indices.by(each).map(i => values(i).isNull.toString)
+      .filterNot(_ == "false").mkString(" || ")
+    val rowsOut = metricTerm(ctx, "numOutputRows")
+    val id = ctx.freshName("bucket")
+    val column = ExprCode(FalseLiteral, JavaCode.variable(id, IntegerType))
+    if (isOwner) {
+      val place = (lowCell ++ highCell).mkString(s"$layout.ownerId(", ", ", ")")
+      val ofNull = if (isNull.isEmpty) ""
+      else if (spread.range.keepsUnmatched) s"($isNull) ? $layout.anyId(partitionIndex) : "
+      else ""
+      val isKept = if (isNull.nonEmpty && ofNull.isEmpty) s"if (!($isNull))" else ""
+      s"""
+         |$code
+         |$isKept {
+         |  int $id = $ofNull$place;
+         |  $rowsOut.add(1);
+         |  ${consume(ctx, input :+ column)}
+         |}
+       """.stripMargin
+    } else {
+      val (low, high, count) = (ctx.freshName("low"), ctx.freshName("high"), ctx.freshName("count"))
+      val (of, at, last) = (ctx.freshName("of"), ctx.freshName("at"), ctx.freshName("last"))
+      s"""
+         |$code
+         |${if (isNull.isEmpty) "" else s"if (!($isNull))"} {
+         |  int $low = ${lowCell.getOrElse("0")};
+         |  int $high = ${highCell.getOrElse(s"$layout.lastCell()")};
+         |  int $count = 0;
+         |  for (int $of = 0; $of < $layout.numClasses(); $of++) {
+         |    int $last = $layout.lastBucket($of, $low, $high);
+         |    for (int $at = $layout.firstBucket($of, $low); $at <= $last; $at++) {
+         |      int $id = $layout.id($at);
+         |      $rowsOut.add(1);
+         |      if ($count++ > 0) ${metricTerm(ctx, "numCopies")}.add(1);
+         |      ${consume(ctx, input :+ column)}
+         |    }
+         |  }
+         |}
+       """.stripMargin
+    }
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): RangeBucketExec =
+    copy(child = newChild)
+}
+
+object RangeBucketExec {
+  private val Key = "rangejoin.bucket"
+
+  /** A new column for buckets. */
+  def newBucket(): Attribute = AttributeReference(
+    "range_bucket",
+    IntegerType,
+    nullable = false,
+    new MetadataBuilder().putBoolean(Key, value = true).build())()
+
+  /** Whether a join key is the bucket of a row. */
+  def isBucket(key: Expression): Boolean = key match {
+    case a: Attribute => a.metadata.contains(Key)
+    case _            => false
+  }
+}
+
+/** Holds the layout for generated code, which exists before it. */
+final class LayoutRef extends Serializable {
+  var layout: BucketLayout = _
+}

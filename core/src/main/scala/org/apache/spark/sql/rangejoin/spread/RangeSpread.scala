@@ -1,0 +1,139 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.spread
+
+import java.util.concurrent.TimeUnit.NANOSECONDS
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.optimizer.{CollapseProject, ColumnPruning}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
+import org.apache.spark.sql.rangejoin.RangeJoinConf
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, Side}
+
+/**
+ * The layout of the buckets of one join, which both of its sides use: chosen once, when the first of
+ * them is about to run, and kept as long as the plan. The sides of a plan refer to the same object, and
+ * two joins never do: that is what makes an exchange over a [[RangeBucketExec]] equal to another one.
+ *
+ * To choose it, the bounds of both sides are read: queries of their own, of the columns the bounds need.
+ * An owner of points is only sampled. For one of ranges the longest lengths must be known, which takes
+ * a second pass, provided that the rows are the same each time they are read; else any row counts as
+ * long as there is.
+ *
+ * Lives on the driver.
+ *
+ * @param isTiny whether there is nothing worth dividing: there is one bucket, and nothing is read
+ */
+final class RangeSpread(
+    session: SparkSession,
+    val range: SpreadRange,
+    left: LogicalPlan,
+    right: LogicalPlan,
+    val isTiny: Boolean
+) extends Logging {
+
+  /** A layout, and what there is to say of it. */
+  case class Chosen(layout: BucketLayout, largest: Long, millis: Long)
+
+  private var chosen: Option[Chosen] = None
+
+  def isOwner(side: Side): Boolean = side == range.owner
+
+  /** Whether the layout needs no look at the rows. */
+  def isSingle: Boolean = isTiny && forced == 0 || forced == 1
+
+  private def forced: Int = session.sessionState.conf.getConf(RangeJoinConf.SpreadBuckets)
+
+  def get(): Chosen = synchronized {
+    chosen.getOrElse {
+      val now = session.withActive(choose())
+      chosen = Some(now)
+      now
+    }
+  }
+
+  private def choose(): Chosen = {
+    val start = System.nanoTime()
+    val partitions = session.sessionState.conf.numShufflePartitions
+    if (isSingle) {
+      val one = new BucketLayout(
+        new CellSearch(range.dataType, Array.empty),
+        Array(LengthClass(0, 1, 0)),
+        BucketLayout.oneClass,
+        BucketIds(1, partitions))
+      Chosen(one, 0L, 0L)
+    } else {
+      val (layout, largest) = BoundSampling.withDescription(
+        session.sparkContext,
+        s"range join without a key: bounds of ${range.ofOwner.low.orElse(range.ofOwner.high).get.child.sql}"
+      )(chooseLayout(partitions))
+      val millis = NANOSECONDS.toMillis(System.nanoTime() - start)
+      logInfo(s"Range join without a key: ${layout.numBuckets} buckets, chosen in $millis ms")
+      Chosen(layout, largest, millis)
+    }
+  }
+
+  private def chooseLayout(partitions: Int): (BucketLayout, Long) = {
+    val most = if (forced > 0) forced else RangeSpread.BucketsPerPartition * partitions
+    val ownerPlan = boundsOf(isOwner = true)
+    val sampleSize = math.max(RangeSpread.LeastSample, most * RangeSpread.SamplePerBucket)
+    val owner = BoundSampling.sample(ownerPlan, range.ofOwner, sampleSize)
+    val copied = BoundSampling.sample(boundsOf(isOwner = false), range.ofCopied, sampleSize)
+    val worth = ((owner.rows + copied.rows) / RangeSpread.RowsPerBucket).toInt
+    val buckets = if (forced > 0) forced else math.max(1, math.min(most, worth))
+    val planner = new LayoutPlanner(range.dataType, owner, copied, buckets, forced > 0)
+    val lengths =
+      if (range.isPoint || planner.cells.size == 1) Lengths.Zero
+      else if (RepeatablePlan(ownerLogical)) {
+        BoundSampling.lengths(boundsOf(isOwner = true), range.ofOwner, planner.cells)
+      } else Lengths.Any
+    val layout = planner.layout(lengths, partitions)
+    (layout, planner.largest(layout).toLong)
+  }
+
+  private def ownerLogical: LogicalPlan = if (range.owner == LeftSide) left else right
+
+  private def boundsOf(isOwner: Boolean): SparkPlan = {
+    val side = if (isOwner == (range.owner == LeftSide)) left else right
+    val columns = range.bounds(isOwner).columns.zipWithIndex.map {
+      case (e: Expression, i) => Alias(e, s"bound_$i")(): NamedExpression
+    }
+    val pruned = RangeSpread.pruned(Project(columns, side))
+    QueryExecution.prepareExecutedPlan(session, pruned)
+  }
+
+  override def toString: String = s"range spread ${System.identityHashCode(this)}"
+}
+
+object RangeSpread {
+
+  /** More buckets than tasks, so that a task with a large one has fewer rows elsewhere. */
+  private val BucketsPerPartition = 4
+
+  /** Fewer rows are not worth a bucket. */
+  private val RowsPerBucket = 2000
+
+  private val SamplePerBucket = 60
+
+  private val LeastSample = 2000
+
+  private def pruned(plan: LogicalPlan): LogicalPlan = {
+    val next = CollapseProject(ColumnPruning(plan))
+    if (next.fastEquals(plan)) plan else pruned(next)
+  }
+}

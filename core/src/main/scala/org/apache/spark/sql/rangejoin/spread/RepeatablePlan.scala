@@ -1,0 +1,53 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.spread
+
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.types._
+
+/**
+ * Whether a plan gives the same rows each time it runs over the same tables. Says no where it does not
+ * know: the order in which rows arrive decides about a LIMIT, a window function among ties, or the last
+ * digits of a sum of doubles.
+ */
+object RepeatablePlan {
+
+  def apply(plan: LogicalPlan): Boolean = plan.deterministic && plan.subqueriesAll.forall(isRepeatable) &&
+    isRepeatable(plan)
+
+  private def isRepeatable(plan: LogicalPlan): Boolean = {
+    val itself = plan match {
+      case _: LeafNode                                                          => true
+      case _: Project | _: Filter | _: Union | _: Join | _: Expand | _: Generate => true
+      case _: Distinct | _: Repartition | _: RepartitionByExpression | _: Sort  => true
+      case a: Aggregate => a.aggregateExpressions.forall(!_.exists(isInexact))
+      case _            => false
+    }
+    itself && plan.deterministic && plan.children.forall(isRepeatable)
+  }
+
+  private def isInexact(e: org.apache.spark.sql.catalyst.expressions.Expression): Boolean = e match {
+    case _: Min | _: Max | _: Count => false
+    case s: Sum                     => !isExact(s.child.dataType)
+    case _: AggregateFunction       => true
+    case _                          => false
+  }
+
+  private def isExact(dataType: DataType): Boolean = dataType match {
+    case _: IntegralType | _: DecimalType => true
+    case _                                => false
+  }
+}
