@@ -68,11 +68,12 @@ object DependenciesSuite {
     "index" -> Set.empty,
     "sort" -> Set("kernel"),
     "condition" -> Set("kernel"),
+    "spread" -> Set("condition", "kernel"),
     "join" -> Set("condition", "kernel"),
     "merge" -> Set("join", "condition", "window", "kernel"),
     "broadcast" -> Set("join", "condition", "index", "kernel"),
-    "plan" -> Set("merge", "broadcast", "condition", "hint", "index", "sort", "kernel"),
-    "explain" -> Set("plan", "merge", "broadcast", "condition", "sort")
+    "plan" -> Set("merge", "broadcast", "spread", "condition", "hint", "index", "sort", "kernel"),
+    "explain" -> Set("plan", "merge", "broadcast", "spread", "condition", "sort")
   )
 
   private val Base = "org.apache.spark.sql.rangejoin"

@@ -91,6 +91,7 @@ private object DocumentationSuite {
     Reason.UnregisteredIndex,
     Reason.DynamicPruning,
     Reason.NoKey,
+    Reason.FullOuterWithoutKey,
     Reason.ShuffledHash,
     Reason.NullAware,
     Reason.Streaming,

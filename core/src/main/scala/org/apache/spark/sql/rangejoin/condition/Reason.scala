@@ -127,8 +127,18 @@ object Reason {
   /** Spark has no equi key to shuffle by, and broadcasts neither side. */
   case object NoKey extends Reason {
     override def cause: String = "there is no equi key, and Spark broadcasts neither side"
+    override def remedy: Option[String] = Some(
+      "drop the SHUFFLE_REPLICATE_NL hint, broadcast the smaller side if it fits into memory, or add " +
+        "an equi key")
+  }
+
+  /** Rows of both sides are kept, so that neither can be copied to several buckets. */
+  case object FullOuterWithoutKey extends Reason {
+    override def cause: String =
+      "a FULL OUTER join without an equi key keeps the rows of both sides, and neither can be copied " +
+        "to where its matches are"
     override def remedy: Option[String] =
-      Some("broadcast the smaller side by a hint if it fits into memory, or add an equi key")
+      Some("write it as a LEFT JOIN and, by UNION ALL, a LEFT ANTI JOIN of the right side")
   }
 
   /** Spark builds a hash table of one side of each partition. */

@@ -15,7 +15,7 @@
 package org.apache.spark.sql.rangejoin.explain
 
 import org.apache.spark.internal.config.ConfigEntry
-import org.apache.spark.sql.catalyst.plans.Inner
+import org.apache.spark.sql.catalyst.plans.{FullOuter, Inner}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.columnar.{CachedRDDBuilder, InMemoryTableScanExec}
 import org.apache.spark.sql.execution.joins._
@@ -127,6 +127,8 @@ object JoinReports extends AdaptiveSparkPlanHelper {
     join.getTagValue(MarkRangeJoins.ReasonTag).getOrElse(join match {
       case _ if join.logicalLink.exists(_.isStreaming)               => Reason.Streaming
       case j: BroadcastHashJoinExec if j.isNullAwareAntiJoin         => Reason.NullAware
+      case loop: BroadcastNestedLoopJoinExec if isFullOuterRange(loop) =>
+        Reason.FullOuterWithoutKey
       case _: BroadcastHashJoinExec | _: BroadcastNestedLoopJoinExec =>
         val extracted = BroadcastRangeJoinExec.of(join).map(_.extracted)
         extracted.flatMap(_.left.toOption).getOrElse(switchedOff(RangeJoinConf.Broadcast))
@@ -142,6 +144,12 @@ object JoinReports extends AdaptiveSparkPlanHelper {
                 case _                       => switchedOff()
               })
     })
+
+  private def isFullOuterRange(loop: BroadcastNestedLoopJoinExec): Boolean =
+    loop.joinType == FullOuter && SQLConf.get.getConf(RangeJoinConf.Enabled) &&
+      RangeExtractor
+        .extract(loop.joinType, loop.condition, loop.left.outputSet, loop.right.outputSet)
+        .isRight
 
   private def noKey: Reason =
     Seq(RangeJoinConf.Enabled, RangeJoinConf.Spread)

@@ -62,9 +62,6 @@ object SpreadRangeJoins extends JoinSelectionHelper {
     }
   }
 
-  /** Whether a join may become one by buckets, by its condition alone. */
-  def applies(join: Join): Boolean = !hasKeys(join) && rangeOf(join, LeftSide).isDefined
-
   private def hasKeys(join: Join): Boolean = ExtractEquiJoinKeys.unapply(join).isDefined
 
   /** A broadcast of a side that is neither known to be small nor asked for by a hint. */
@@ -79,6 +76,7 @@ object SpreadRangeJoins extends JoinSelectionHelper {
   private def larger(join: Join): Side =
     if (join.right.stats.sizeInBytes > join.left.stats.sizeInBytes) RightSide else LeftSide
 
+  /** How the rows of a join without keys are spread; None where they cannot be. */
   def rangeOf(join: Join, larger: Side): Option[SpreadRange] =
     if (hasKeys(join)) None
     else {
@@ -124,7 +122,9 @@ object PlanBucketedStages extends SparkStrategy {
       val sides = Seq[(Side, LogicalPlan)](LeftSide -> left, RightSide -> right)
       val stages = sides.flatMap { case (side, of) => stageOf(of).map(side -> _) }
       if (stages.isEmpty) Nil else Seq(joinOver(join, stages.toMap))
-    // Without its join: Spark found that the other side is empty.
+    // A stage below has run. It is open again how the join is done.
+    case LogicalQueryStage(_, bucket: RangeBucketExec) => Seq(bucket.child)
+    // Shuffled by its buckets, but without the join: Spark found that the other side is empty.
     case stage @ LogicalQueryStage(_, physical) if bucketOf(physical).isDefined =>
       if (bucketOf(physical).exists(_.isOwner)) Seq(ProjectExec(stage.output, physical))
       else throw invalid(physical)
@@ -134,7 +134,8 @@ object PlanBucketedStages extends SparkStrategy {
   private case class Stage(logical: LogicalPlan, physical: SparkPlan, bucket: RangeBucketExec)
 
   private def stageOf(plan: LogicalPlan): Option[Stage] = plan match {
-    case stage @ LogicalQueryStage(_, physical) =>
+    case LogicalQueryStage(_, _: RangeBucketExec) => None
+    case stage @ LogicalQueryStage(_, physical)   =>
       bucketOf(physical).map(Stage(stage, physical, _))
     case _ => None
   }

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.spread
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
 
-import org.apache.spark.SparkContext
+import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.SparkPlan
@@ -54,10 +54,11 @@ private[spread] object BoundSampling {
     val dataType = typeOf(bounds)
     val rdd = plan.execute()
     // Partitions may be of different sizes.
-    val perPartition = math.max(1, math.ceil(3.0 * size / math.max(1, rdd.getNumPartitions)).toInt)
-    val sketches = rdd.mapPartitionsWithIndex { (index, rows) =>
-      Iterator(Reservoir.fill(rows.filterNot(of.hasNull), perPartition, index))
-    }.collect()
+    val perPartition = math.max(1, math.ceil(2.0 * size / math.max(1, rdd.getNumPartitions)).toInt)
+    val sketches = rdd.sparkContext.runJob(
+      rdd,
+      (task: TaskContext, rows: Iterator[InternalRow]) =>
+        Reservoir.fill(rows.filterNot(of.hasNull), perPartition, task.partitionId()))
     val sampled = sketches.flatMap { bytes =>
       val (count, rows) = Reservoir.read(bytes, of.count)
       rows.map(row => (row, count.toDouble / rows.length))
@@ -70,7 +71,7 @@ private[spread] object BoundSampling {
   def lengths(plan: SparkPlan, bounds: SideBounds, cells: CellSearch): Lengths = {
     val of = columns(bounds)
     val dataType = typeOf(bounds)
-    plan.execute().mapPartitions { rows =>
+    def longest(rows: Iterator[InternalRow]): Array[Int] = {
       val longest = Array.fill(33)(-1)
       rows.filterNot(of.hasNull).foreach { row =>
         val low = cells.cell(of.position(row, of.low.get, dataType))
@@ -78,8 +79,12 @@ private[spread] object BoundSampling {
         val bits = BucketLayout.bitsOf(length)
         longest(bits) = math.max(longest(bits), length)
       }
-      Iterator(longest)
-    }.collect().map(Lengths(_)).foldLeft(Lengths.None)(_.merge(_))
+      longest
+    }
+    val rdd = plan.execute()
+    rdd.sparkContext
+      .runJob(rdd, (rows: Iterator[InternalRow]) => longest(rows))
+      .map(Lengths(_)).foldLeft(Lengths.None)(_.merge(_))
   }
 
   private def typeOf(bounds: SideBounds): DataType = bounds.low.orElse(bounds.high).get.child.dataType

@@ -85,13 +85,14 @@ final class LayoutPlanner(
 
   private def quantiles(weighted: Array[(Position, Double)], parts: Int): Array[Position] = {
     val sorted = weighted.sortBy(_._1)(ordering)
-    val step = sorted.map(_._2).sum / parts
+    // Sums of weights are rounded: not a row more because of that.
+    val step = sorted.map(_._2).sum / parts * (1 - 1e-9)
     val cuts = Array.newBuilder[Position]
     var passed = 0.0
     var next = step
     var last: Position = null
     for ((position, weight) <- sorted) {
-      if (passed >= next * 0.999999 && (last == null || ordering.lt(last, position))) {
+      if (passed >= next && (last == null || ordering.lt(last, position))) {
         cuts += position
         last = position
         while (next <= passed) next += step

@@ -52,7 +52,7 @@ case class RangeBucketExec(
     UnknownPartitioning(child.outputPartitioning.numPartitions)
 
   // The shuffle above stands for the logical plan of the child, and for nothing of the join.
-  override def logicalLink: Option[LogicalPlan] = None
+  override def logicalLink: Option[LogicalPlan] = child.logicalLink
 
   override def stringArgs: Iterator[Any] = Iterator(
     if (isOwner) "owner" else "copies",

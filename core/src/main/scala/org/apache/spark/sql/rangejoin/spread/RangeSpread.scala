@@ -46,6 +46,7 @@ final class RangeSpread(
     right: LogicalPlan,
     val isTiny: Boolean
 ) extends Logging {
+  import RangeSpread._
 
   /** A layout, and what there is to say of it. */
   case class Chosen(layout: BucketLayout, largest: Long, millis: Long)
@@ -89,12 +90,13 @@ final class RangeSpread(
   }
 
   private def chooseLayout(partitions: Int): (BucketLayout, Long) = {
-    val most = if (forced > 0) forced else RangeSpread.BucketsPerPartition * partitions
+    val most = if (forced > 0) forced else BucketsPerPartition * partitions
     val ownerPlan = boundsOf(isOwner = true)
-    val sampleSize = math.max(RangeSpread.LeastSample, most * RangeSpread.SamplePerBucket)
+    val sampleSize =
+      (most.toLong * SamplePerBucket).max(LeastSample).min(MostSampled).toInt
     val owner = BoundSampling.sample(ownerPlan, range.ofOwner, sampleSize)
     val copied = BoundSampling.sample(boundsOf(isOwner = false), range.ofCopied, sampleSize)
-    val worth = ((owner.rows + copied.rows) / RangeSpread.RowsPerBucket).toInt
+    val worth = ((owner.rows + copied.rows) / RowsPerBucket).toInt
     val buckets = if (forced > 0) forced else math.max(1, math.min(most, worth))
     val planner = new LayoutPlanner(range.dataType, owner, copied, buckets, forced > 0)
     val lengths =
@@ -113,8 +115,7 @@ final class RangeSpread(
     val columns = range.bounds(isOwner).columns.zipWithIndex.map {
       case (e: Expression, i) => Alias(e, s"bound_$i")(): NamedExpression
     }
-    val pruned = RangeSpread.pruned(Project(columns, side))
-    QueryExecution.prepareExecutedPlan(session, pruned)
+    QueryExecution.prepareExecutedPlan(session, pruned(Project(columns, side)))
   }
 
   override def toString: String = s"range spread ${System.identityHashCode(this)}"
@@ -130,7 +131,10 @@ object RangeSpread {
 
   private val SamplePerBucket = 60
 
-  private val LeastSample = 2000
+  private val LeastSample = 2000L
+
+  /** Of each side; they are sorted on the driver. */
+  private val MostSampled = 250000L
 
   private def pruned(plan: LogicalPlan): LogicalPlan = {
     val next = CollapseProject(ColumnPruning(plan))

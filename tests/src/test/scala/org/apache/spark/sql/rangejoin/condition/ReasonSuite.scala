@@ -65,6 +65,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.DynamicPruning          => "dynamic pruning"
       // Of plans, too: JoinReportsSuite has examples.
       case Reason.NoKey            => "no key"
+      case Reason.FullOuterWithoutKey => "full outer without key"
       case Reason.NullAware        => "null-aware"
       case Reason.ShuffledHash     => "shuffled hash"
       case Reason.Streaming        => "streaming"
@@ -86,7 +87,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
         assert(reason.message.contains("spark.kryo.registrationRequired"))
       case Reason.NoConjunct(predicate) => assert(reason.message.contains(predicate.sql))
       case Reason.SwitchedOff(key)      => assert(reason.message.contains(key))
-      case Reason.NoCondition | Reason.NoRangePredicate | Reason.DynamicPruning | Reason.NoKey |
+      case Reason.NoCondition | Reason.NoRangePredicate | Reason.DynamicPruning | Reason.NoKey | Reason.FullOuterWithoutKey |
           Reason.NullAware | Reason.ShuffledHash | Reason.Streaming | Reason.PlannedOtherwise =>
         assert(reason.message.nonEmpty)
     }

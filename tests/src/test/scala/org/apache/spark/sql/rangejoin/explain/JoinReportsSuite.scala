@@ -85,7 +85,13 @@ class JoinReportsSuite extends RangeJoinTest {
   }
 
   test("every join of stock Spark that compares its sides has a reason") {
-    assert(reasonFor(s"SELECT * FROM l JOIN r ON $band") == Reason.NoKey)
+    assert(
+      reasonFor(s"SELECT /*+ SHUFFLE_REPLICATE_NL(r) */ * FROM l JOIN r ON $band") == Reason.NoKey)
+    assert(reasonFor(s"SELECT * FROM l FULL JOIN r ON $band") == Reason.FullOuterWithoutKey)
+    withConf(RangeJoinConf.Spread.key -> "false") {
+      assert(reasonFor(s"SELECT * FROM l JOIN r ON $band") ==
+        Reason.SwitchedOff(RangeJoinConf.Spread.key))
+    }
     assert(reasonFor("SELECT * FROM l JOIN r ON l.y < r.y OR l.z < r.z")
       .isInstanceOf[Reason.NoConjunct])
     assert(reasonFor("SELECT * FROM l JOIN r") == Reason.NoCondition)
@@ -160,7 +166,7 @@ class JoinReportsSuite extends RangeJoinTest {
     assert(range \ "range" == JString("(r.y >= (l.y - 2)) AND (r.y <= (l.y + 2))"))
     assert(range \ "streamed" == JString("left") && range \ "buffered" == JString("right"))
     assert(Seq(JNothing, JNull).contains(range \ "reason"))
-    val stock = query(s"SELECT * FROM l JOIN r ON $band")
+    val stock = query(s"SELECT /*+ SHUFFLE_REPLICATE_NL(r) */ * FROM l JOIN r ON $band")
     val JArray(List(product)) =
       parse(JoinReports.json(stock.asInstanceOf[Dataset[_]].queryExecution)): @unchecked
     assert(product \ "reason" == JString(Reason.NoKey.cause))

@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
@@ -46,6 +47,8 @@ trait SpreadTest extends SemanticsTest {
         val planned = executedPlan(df).toString
         assert(rangeJoins(df).size == joins, planned)
         assert(bucketNodes(df).size == 2 * joins, planned)
+        val isAdaptive = (engine ++ settings).toMap.apply(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key)
+        assert(planned.contains("AdaptiveSparkPlan") == isAdaptive.toBoolean, planned)
         assertSameRows(rows(df), expected, s"under $count buckets, $engine\n${executedPlan(df)}")
       }
     }

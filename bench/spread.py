@@ -1,0 +1,203 @@
+"""Joins without a key, both sides shuffled: `python bench/spread.py [--only ...] [--rows N]`.
+
+Contestants, which take turns; a median of the rounds is quoted:
+
+    ours      this project, with nothing broadcast
+    floor     Spark's shuffle and sort of both sides by the bound, nothing joined (`noop`)
+    bins      stock Spark on hand-written bins, of the best of several sizes
+    duckdb    DuckDB
+    polars    Polars (`join_where`)
+
+All read the same Parquet files with two threads and count pairs. Needs `rangejoin`, `duckdb`, `polars`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+import rangejoin
+
+FLAG = "spark.sql.join.smj.useInnerRangeOptimization"
+POINTS = "pmod(xxhash64(id, 1), 1000000000)"
+STARTS = "pmod(xxhash64(id, 2), 1000000000)"
+SKEWED = f"IF(id % 10 = 0, {POINTS}, {POINTS} % 10000000)"
+
+#: By case: the points `p` of one side; the length of the intervals of the other; sizes of bins.
+CASES = {
+    "band": (POINTS, "1000", [2000, 10000, 50000]),
+    "heavy-tailed": (POINTS, "IF(id % 1000 = 0, 10000000, 1000)", [10000, 100000, 500000]),
+    "nested": (POINTS, "CAST(pow(10, id % 6) AS BIGINT)", [10000, 50000, 200000]),
+    "ten long": (POINTS, "IF(id < 10, 500000000, 100)", [100000, 1000000, 5000000]),
+    "skewed points": (SKEWED, "1000", [2000, 10000, 50000]),
+}
+
+OTHERS = {
+    "duckdb": """
+import duckdb, sys, time
+c = duckdb.connect(config={"threads": 2})
+t = time.monotonic()
+n = c.execute(f"SELECT count(*) FROM '{sys.argv[1]}/l/*.parquet' l JOIN '{sys.argv[1]}/r/*.parquet' r "
+              "ON l.p BETWEEN r.s AND r.e").fetchone()[0]
+print(time.monotonic() - t, n)
+""",
+    "polars": """
+import polars as pl, sys, time
+t = time.monotonic()
+l, r = (pl.scan_parquet(f"{sys.argv[1]}/{n}/*.parquet") for n in ("l", "r"))
+j = l.join_where(r, pl.col("p") >= pl.col("s"), pl.col("p") <= pl.col("e"))
+n = j.select(pl.len()).collect().item()
+print(time.monotonic() - t, n)
+""",
+}
+
+
+def session(partitions: int) -> SparkSession:
+    """A session on two cores, with the extension and nothing broadcast."""
+    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-memory 4g pyspark-shell")
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", str(partitions))
+        .config("spark.sql.autoBroadcastJoinThreshold", "-1")
+    )
+    spark = rangejoin.configure(builder).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+class Contest:
+    """The contestants of one case, over its tables."""
+
+    def __init__(self, spark: SparkSession, name: str, rows: int, folder: Path) -> None:
+        """Writes the tables."""
+        self.spark = spark
+        self.folder = folder / name
+        points, length, self.bins = CASES[name]
+        self.bin = self.bins[0]
+        ids = spark.range(0, rows, 1, 4)
+        ids.selectExpr("id", f"{points} AS p").write.parquet(f"{self.folder}/l")
+        ids.selectExpr("id", f"{STARTS} AS s").selectExpr("*", f"s + {length} AS e").write.parquet(
+            f"{self.folder}/r"
+        )
+        for table in ("l", "r"):
+            spark.read.parquet(f"{self.folder}/{table}").createOrReplaceTempView(table)
+
+    def ours(self) -> tuple[float, int, DataFrame]:
+        """Seconds, pairs, and the query."""
+        self.spark.conf.set(FLAG, "true")
+        df = self.spark.sql("SELECT count(*) FROM l JOIN r ON l.p BETWEEN r.s AND r.e")
+        begin = time.monotonic()
+        (pairs,) = df.collect()[0]
+        return time.monotonic() - begin, pairs, df
+
+    def run(self, contestant: str) -> tuple[float, int | None]:
+        """One run: seconds, and pairs."""
+        if contestant == "ours":
+            return self.ours()[:2]
+        if contestant in OTHERS:
+            command = [sys.executable, "-c", OTHERS[contestant], str(self.folder)]
+            environment = {**os.environ, "POLARS_MAX_THREADS": "2"}
+            done = subprocess.run(
+                command, env=environment, capture_output=True, text=True, check=True
+            )
+            seconds, pairs = done.stdout.split()
+            return float(seconds), int(pairs)
+        self.spark.conf.set(FLAG, "false")
+        begin = time.monotonic()
+        if contestant == "floor":
+            for table, column in (("l", "p"), ("r", "s")):
+                rows = self.spark.table(table).repartition(column).sortWithinPartitions(column)
+                rows.write.format("noop").mode("overwrite").save()
+            return time.monotonic() - begin, None
+        binned = self.spark.sql(
+            f"""SELECT count(*) FROM (SELECT *, p DIV {self.bin} AS bin FROM l) l
+            JOIN (SELECT *, explode(sequence(s DIV {self.bin}, e DIV {self.bin})) AS bin FROM r) r
+            ON l.bin = r.bin AND l.p BETWEEN r.s AND r.e"""
+        )
+        (pairs,) = binned.collect()[0]
+        return time.monotonic() - begin, pairs
+
+    def sweep(self) -> None:
+        """Finds the best size of bins."""
+        times = {}
+        for self.bin in self.bins:
+            times[self.bin] = self.run("bins")[0]
+        self.bin = min(times, key=lambda size: times[size])
+
+
+def buckets(df: DataFrame) -> dict[str, int]:
+    """The metrics of the buckets of a query that has run."""
+    plan = df._jdf.queryExecution().executedPlan()
+    found: dict[str, int] = {}
+    todo = [plan]
+    while todo:
+        node = todo.pop()
+        name = node.getClass().getSimpleName()
+        if name == "AdaptiveSparkPlanExec":
+            todo.append(node.executedPlan())
+        elif name.endswith("QueryStageExec"):
+            todo.append(node.plan())
+        if name == "RangeBucketExec":
+            metrics = node.metrics()
+            for key in ("numBuckets", "largestBucket", "samplingTime", "numCopies"):
+                if metrics.contains(key):
+                    found[key] = max(found.get(key, 0), metrics.apply(key).value())
+        children = node.children()
+        todo += [children.apply(i) for i in range(children.size())]
+    return found
+
+
+def main() -> None:
+    """Runs the cases, and prints a table in Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--partitions", type=int, default=8)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument(
+        "--contestants", nargs="*", default=["ours", "floor", "bins", "duckdb", "polars"]
+    )
+    args = parser.parse_args()
+    print("| case | pairs | " + " | ".join(args.contestants) + " | buckets |")
+    print("|---" * (len(args.contestants) + 3) + "|")
+    with tempfile.TemporaryDirectory() as folder:
+        spark = session(args.partitions)
+        for name in args.only:
+            contest = Contest(spark, name, args.rows, Path(folder))
+            if "bins" in args.contestants:
+                contest.sweep()
+            answers: set[int] = set()
+            seconds: dict[str, list[float]] = {c: [] for c in args.contestants}
+            for turn in range(args.runs + 1):
+                for contestant in args.contestants:
+                    took, pairs = contest.run(contestant)
+                    answers |= {pairs} - {None}  # type: ignore[arg-type]
+                    if turn > 0:  # the first one warms up
+                        seconds[contestant].append(took)
+            assert len(answers) == 1, answers
+            medians = {c: statistics.median(times) for c, times in seconds.items()}
+            cells = [
+                f"{t:.2f}" + (f" ({t / medians['ours']:.2f}x)" if c != "ours" else "")
+                for c, t in medians.items()
+            ]
+            about = json.dumps(buckets(contest.ours()[2]))
+            size = f"bins of {contest.bin}" if "bins" in medians else ""
+            print(
+                f"| {name} | {next(iter(answers)):,} | " + " | ".join(cells) + f" | {about} {size} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
