@@ -23,9 +23,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
-
 import rangejoin
+from pyspark.sql import DataFrame, SparkSession
 
 FLAG = "spark.sql.join.smj.useInnerRangeOptimization"
 POINTS = "pmod(xxhash64(id, 1), 1000000000)"
@@ -35,7 +34,11 @@ SKEWED = f"IF(id % 10 = 0, {POINTS}, {POINTS} % 10000000)"
 #: By case: the points `p` of one side; the length of the intervals of the other; sizes of bins.
 CASES = {
     "band": (POINTS, "1000", [2000, 10000, 50000]),
-    "heavy-tailed": (POINTS, "IF(id % 1000 = 0, 10000000, 1000)", [10000, 100000, 500000]),
+    "heavy-tailed": (
+        POINTS,
+        "IF(id % 1000 = 0, 10000000, 1000)",
+        [10000, 100000, 500000],
+    ),
     "nested": (POINTS, "CAST(pow(10, id % 6) AS BIGINT)", [10000, 50000, 200000]),
     "ten long": (POINTS, "IF(id < 10, 500000000, 100)", [100000, 1000000, 5000000]),
     "skewed points": (SKEWED, "1000", [2000, 10000, 50000]),
@@ -87,9 +90,9 @@ class Contest:
         self.bin = self.bins[0]
         ids = spark.range(0, rows, 1, 4)
         ids.selectExpr("id", f"{points} AS p").write.parquet(f"{self.folder}/l")
-        ids.selectExpr("id", f"{STARTS} AS s").selectExpr("*", f"s + {length} AS e").write.parquet(
-            f"{self.folder}/r"
-        )
+        ids.selectExpr("id", f"{STARTS} AS s").selectExpr(
+            "*", f"s + {length} AS e"
+        ).write.parquet(f"{self.folder}/r")
         for table in ("l", "r"):
             spark.read.parquet(f"{self.folder}/{table}").createOrReplaceTempView(table)
 
@@ -117,7 +120,11 @@ class Contest:
         begin = time.monotonic()
         if contestant == "floor":
             for table, column in (("l", "p"), ("r", "s")):
-                rows = self.spark.table(table).repartition(column).sortWithinPartitions(column)
+                rows = (
+                    self.spark.table(table)
+                    .repartition(column)
+                    .sortWithinPartitions(column)
+                )
                 rows.write.format("noop").mode("overwrite").save()
             return time.monotonic() - begin, None
         binned = self.spark.sql(
@@ -131,8 +138,9 @@ class Contest:
     def sweep(self) -> None:
         """Finds the best size of bins."""
         times = {}
-        for self.bin in self.bins:
-            times[self.bin] = self.run("bins")[0]
+        for size in self.bins:
+            self.bin = size
+            times[size] = self.run("bins")[0]
         self.bin = min(times, key=lambda size: times[size])
 
 
@@ -166,7 +174,9 @@ def main() -> None:
     parser.add_argument("--partitions", type=int, default=8)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument(
-        "--contestants", nargs="*", default=["ours", "floor", "bins", "duckdb", "polars"]
+        "--contestants",
+        nargs="*",
+        default=["ours", "floor", "bins", "duckdb", "polars"],
     )
     args = parser.parse_args()
     print("| case | pairs | " + " | ".join(args.contestants) + " | buckets |")
@@ -194,7 +204,9 @@ def main() -> None:
             about = json.dumps(buckets(contest.ours()[2]))
             size = f"bins of {contest.bin}" if "bins" in medians else ""
             print(
-                f"| {name} | {next(iter(answers)):,} | " + " | ".join(cells) + f" | {about} {size} |",
+                f"| {name} | {next(iter(answers)):,} | "
+                + " | ".join(cells)
+                + f" | {about} {size} |",
                 flush=True,
             )
 

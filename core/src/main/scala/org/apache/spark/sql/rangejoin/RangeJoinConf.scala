@@ -62,9 +62,10 @@ object RangeJoinConf {
     entry("spark.sql.join.spreadRange.enabled") { key =>
       SQLConf
         .buildConf(key)
-        .doc("When true, and range joins are on, a join with a range and without equi keys, neither " +
-          "side of which is broadcast, is spread over tasks by buckets of the range, and runs as a " +
-          "sort-merge range join. When false, it is Spark's nested loop join.")
+        .doc(
+          "When true, and range joins are on, a join with a range and without equi keys, neither " +
+            "side of which is broadcast, is spread over tasks by buckets of the range, and runs as a " +
+            "sort-merge range join. When false, it is Spark's nested loop join.")
         .version("0.1.0")
         .booleanConf
         .createWithDefault(true)
@@ -74,8 +75,9 @@ object RangeJoinConf {
     entry("spark.sql.join.spreadRange.buckets") { key =>
       SQLConf
         .buildConf(key)
-        .doc("The number of buckets of a range join without equi keys. Zero leaves it to the number " +
-          "of rows, of copies, and of shuffle partitions.")
+        .doc(
+          "The number of buckets of a range join without equi keys. Zero leaves it to the number " +
+            "of rows, of copies, and of shuffle partitions.")
         .version("0.1.0")
         .intConf
         .checkValue(n => n >= 0 && n <= 1000000, "The number of buckets must be from 0 to 1000000.")
@@ -94,7 +96,8 @@ object RangeJoinConf {
     }
 
   /** All entries, in the order they are documented. */
-  val all: Seq[ConfigEntry[_]] = Seq(Enabled, Broadcast, SmallGroup, Spread, SpreadBuckets, SpreadThreshold)
+  val all: Seq[ConfigEntry[_]] =
+    Seq(Enabled, Broadcast, SmallGroup, Spread, SpreadBuckets, SpreadThreshold)
 
   /**
    * The entry of a key; a new one unless a second class loader has loaded this class before. Spark

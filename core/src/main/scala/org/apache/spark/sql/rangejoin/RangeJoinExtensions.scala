@@ -23,9 +23,9 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinHint}
 import org.apache.spark.sql.rangejoin.plan.{
   MarkRangeJoins,
-  PlanBucketedStages,
   PlaceBroadcastRangeJoins,
   PlaceSortMergeRangeJoins,
+  PlanBucketedStages,
   PlanIndexedStages,
   ReadShufflesLocally
 }

@@ -106,7 +106,9 @@ object JoinReports extends AdaptiveSparkPlanHelper {
     JoinReport(
       join.nodeName,
       join.joinType.sql,
-      join.leftKeys.zip(join.rightKeys).filterNot { case (key, _) => RangeBucketExec.isBucket(key) },
+      join.leftKeys.zip(join.rightKeys).filterNot { case (key, _) =>
+        RangeBucketExec.isBucket(key)
+      },
       range.toSeq.flatMap(_.predicates),
       range.fold(_ => join.condition, _.residual),
       range.toOption.map(_.streamed),
@@ -125,8 +127,8 @@ object JoinReports extends AdaptiveSparkPlanHelper {
   /** Why a join is a stock join: what its condition lacks comes before what the plan or settings do. */
   private def reasonOf(join: BaseJoinExec): Reason =
     join.getTagValue(MarkRangeJoins.ReasonTag).getOrElse(join match {
-      case _ if join.logicalLink.exists(_.isStreaming)               => Reason.Streaming
-      case j: BroadcastHashJoinExec if j.isNullAwareAntiJoin         => Reason.NullAware
+      case _ if join.logicalLink.exists(_.isStreaming)                 => Reason.Streaming
+      case j: BroadcastHashJoinExec if j.isNullAwareAntiJoin           => Reason.NullAware
       case loop: BroadcastNestedLoopJoinExec if isFullOuterRange(loop) =>
         Reason.FullOuterWithoutKey
       case _: BroadcastHashJoinExec | _: BroadcastNestedLoopJoinExec =>

@@ -142,12 +142,12 @@ object PlanBucketedStages extends SparkStrategy {
 
   /** The node that gave the rows of a stage their buckets, which are the stage's last column. */
   private def bucketOf(plan: SparkPlan): Option[RangeBucketExec] = plan match {
-    case stage: QueryStageExec        => bucketOf(stage.plan)
-    case reused: ReusedExchangeExec   => bucketOf(reused.child)
-    case exchange: Exchange           => bucketOf(exchange.child)
+    case stage: QueryStageExec          => bucketOf(stage.plan)
+    case reused: ReusedExchangeExec     => bucketOf(reused.child)
+    case exchange: Exchange             => bucketOf(exchange.child)
     case codegen: WholeStageCodegenExec => bucketOf(codegen.child)
-    case bucket: RangeBucketExec      => Some(bucket)
-    case _                            => None
+    case bucket: RangeBucketExec        => Some(bucket)
+    case _                              => None
   }
 
   private def joinOver(join: Join, stages: Map[Side, Stage]): SparkPlan = {

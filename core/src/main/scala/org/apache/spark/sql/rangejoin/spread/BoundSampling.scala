@@ -16,12 +16,12 @@ package org.apache.spark.sql.rangejoin.spread
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
 
-import org.apache.spark.{SparkContext, TaskContext}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.util.random.XORShiftRandom
+import org.apache.spark.{SparkContext, TaskContext}
 
 /** Reads the bounds of a side: a sample of them, or the lengths of all rows. One job each. */
 private[spread] object BoundSampling {
@@ -87,7 +87,8 @@ private[spread] object BoundSampling {
       .map(Lengths(_)).foldLeft(Lengths.None)(_.merge(_))
   }
 
-  private def typeOf(bounds: SideBounds): DataType = bounds.low.orElse(bounds.high).get.child.dataType
+  private def typeOf(bounds: SideBounds): DataType =
+    bounds.low.orElse(bounds.high).get.child.dataType
 
   /** Runs jobs under a description of their own. */
   def withDescription[T](sc: SparkContext, description: String)(jobs: => T): T = {

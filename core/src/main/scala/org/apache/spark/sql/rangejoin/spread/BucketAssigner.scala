@@ -53,7 +53,8 @@ final class BucketAssigner(
       if (hasNull) ownerId = layout.anyId(partition)
       else {
         val first = cell(0)
-        ownerId = if (hasLow && hasHigh) layout.ownerId(first, cell(highAt)) else layout.ownerId(first)
+        ownerId =
+          if (hasLow && hasHigh) layout.ownerId(first, cell(highAt)) else layout.ownerId(first)
       }
       keepsNull || !hasNull
     }

@@ -10,7 +10,8 @@
  * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
  * See the License for the specific language governing permissions and
  * limitations under the License.
- */package org.apache.spark.sql.rangejoin.spread
+ */
+package org.apache.spark.sql.rangejoin.spread
 
 import org.apache.spark.sql.types.DataType
 
@@ -105,7 +106,8 @@ final class LayoutPlanner(
   /** By row of the sample of the other side: its first cell and its last. */
   private lazy val copiedCells: (Array[Int], Array[Int]) = (
     copied.low.fold(Array.fill(copied.weight.length)(0))(_.map(cells.cell(_: Position))),
-    copied.high.fold(Array.fill(copied.weight.length)(cells.size - 1))(_.map(cells.cell(_: Position)))
+    copied.high.fold(
+      Array.fill(copied.weight.length)(cells.size - 1))(_.map(cells.cell(_: Position)))
   )
 
   /** The layout, given the lengths of all rows of the owner. */
@@ -126,7 +128,10 @@ final class LayoutPlanner(
     for (group <- groups(lengths, width)) {
       val longest = math.min(group.map(lengths.longest(_)).max, cells.size)
       val isLong = lengths.ne(Lengths.Any) && longest > width / ShortPart
-      val of = LengthClass(longest, if (isLong) math.max(width, longest / MostLookedBack + 1) else width, first)
+      val of = LengthClass(
+        longest,
+        if (isLong) math.max(width, longest / MostLookedBack + 1) else width,
+        first)
       classes += of
       group.foreach(classOfLength(_) = number)
       number += 1
@@ -134,7 +139,11 @@ final class LayoutPlanner(
     }
     // Without any row of the owner there still is a bucket.
     if (number == 0) classes += LengthClass(0, cells.size, 0)
-    new BucketLayout(cells, classes.result(), classOfLength, BucketIds(math.max(1, first), partitions))
+    new BucketLayout(
+      cells,
+      classes.result(),
+      classOfLength,
+      BucketIds(math.max(1, first), partitions))
   }
 
   /** Numbers of bits that make a class: short beside a bucket, and then two by two. */

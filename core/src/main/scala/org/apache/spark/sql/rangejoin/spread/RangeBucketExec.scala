@@ -65,7 +65,9 @@ case class RangeBucketExec(
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"),
     "numBuckets" -> SQLMetrics.createMetric(sparkContext, "number of buckets"),
-    "largestBucket" -> SQLMetrics.createMetric(sparkContext, "rows of the largest bucket (estimated)"),
+    "largestBucket" -> SQLMetrics.createMetric(
+      sparkContext,
+      "rows of the largest bucket (estimated)"),
     "samplingTime" -> SQLMetrics.createTimingMetric(sparkContext, "time to choose the buckets")
   ) ++ (if (isOwner) Nil
         else Seq("numCopies" -> SQLMetrics.createMetric(sparkContext, "number of copies")))
@@ -146,7 +148,8 @@ case class RangeBucketExec(
   override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
     val ref = ctx.addReferenceObj("layoutRef", layoutRef)
     val layoutClass = classOf[BucketLayout].getName
-    val layout = ctx.addMutableState(layoutClass, "layout", v => s"$v = $ref.layout();", forceInline = true)
+    val layout =
+      ctx.addMutableState(layoutClass, "layout", v => s"$v = $ref.layout();", forceInline = true)
     ctx.currentVars = input
     val values = bindReferences(bounds, child.output).map(_.genCode(ctx))
     ctx.currentVars = input

@@ -25,26 +25,28 @@ import org.apache.spark.sql.types._
  */
 object RepeatablePlan {
 
-  def apply(plan: LogicalPlan): Boolean = plan.deterministic && plan.subqueriesAll.forall(isRepeatable) &&
-    isRepeatable(plan)
+  def apply(plan: LogicalPlan): Boolean =
+    plan.deterministic && plan.subqueriesAll.forall(isRepeatable) &&
+      isRepeatable(plan)
 
   private def isRepeatable(plan: LogicalPlan): Boolean = {
     val itself = plan match {
-      case _: LeafNode                                                          => true
+      case _: LeafNode                                                           => true
       case _: Project | _: Filter | _: Union | _: Join | _: Expand | _: Generate => true
-      case _: Distinct | _: Repartition | _: RepartitionByExpression | _: Sort  => true
+      case _: Distinct | _: Repartition | _: RepartitionByExpression | _: Sort   => true
       case a: Aggregate => a.aggregateExpressions.forall(!_.exists(isInexact))
       case _            => false
     }
     itself && plan.deterministic && plan.children.forall(isRepeatable)
   }
 
-  private def isInexact(e: org.apache.spark.sql.catalyst.expressions.Expression): Boolean = e match {
-    case _: Min | _: Max | _: Count => false
-    case s: Sum                     => !isExact(s.child.dataType)
-    case _: AggregateFunction       => true
-    case _                          => false
-  }
+  private def isInexact(e: org.apache.spark.sql.catalyst.expressions.Expression): Boolean =
+    e match {
+      case _: Min | _: Max | _: Count => false
+      case s: Sum                     => !isExact(s.child.dataType)
+      case _: AggregateFunction       => true
+      case _                          => false
+    }
 
   private def isExact(dataType: DataType): Boolean = dataType match {
     case _: IntegralType | _: DecimalType => true

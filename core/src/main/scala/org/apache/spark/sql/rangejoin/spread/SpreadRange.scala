@@ -10,7 +10,8 @@
  * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
  * See the License for the specific language governing permissions and
  * limitations under the License.
- */package org.apache.spark.sql.rangejoin.spread
+ */
+package org.apache.spark.sql.rangejoin.spread
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Cast, Expression}
 import org.apache.spark.sql.catalyst.plans.{FullOuter, InnerLike, JoinType}
@@ -130,11 +131,12 @@ object SpreadRange {
   /** Whether a side takes up one position, which is known for every row that has one. */
   private def isPoint(tests: Seq[RangeTest], side: Side): Boolean =
     tests.forall(t => !t.trusted.contains(side) && neverRaises(t.on(side))) &&
-      tests.tail.forall(t => sameOrder(t, tests.head) && t.on(side).semanticEquals(tests.head.on(side)))
+      tests.tail.forall(t =>
+        sameOrder(t, tests.head) && t.on(side).semanticEquals(tests.head.on(side)))
 
   private def neverRaises(e: Expression): Boolean = e match {
-    case _: Attribute             => true
+    case _: Attribute          => true
     case Cast(child, to, _, _) => neverRaises(child) && Cast.canUpCast(child.dataType, to)
-    case _                        => false
+    case _                     => false
   }
 }

@@ -64,13 +64,13 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.UnregisteredIndex       => "unregistered index"
       case Reason.DynamicPruning          => "dynamic pruning"
       // Of plans, too: JoinReportsSuite has examples.
-      case Reason.NoKey            => "no key"
+      case Reason.NoKey               => "no key"
       case Reason.FullOuterWithoutKey => "full outer without key"
-      case Reason.NullAware        => "null-aware"
-      case Reason.ShuffledHash     => "shuffled hash"
-      case Reason.Streaming        => "streaming"
-      case _: Reason.SwitchedOff   => "switched off"
-      case Reason.PlannedOtherwise => "planned otherwise"
+      case Reason.NullAware           => "null-aware"
+      case Reason.ShuffledHash        => "shuffled hash"
+      case Reason.Streaming           => "streaming"
+      case _: Reason.SwitchedOff      => "switched off"
+      case Reason.PlannedOtherwise    => "planned otherwise"
     }
     assert(examples.map { case (_, reason) => name(reason) }.distinct.size == 7)
   }

@@ -97,7 +97,8 @@ object FuzzReport {
   private val LeastPlannedPercent = 80
 
   /** Of range joins. */
-  val Kinds: Seq[String] = Seq("sort-merge", "sort-merge, by buckets", "broadcast", "broadcast, without keys")
+  val Kinds: Seq[String] =
+    Seq("sort-merge", "sort-merge, by buckets", "broadcast", "broadcast, without keys")
 
   /** In this many cases everything has come up. */
   private val EnoughCases = 1000

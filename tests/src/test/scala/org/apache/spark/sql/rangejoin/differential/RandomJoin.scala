@@ -177,7 +177,8 @@ final class RandomJoin(seed: Long) {
   private val broadcast = draw.pick(Broadcasts)
   private val keyless = broadcast.nonEmpty && draw.chance(40)
   private val spread =
-    if (broadcast.isEmpty && form != JoinForm.FullForm && draw.chance(40)) draw.pick(Spreads) else Nil
+    if (broadcast.isEmpty && form != JoinForm.FullForm && draw.chance(40)) draw.pick(Spreads)
+    else Nil
 
   val join: JoinCase = {
     val engines = drawn.engines.map(_ ++ buffer ++ broadcast ++ spread)

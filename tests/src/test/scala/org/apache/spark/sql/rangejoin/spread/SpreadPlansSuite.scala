@@ -50,10 +50,10 @@ class SpreadPlansSuite extends SpreadTest {
   private def nodes[T <: SparkPlan: scala.reflect.ClassTag](df: DataFrame): Seq[T] =
     collect(executedPlan(df)) { case node: T => node }
 
-  /** Every engine, with and without reuse of exchanges. */
+  /** Every engine; reuse of exchanges with and without adaptive execution. */
   private def checkPlan(query: => DataFrame, joins: Int = 1): Unit = {
     var found = 0
-    for (engine <- Engines; reuse <- Seq("true", "false")) {
+    for ((engine, reuse) <- Engines.zip(Seq("true", "false", "false", "true"))) {
       found = checkSpread(
         query,
         joins,
@@ -70,7 +70,8 @@ class SpreadPlansSuite extends SpreadTest {
          |JOIN (SELECT g, p, min(s) AS s, max(e) AS e, count(*) AS n FROM r GROUP BY g, p) r
          |ON $Overlap""".stripMargin))
     checkPlan(sql(s"""SELECT * FROM (SELECT DISTINCT p FROM l) l LEFT JOIN r ON $Band"""))
-    checkPlan(sql(s"""SELECT * FROM l LEFT ANTI JOIN (SELECT DISTINCT p + 3 AS p FROM r) r ON $Band"""))
+    checkPlan(
+      sql(s"""SELECT * FROM l LEFT ANTI JOIN (SELECT DISTINCT p + 3 AS p FROM r) r ON $Band"""))
   }
 
   test("over a window function, whose rows may differ when they are read again") {
@@ -85,30 +86,36 @@ class SpreadPlansSuite extends SpreadTest {
     views()
     checkPlan(sql(s"SELECT l.g, count(*), sum(r.id) FROM l JOIN r ON $Band GROUP BY l.g"))
     checkPlan(sql(s"SELECT l.id, r.id FROM l JOIN r ON $Band ORDER BY l.id, r.id LIMIT 20"))
-    val below = sql(s"SELECT l.id FROM l JOIN r ON $Band JOIN (SELECT DISTINCT g FROM l) k ON k.g = l.g")
+    val below =
+      sql(s"SELECT l.id FROM l JOIN r ON $Band JOIN (SELECT DISTINCT g FROM l) k ON k.g = l.g")
     withConf(Buckets -> "5")(assert(bucketNodes(below).size == 2))
     assertSameRows(
       withConf(Buckets -> "5")(rows(below)),
       withConf(Flag -> "false")(rows(sql(
         s"SELECT l.id FROM l JOIN r ON $Band JOIN (SELECT DISTINCT g FROM l) k ON k.g = l.g"))),
-      "")
-    withConf(Buckets -> "5")(assert(sql(s"SELECT * FROM l JOIN r ON $Overlap LIMIT 7").count() == 7))
+      ""
+    )
+    withConf(
+      Buckets -> "5")(assert(sql(s"SELECT * FROM l JOIN r ON $Overlap LIMIT 7").count() == 7))
   }
 
   test("a self join, a union of two, the same twice, and one within another") {
     views()
     checkPlan(sql(s"SELECT l.id, r.id FROM l JOIN l r ON $Overlap"))
-    checkPlan(sql(
-      s"SELECT l.id, r.id FROM l JOIN r ON $Band UNION ALL SELECT l.id, r.id FROM l JOIN r ON $Overlap"),
+    checkPlan(
+      sql(
+        s"SELECT l.id, r.id FROM l JOIN r ON $Band UNION ALL SELECT l.id, r.id FROM l JOIN r ON $Overlap"),
       joins = 2)
-    checkPlan(sql(
-      s"SELECT l.id, r.id FROM l JOIN r ON $Band UNION ALL SELECT l.id, r.id FROM l JOIN r ON $Band"),
+    checkPlan(
+      sql(
+        s"SELECT l.id, r.id FROM l JOIN r ON $Band UNION ALL SELECT l.id, r.id FROM l JOIN r ON $Band"),
       joins = 2)
     checkPlan(
       sql(s"""SELECT x.a, x.b, l.id FROM
              |(SELECT l.id AS a, r.id AS b, l.s AS s, r.e AS e FROM l JOIN r ON $Overlap) x
              |JOIN l ON l.p BETWEEN x.s AND x.e""".stripMargin),
-      joins = 2)
+      joins = 2
+    )
   }
 
   test("EXISTS, NOT EXISTS, and a subquery in a bound") {
@@ -116,20 +123,23 @@ class SpreadPlansSuite extends SpreadTest {
     checkPlan(sql(s"SELECT * FROM l WHERE EXISTS (SELECT 1 FROM r WHERE $Overlap)"))
     checkPlan(sql(s"SELECT * FROM l WHERE NOT EXISTS (SELECT 1 FROM r WHERE $Band)"))
     checkPlan(sql(s"SELECT * FROM l WHERE g = 2 OR EXISTS (SELECT 1 FROM r WHERE $Band)"))
-    checkPlan(sql("SELECT l.id, r.id FROM l JOIN r ON r.p BETWEEN l.s AND l.e + (SELECT max(g) FROM r)"))
+    checkPlan(
+      sql("SELECT l.id, r.id FROM l JOIN r ON r.p BETWEEN l.s AND l.e + (SELECT max(g) FROM r)"))
   }
 
   test("cached, executed again, and read from files") {
     views()
     withConf(Buckets -> "6") {
-      val expected = withConf(Flag -> "false")(rows(sql(s"SELECT l.id, r.id FROM l JOIN r ON $Overlap")))
+      val expected =
+        withConf(Flag -> "false")(rows(sql(s"SELECT l.id, r.id FROM l JOIN r ON $Overlap")))
       val df = sql(s"SELECT l.id, r.id FROM l JOIN r ON $Overlap")
       for (_ <- 1 to 2) assertSameRows(rows(df), expected, "executed again")
       df.cache()
       try for (_ <- 1 to 2) {
           assertSameRows(rows(df), expected, "cached")
           assertSameRows(rows(df.where("1 = 1")), expected, "of the cache")
-        } finally df.unpersist()
+        }
+      finally df.unpersist()
     }
     val path = java.nio.file.Files.createTempDirectory("spread").toString
     for (name <- Seq("l", "r")) {
@@ -143,11 +153,14 @@ class SpreadPlansSuite extends SpreadTest {
     views()
     for (joinType <- SpreadTypes; slow <- Seq("l", "r")) {
       def slowly(name: String) =
-        if (name == slow) s"(SELECT p, max(id) AS id FROM $name GROUP BY p HAVING max(id) > 9999) $name"
+        if (name == slow)
+          s"(SELECT p, max(id) AS id FROM $name GROUP BY p HAVING max(id) > 9999) $name"
         else name
       def query = sql(joinType match {
-        case Existence => s"SELECT l.id FROM ${slowly("l")} WHERE EXISTS (SELECT 1 FROM ${slowly("r")} WHERE $Band) OR l.p > 7"
-        case LeftSemi | LeftAnti => s"SELECT l.id, l.p FROM ${slowly("l")} $joinType JOIN ${slowly("r")} ON $Band"
+        case Existence =>
+          s"SELECT l.id FROM ${slowly("l")} WHERE EXISTS (SELECT 1 FROM ${slowly("r")} WHERE $Band) OR l.p > 7"
+        case LeftSemi | LeftAnti =>
+          s"SELECT l.id, l.p FROM ${slowly("l")} $joinType JOIN ${slowly("r")} ON $Band"
         case _ => s"SELECT l.id, r.p FROM ${slowly("l")} $joinType JOIN ${slowly("r")} ON $Band"
       })
       checkSpread(query, counts = Seq(4), settings = Adaptive)
@@ -158,12 +171,14 @@ class SpreadPlansSuite extends SpreadTest {
 
   test("adaptive execution coalesces buckets, splits large ones, and reads what is left") {
     views(2000)
-    def query = sql(s"SELECT l.id, r.id FROM l JOIN r ON r.p BETWEEN l.p - 400 AND l.p + 400 AND r.id % 50 = 0")
+    def query = sql(
+      s"SELECT l.id, r.id FROM l JOIN r ON r.p BETWEEN l.p - 400 AND l.p + 400 AND r.id % 50 = 0")
     val expected = withConf(Flag -> "false")(rows(query))
     val split = Seq(
       SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD.key -> "1",
       SQLConf.SKEW_JOIN_SKEWED_PARTITION_FACTOR.key -> "0.1",
-      SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES.key -> "2000")
+      SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES.key -> "2000"
+    )
     withConf(Adaptive ++ split ++ Seq(Buckets -> "3"): _*) {
       val df = query
       assertSameRows(rows(df), expected, executedPlan(df).toString)
@@ -188,14 +203,16 @@ class SpreadPlansSuite extends SpreadTest {
 
   test("chooses the number of buckets by the rows, and none for little") {
     views(20000)
-    def query = sql("SELECT count(*), sum(l.id), sum(r.id) FROM l JOIN r ON r.p BETWEEN l.p - 1 AND l.p + 1")
+    def query =
+      sql("SELECT count(*), sum(l.id), sum(r.id) FROM l JOIN r ON r.p BETWEEN l.p - 1 AND l.p + 1")
     withConf(Adaptive ++ Seq(RangeJoinConf.SpreadThreshold.key -> "1"): _*) {
       val df = query
       rows(df)
       val (first, second) = (bucketNodes(df).head, bucketNodes(df).last)
       assert(first.metrics("numBuckets").value == 12) // 4 for each of 3 partitions
       assert(second.metrics("numBuckets").value == 12)
-      val copies = (first.metrics.get("numCopies") ++ second.metrics.get("numCopies")).map(_.value).sum
+      val copies =
+        (first.metrics.get("numCopies") ++ second.metrics.get("numCopies")).map(_.value).sum
       assert(copies > 0 && copies < 100, copies)
       val largest = first.metrics("largestBucket").value
       assert(largest > 3000 && largest < 4000, largest)
@@ -210,7 +227,8 @@ class SpreadPlansSuite extends SpreadTest {
   test("few buckets where rows would be copied to all of them") {
     views(3000)
     withConf(Adaptive ++ Seq(
-      RangeJoinConf.SpreadThreshold.key -> "1", SQLConf.SHUFFLE_PARTITIONS.key -> "50"): _*) {
+      RangeJoinConf.SpreadThreshold.key -> "1",
+      SQLConf.SHUFFLE_PARTITIONS.key -> "50"): _*) {
       // Ten points, and intervals all of which reach over everything.
       val df = sql("""SELECT l.id, r.id FROM (SELECT * FROM l WHERE id <= 10) l
         JOIN (SELECT id, s - 100000 AS s, s + 100000 AS e FROM r) r ON l.p BETWEEN r.s AND r.e""")
@@ -232,8 +250,9 @@ class SpreadPlansSuite extends SpreadTest {
       assert(text.contains("RangeBucket owner"), text)
       assert(text.contains("RangeBucket copies"), text)
       assert(text.contains("boundaries: quantiles of both sides"), text)
-      assert(!JoinReports.json(execution.asInstanceOf[org.apache.spark.sql.execution.QueryExecution])
-        .contains("range_bucket"))
+      assert(
+        !JoinReports.json(execution.asInstanceOf[org.apache.spark.sql.execution.QueryExecution])
+          .contains("range_bucket"))
       for (node <- bucketNodes(df)) assert(node.metrics("numBuckets").value == 0)
     }
   }

@@ -14,12 +14,12 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
+import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
-import org.apache.spark.sql.DataFrame
 
 /** What suites of joins by range buckets share: every join under several numbers of buckets. */
 trait SpreadTest extends SemanticsTest {
@@ -60,21 +60,36 @@ trait SpreadTest extends SemanticsTest {
 class SpreadSuite extends SpreadTest {
 
   private val Types = Seq(
-    "INT", "BIGINT", "TINYINT", "DOUBLE", "FLOAT", "DECIMAL(9,2)", "DECIMAL(38,4)", "DATE",
-    "TIMESTAMP", "TIMESTAMP_NTZ", "STRING", "BINARY", "STRING COLLATE UTF8_LCASE",
-    "INTERVAL DAY TO SECOND", "STRUCT<a: INT, b: STRING>", "ARRAY<INT>")
+    "INT",
+    "BIGINT",
+    "TINYINT",
+    "DOUBLE",
+    "FLOAT",
+    "DECIMAL(9,2)",
+    "DECIMAL(38,4)",
+    "DATE",
+    "TIMESTAMP",
+    "TIMESTAMP_NTZ",
+    "STRING",
+    "BINARY",
+    "STRING COLLATE UTF8_LCASE",
+    "INTERVAL DAY TO SECOND",
+    "STRUCT<a: INT, b: STRING>",
+    "ARRAY<INT>"
+  )
 
   /** A value of a type that rises with a number. */
   private def value(of: String, number: String): String = of match {
-    case "DATE" => s"date_add(DATE'2024-01-01', int($number))"
-    case "TIMESTAMP" => s"timestamp_seconds(1700000000 + ($number) * 3600)"
+    case "DATE"          => s"date_add(DATE'2024-01-01', int($number))"
+    case "TIMESTAMP"     => s"timestamp_seconds(1700000000 + ($number) * 3600)"
     case "TIMESTAMP_NTZ" => s"cast(timestamp_seconds(1700000000 + ($number) * 60) AS TIMESTAMP_NTZ)"
     case "STRING" | "STRING COLLATE UTF8_LCASE" | "BINARY" =>
       s"cast(concat('same prefix ', IF($number % 2 = 0, 'A', 'a'), lpad($number, 4, '0')) AS $of)"
-    case "INTERVAL DAY TO SECOND" => s"make_dt_interval(0, int($number))"
-    case "STRUCT<a: INT, b: STRING>" => s"named_struct('a', int($number) DIV 5, 'b', string($number % 5))"
+    case "INTERVAL DAY TO SECOND"    => s"make_dt_interval(0, int($number))"
+    case "STRUCT<a: INT, b: STRING>" =>
+      s"named_struct('a', int($number) DIV 5, 'b', string($number % 5))"
     case "ARRAY<INT>" => s"array(int($number) DIV 5, int($number) % 5)"
-    case _ => s"cast($number AS $of)"
+    case _            => s"cast($number AS $of)"
   }
 
   /** Tables `l` and `r` with a point `p` and an interval `s` to `e`, some of them NULL or inverted. */
@@ -97,7 +112,8 @@ class SpreadSuite extends SpreadTest {
     "l.p > r.s AND l.p <= r.e",
     "l.p <= r.p",
     "l.p > r.p",
-    "l.p BETWEEN r.p AND r.p")
+    "l.p BETWEEN r.p AND r.p"
+  )
 
   for (of <- Types) test(s"every shape over $of") {
     intervals(of)
@@ -108,17 +124,21 @@ class SpreadSuite extends SpreadTest {
     assert(found.count(_ > 0) > found.size / 2)
   }
 
-  for (joinType <- SpreadTypes) test(s"$joinType in one bucket, in few and in more than there are rows") {
-    intervals("INT", 60)
-    for (shape <- Shapes.take(3)) checkSpread(joinOn(joinType, shape))
-  }
+  for (joinType <- SpreadTypes)
+    test(s"$joinType in one bucket, in few and in more than there are rows") {
+      intervals("INT", 60)
+      for (shape <- Shapes.take(3)) checkSpread(joinOn(joinType, shape))
+    }
 
   test("bands, distances and differences, of whole numbers and of floating point") {
     for (of <- Seq("INT", "BIGINT", "DOUBLE", "FLOAT"); ansiMode <- Seq(true, false)) {
       intervals(of)
       ansi(ansiMode) {
         for {
-          shape <- Seq("r.p BETWEEN l.p - 3 AND l.p + 3", "abs(l.p - r.p) <= 4", "l.p - r.p BETWEEN -2 AND 5",
+          shape <- Seq(
+            "r.p BETWEEN l.p - 3 AND l.p + 3",
+            "abs(l.p - r.p) <= 4",
+            "l.p - r.p BETWEEN -2 AND 5",
             "r.p + 1 > l.p AND r.p - 5 < l.p")
           joinType <- Seq(Inner, LeftOuter)
         } checkSpread(joinOn(joinType, shape), counts = Seq(7))
@@ -128,13 +148,19 @@ class SpreadSuite extends SpreadTest {
 
   test("bounds that overflow or raise are unknown, on either side") {
     val max = Long.MaxValue
-    val values = Seq(s"$max", s"${max - 1}", s"${-max}", s"${-max} - 1", "0", "1", "-1", "NULL", "5", "6")
+    val values =
+      Seq(s"$max", s"${max - 1}", s"${-max}", s"${-max} - 1", "0", "1", "-1", "NULL", "5", "6")
     tables("p BIGINT")(values: _*)(values.reverse: _*)
     for {
       mode <- Seq(true, false)
-      shape <- Seq("r.p BETWEEN l.p - 2 AND l.p + 2", "l.p BETWEEN r.p - 2 AND r.p + 2",
-        "r.p >= l.p - 2 AND r.p <= l.p", "abs(l.p - r.p) <= 2", "l.p - r.p BETWEEN -2 AND 2",
-        "r.p BETWEEN 10 DIV l.p AND l.p")
+      shape <- Seq(
+        "r.p BETWEEN l.p - 2 AND l.p + 2",
+        "l.p BETWEEN r.p - 2 AND r.p + 2",
+        "r.p >= l.p - 2 AND r.p <= l.p",
+        "abs(l.p - r.p) <= 2",
+        "l.p - r.p BETWEEN -2 AND 2",
+        "r.p BETWEEN 10 DIV l.p AND l.p"
+      )
       joinType <- Seq(Inner, RightOuter, LeftAnti)
       count <- Seq(200)
     } ansi(mode) {
@@ -144,22 +170,37 @@ class SpreadSuite extends SpreadTest {
   }
 
   test("NaN, zeros of both signs and infinities") {
-    val values = Seq("double('NaN')", "double('Infinity')", "double('-Infinity')", "0.0D", "-0.0D",
-      "1.5D", "-1.5D", "NULL", "1e300D")
+    val values = Seq(
+      "double('NaN')",
+      "double('Infinity')",
+      "double('-Infinity')",
+      "0.0D",
+      "-0.0D",
+      "1.5D",
+      "-1.5D",
+      "NULL",
+      "1e300D")
     tables("p DOUBLE")(values: _*)(values.reverse: _*)
     for {
-      shape <- Seq("r.p BETWEEN l.p - 2 AND l.p + 2", "l.p <= r.p AND l.p >= r.p", "l.p >= r.p",
-        "l.p - r.p <= 1", "abs(l.p - r.p) <= 2")
+      shape <- Seq(
+        "r.p BETWEEN l.p - 2 AND l.p + 2",
+        "l.p <= r.p AND l.p >= r.p",
+        "l.p >= r.p",
+        "l.p - r.p <= 1",
+        "abs(l.p - r.p) <= 2")
       joinType <- Seq(Inner, LeftOuter, LeftAnti)
     } checkSpread(joinOn(joinType, shape), counts = Seq(200))
   }
 
   test("all rows equal, one interval over everything, and no rows on one side") {
-    tables("p INT, s INT, e INT")(Seq.fill(30)("5, 5, 5"): _*)(Seq.fill(20)("5, 5, 5") :+ "5, 0, 9": _*)
-    for (joinType <- Seq(Inner, LeftOuter, LeftAnti); shape <- Shapes.take(3)) checkSpread(joinOn(joinType, shape), counts = Seq(7))
+    tables("p INT, s INT, e INT")(
+      Seq.fill(30)("5, 5, 5"): _*)(Seq.fill(20)("5, 5, 5") :+ "5, 0, 9": _*)
+    for (joinType <- Seq(Inner, LeftOuter, LeftAnti); shape <- Shapes.take(3))
+      checkSpread(joinOn(joinType, shape), counts = Seq(7))
     table("l", "p INT, s INT, e INT")((1 to 50).map(i => s"$i, $i, ${i + 1}"): _*)
     table("r", "p INT, s INT, e INT")("25, -1000, 1000", "1, 60, 70")
-    for (joinType <- Seq(Inner, LeftOuter, LeftAnti); shape <- Shapes.take(3)) checkSpread(joinOn(joinType, shape), counts = Seq(7))
+    for (joinType <- Seq(Inner, LeftOuter, LeftAnti); shape <- Shapes.take(3))
+      checkSpread(joinOn(joinType, shape), counts = Seq(7))
     for (empty <- Seq("r", "l")) {
       emptied(empty)
       for (joinType <- SpreadTypes) checkSpread(joinOn(joinType, Shapes.head), counts = Seq(1, 7))
@@ -170,9 +211,11 @@ class SpreadSuite extends SpreadTest {
     intervals("INT")
     for (joinType <- SpreadTypes) {
       checkSpread(
-        joinOn(joinType, "l.p BETWEEN r.s AND r.e AND l.id % 2 <> r.id % 2"), counts = Seq(7))
+        joinOn(joinType, "l.p BETWEEN r.s AND r.e AND l.id % 2 <> r.id % 2"),
+        counts = Seq(7))
       checkSpread(
-        joinOn(joinType, "r.p BETWEEN l.s AND l.e AND l.id > 7 AND r.id < 30"), counts = Seq(2))
+        joinOn(joinType, "r.p BETWEEN l.s AND l.e AND l.id > 7 AND r.id < 30"),
+        counts = Seq(2))
     }
   }
 }
