@@ -119,11 +119,18 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
     }
   }
 
-  /** A join that is asked to be a range join, and is none as Spark plans it: both sides are sorted. */
+  /**
+   * A join that is asked to be a range join, and is none as Spark plans it: both sides are sorted, by
+   * buckets where there is no key.
+   */
   private def merged(join: Join): Option[Either[Reason, Seq[SparkPlan]]] =
-    Option.when(isHinted(join) && conditionBesideKeys(join).isDefined) {
-      val plan = marked(join.copy(hint = RangeJoinHint.asMerge(join.hint)))
-      if (plan.isRight) RangeJoinHint.warnOfOverridden(join)
+    if (!isHinted(join)) None
+    else {
+      val plan =
+        if (conditionBesideKeys(join).isEmpty) {
+          SpreadRangeJoins.of(join, session).map(spread => Right(Seq(spread)))
+        } else Some(marked(join.copy(hint = RangeJoinHint.asMerge(join.hint))))
+      if (plan.exists(_.isRight)) RangeJoinHint.warnOfOverridden(join)
       plan
     }
 

@@ -50,17 +50,22 @@ object SpreadRangeJoins extends JoinSelectionHelper {
       case Seq(loop: BroadcastNestedLoopJoinExec) => isLastResort(loop, join)
       case _                                      => false
     }
-    Option.when(isQuadratic)(rangeOf(join, larger(join))).flatten.map { range =>
-      val conf = session.sessionState.conf
-      val isTiny = Seq(join.left, join.right)
-        .forall(_.stats.sizeInBytes <= conf.getConf(RangeJoinConf.SpreadThreshold))
-      val spread = new RangeSpread(session, range, join.left, join.right, isTiny)
-      plan(
-        join,
-        bucketed(planLater(join.left), LeftSide, spread),
-        bucketed(planLater(join.right), RightSide, spread))
-    }
+    if (isQuadratic) of(join, session) else None
   }
+
+  /** The join by buckets; None where its rows cannot be spread, or may not be copied. */
+  def of(join: Join, session: SparkSession): Option[SparkPlan] =
+    rangeOf(join, larger(join)).filterNot(_ => hintToNotBroadcastAndReplicate(join.hint)).map {
+      range =>
+        val conf = session.sessionState.conf
+        val isTiny = Seq(join.left, join.right)
+          .forall(_.stats.sizeInBytes <= conf.getConf(RangeJoinConf.SpreadThreshold))
+        val spread = new RangeSpread(session, range, join.left, join.right, isTiny)
+        plan(
+          join,
+          bucketed(planLater(join.left), LeftSide, spread),
+          bucketed(planLater(join.right), RightSide, spread))
+    }
 
   private def hasKeys(join: Join): Boolean = ExtractEquiJoinKeys.unapply(join).isDefined
 
@@ -69,8 +74,7 @@ object SpreadRangeJoins extends JoinSelectionHelper {
     val (side, hint) =
       if (loop.buildSide == BuildLeft) (join.left, join.hint.leftHint)
       else (join.right, join.hint.rightHint)
-    !hint.exists(_.strategy.contains(BROADCAST)) && !canBroadcastBySize(side, loop.conf) &&
-    !hintToNotBroadcastAndReplicate(join.hint)
+    !hint.exists(_.strategy.contains(BROADCAST)) && !canBroadcastBySize(side, loop.conf)
   }
 
   private def larger(join: Join): Side =

@@ -293,11 +293,29 @@ class RangeJoinHintSuite extends RangeJoinTest {
           "SELECT /*+ RANGE_JOIN(r, 10) */ * FROM l JOIN r ON l.k = r.k AND (l.y < r.y OR l.id < 3)",
           "the comparison of the sides is a part of")
         checkRefused(
-          "SELECT /*+ RANGE_JOIN(r, 10) */ * FROM l JOIN r ON r.y BETWEEN l.y - 1 AND l.y + 1",
-          "there is no equi key")
-        checkRefused(
-          "SELECT /*+ RANGE_JOIN(r, 10), BROADCAST(l) */ * FROM l LEFT JOIN r ON l.y < r.y",
-          "the rows of the broadcast side are kept by the LEFT OUTER join")
+          "SELECT /*+ RANGE_JOIN(r, 10) */ * FROM l FULL JOIN r ON r.y BETWEEN l.y - 1 AND l.y + 1",
+          "FULL OUTER")
+      }
+    }
+  }
+
+  test(
+    "without a key the hint asks for a join by buckets, whatever the settings and other hints say") {
+    val near = "r.y BETWEEN l.y - 1 AND l.y + 1"
+    withConf(RangeJoinConf.Spread.key -> "false") {
+      checkHinted(s"SELECT /*+ RANGE_JOIN(r, 10) */ * FROM l JOIN r ON $near")
+      checkHinted(s"SELECT /*+ RANGE_JOIN(r, 10) */ * FROM l LEFT JOIN r ON $near")
+      for ((other, join) <-
+          Seq("BROADCAST(l)" -> "LEFT JOIN", "SHUFFLE_REPLICATE_NL(l)" -> "JOIN")) {
+        tables()
+        withConf(Flag -> "false") {
+          val said = warnings {
+            val df = spark.sql(s"SELECT /*+ RANGE_JOIN(r, 10), $other */ * FROM l $join r ON $near")
+            assert(rangeJoins(df).size == 1, other)
+            assertSameRows(rows(df), rows(spark.sql(s"SELECT * FROM l $join r ON $near")), other)
+          }
+          assert(said.size == 1 && said.head.contains("overridden"), said)
+        }
       }
     }
   }
