@@ -114,7 +114,7 @@ class Contest:
             done = subprocess.run(
                 command, env=environment, capture_output=True, text=True, check=True
             )
-            seconds, pairs = done.stdout.split()
+            seconds, pairs = done.stdout.splitlines()[-1].split()
             return float(seconds), int(pairs)
         self.spark.conf.set(FLAG, "false")
         begin = time.monotonic()
