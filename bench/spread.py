@@ -8,7 +8,8 @@ Contestants, which take turns; a median of the rounds is quoted:
     duckdb    DuckDB
     polars    Polars (`join_where`)
 
-All read the same Parquet files with two threads and count pairs. Needs `rangejoin`, `duckdb`, `polars`.
+All read the same Parquet files with two threads and count pairs. Needs `rangejoin`, `duckdb` and
+`polars`.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ import tempfile
 import time
 from pathlib import Path
 
-import rangejoin
 from pyspark.sql import DataFrame, SparkSession
+
+import rangejoin
 
 FLAG = "spark.sql.join.smj.useInnerRangeOptimization"
 POINTS = "pmod(xxhash64(id, 1), 1000000000)"
@@ -49,8 +51,8 @@ OTHERS = {
 import duckdb, sys, time
 c = duckdb.connect(config={"threads": 2})
 t = time.monotonic()
-n = c.execute(f"SELECT count(*) FROM '{sys.argv[1]}/l/*.parquet' l JOIN '{sys.argv[1]}/r/*.parquet' r "
-              "ON l.p BETWEEN r.s AND r.e").fetchone()[0]
+l, r = (f"'{sys.argv[1]}/{n}/*.parquet' {n}" for n in ("l", "r"))
+n = c.execute(f"SELECT count(*) FROM {l} JOIN {r} ON l.p BETWEEN r.s AND r.e").fetchone()[0]
 print(time.monotonic() - t, n)
 """,
     "polars": """
@@ -90,9 +92,9 @@ class Contest:
         self.bin = self.bins[0]
         ids = spark.range(0, rows, 1, 4)
         ids.selectExpr("id", f"{points} AS p").write.parquet(f"{self.folder}/l")
-        ids.selectExpr("id", f"{STARTS} AS s").selectExpr(
-            "*", f"s + {length} AS e"
-        ).write.parquet(f"{self.folder}/r")
+        ids.selectExpr("id", f"{STARTS} AS s").selectExpr("*", f"s + {length} AS e").write.parquet(
+            f"{self.folder}/r"
+        )
         for table in ("l", "r"):
             spark.read.parquet(f"{self.folder}/{table}").createOrReplaceTempView(table)
 
@@ -120,11 +122,7 @@ class Contest:
         begin = time.monotonic()
         if contestant == "floor":
             for table, column in (("l", "p"), ("r", "s")):
-                rows = (
-                    self.spark.table(table)
-                    .repartition(column)
-                    .sortWithinPartitions(column)
-                )
+                rows = self.spark.table(table).repartition(column).sortWithinPartitions(column)
                 rows.write.format("noop").mode("overwrite").save()
             return time.monotonic() - begin, None
         binned = self.spark.sql(
