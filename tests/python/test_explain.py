@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import rangejoin
+from rangejoin import cli
 from rangejoin.cli import main
 from rangejoin.rendered import MAX_LENGTH, size
 
@@ -167,6 +168,14 @@ def test_what_the_command_line_cannot_explain_is_an_error_that_says_why(
 ) -> None:
     assert main(["explain", *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_statement_may_be_longer_than_a_path(tmp_path: Path) -> None:
+    statement = f"SELECT '{'x' * 300}'"
+    assert cli._text(statement) == statement
+    file = tmp_path / "a.sql"
+    file.write_text(statement)
+    assert cli._text(str(file)) == statement
 
 
 def test_a_connect_dataframe_cannot_be_sampled() -> None:

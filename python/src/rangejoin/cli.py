@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,9 +51,8 @@ def _text(sql: str) -> str:
     """The text of a file, of standard input, or the words themselves."""
     if sql == "-":
         return sys.stdin.read()
-    # A statement may be longer than a path can be.
-    is_file = len(sql) < 1024 and "\n" not in sql and Path(sql).is_file()
-    return Path(sql).read_text(encoding="utf-8") if is_file else sql
+    # Not an error for words that are longer than a path can be.
+    return Path(sql).read_text(encoding="utf-8") if os.path.isfile(sql) else sql
 
 
 def _parser() -> argparse.ArgumentParser:

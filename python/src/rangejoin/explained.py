@@ -217,6 +217,9 @@ def _with_server_figures(
     if [node.name for node in ran] == [report["operator"] for report in reports]:
         for report, node in zip(reports, ran, strict=True):
             report["metrics"] = {value.name: value.value for value in node.metrics}
+    # The server has planned the query anew: that plan's sides have read nothing.
+    for report in reports:
+        report["leftRows"] = report["rightRows"] = None
     return tuple(_join(report) for report in reports)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -50,7 +51,7 @@ def _explain_one(spark: SparkSession, statement: str, run: bool, sample: bool) -
         if run and not is_command:
             _run(df)
         explanation = explain(df, sample=sample)
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:
         raise RangeJoinError(f"{error}\nin the statement\n{statement}") from error
     if explanation.joins or not is_command:
         print(f"{' '.join(statement.split())[:100]}\n\n{explanation}\n")

@@ -120,6 +120,8 @@ private[broadcast] object BuildBounds {
       val isTrue = EqualNullSafe(predicate, Literal.TrueLiteral)
       def and(test: Expression) = when.fold(test)(And(_, test))
       taskParts(yes, Some(and(isTrue))) ++ taskParts(no, Some(and(Not(isTrue))))
+    // What is below a lambda has no value of its own: there is one for each element.
+    case _: HigherOrderFunction => Seq(TaskPart(e, when))
     case _ if isOfUser(e) || evaluatesSome(e) || e.children.exists(isObject) =>
       Seq(TaskPart(e, when))
     case _ => e.children.flatMap(taskParts(_, when))

@@ -90,8 +90,8 @@ object PairEstimate {
     val range = RangeExtractor
       .extract(join.joinType, others, join.left.outputSet, join.right.outputSet)
       .toOption.map(_.predicates.reduce(And))
-    val (leftRows, left, leftShare) = sample(session, join.left)
-    val (rightRows, right, rightShare) = sample(session, join.right)
+    val (leftRows, left, leftShare) = sample(session, join.left, 17L)
+    val (rightRows, right, rightShare) = sample(session, join.right, 18L)
     val counts = Seq(
       Literal.TrueLiteral,
       range.getOrElse(Literal.TrueLiteral),
@@ -111,12 +111,19 @@ object PairEstimate {
       row.getLong(0))
   }
 
-  /** The number of rows, a sample of them, and its share. */
-  private def sample(session: SparkSession, plan: LogicalPlan): (Long, LogicalPlan, Double) = {
+  /**
+   * The number of rows, a sample of them, and its share. The sides of a self join need different seeds,
+   * or each sampled row finds itself.
+   */
+  private def sample(
+      session: SparkSession,
+      plan: LogicalPlan,
+      seed: Long
+  ): (Long, LogicalPlan, Double) = {
     val rows = Dataset.ofRows(session, plan).count()
     val share = if (rows <= SampleRows) 1.0 else SampleRows.toDouble / rows
     val sampled =
-      if (share == 1.0) plan else Sample(0.0, share, withReplacement = false, seed = 17L, plan)
+      if (share == 1.0) plan else Sample(0.0, share, withReplacement = false, seed, plan)
     (rows, sampled, share)
   }
 }

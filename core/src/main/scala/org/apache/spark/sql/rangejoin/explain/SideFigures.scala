@@ -53,7 +53,9 @@ object SideFigures {
     SideFigures(
       metric("shuffleRecordsWritten").orElse(metric("numOutputRows")),
       if (isExchange) metric("dataSize") else None,
-      path.collectFirst { case stage: ShuffleQueryStageExec => stage.mapStats }.flatten
+      path.collectFirst {
+        case stage: ShuffleQueryStageExec if stage.isMaterialized => stage.mapStats
+      }.flatten
         .fold(Seq.empty[Long])(_.bytesByPartitionId.toSeq),
       path.collect { case sort: RangeSortExec => sort.metrics("sortTime").value }.sum
     )

@@ -72,6 +72,14 @@ class BroadcastBoundsSuite extends BroadcastTables {
     }
   }
 
+  test("a function of the user under a lambda is evaluated with the elements") {
+    val each = element_at(transform(array(col("r.t")), x => ahead(x)), 1)
+    val range = col("l.t") >= each && col("l.t") <= each + 5
+    for (on <- Seq(keyed && range, range)) {
+      checkAgainstStock(l.join(r.hint("broadcast"), on), engines = TwoEngines)
+    }
+  }
+
   test("the left side is broadcast") {
     for (joinType <- Seq("inner", "right")) {
       def df = r.hint("broadcast").join(l, keyed && ofLong, joinType)

@@ -108,6 +108,15 @@ class JoinReportsSuite extends RangeJoinTest {
     }
   }
 
+  test("a query that has failed is told, though its shuffles have not run") {
+    withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true") {
+      val df = query("SELECT * FROM (SELECT k, IF(y > -9, raise_error('no'), y) AS y FROM l) l " +
+        "JOIN r ON l.k = r.k AND r.y BETWEEN l.y - 1 AND l.y + 1")
+      assert(intercept[Exception](df.collect()).getMessage.contains("no"))
+      assert(reports(df).map(_.operator) == Seq("SortMergeRangeJoin"))
+    }
+  }
+
   test("a setting that is in the way is named") {
     withConf(Flag -> "false") {
       assert(reasonFor(s"SELECT * FROM l JOIN r ON l.k = r.k AND $band") ==
