@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.plan
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
-import org.apache.spark.sql.catalyst.plans.logical.{BROADCAST, Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{BROADCAST, Generate, Join, LogicalPlan}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.adaptive.{
   InvalidAQEPlanException,
@@ -58,8 +58,10 @@ object SpreadRangeJoins extends JoinSelectionHelper {
     rangeOf(join, larger(join)).filterNot(_ => hintToNotBroadcastAndReplicate(join.hint)).map {
       range =>
         val conf = session.sessionState.conf
+        val most = conf.getConf(RangeJoinConf.SpreadThreshold)
+        // Of what a generator makes Spark has no estimate.
         val isTiny = Seq(join.left, join.right)
-          .forall(_.stats.sizeInBytes <= conf.getConf(RangeJoinConf.SpreadThreshold))
+          .forall(side => side.stats.sizeInBytes <= most && !side.exists(_.isInstanceOf[Generate]))
         val spread = new RangeSpread(session, range, join.left, join.right, isTiny)
         plan(
           join,

@@ -105,19 +105,26 @@ private[spread] object BoundSampling {
  */
 private[spread] object Reservoir {
 
+  private val MostBytes = 1024
+
   def fill(rows: Iterator[InternalRow], size: Int, seed: Int): Array[Byte] = {
     val drawn = new Array[UnsafeRow](size)
     val random = new XORShiftRandom(seed)
-    var count = 0L
-    rows.foreach { row =>
-      val at = if (count < size) count else (random.nextDouble() * (count + 1)).toLong
-      if (at < size) drawn(at.toInt) = row.asInstanceOf[UnsafeRow].copy()
+    var (count, narrow) = (0L, 0L)
+    rows.foreach { of =>
+      val row = of.asInstanceOf[UnsafeRow]
+      // What is too wide is counted, and stands for nothing: boundaries travel to every task.
+      if (row.getSizeInBytes <= MostBytes) {
+        val at = if (narrow < size) narrow else (random.nextDouble() * (narrow + 1)).toLong
+        if (at < size) drawn(at.toInt) = row.copy()
+        narrow += 1
+      }
       count += 1
     }
     val bytes = new ByteArrayOutputStream()
     val out = new DataOutputStream(bytes)
     out.writeLong(count)
-    val filled = math.min(count, size.toLong).toInt
+    val filled = math.min(narrow, size.toLong).toInt
     out.writeInt(filled)
     for (row <- drawn.take(filled)) {
       out.writeInt(row.getSizeInBytes)

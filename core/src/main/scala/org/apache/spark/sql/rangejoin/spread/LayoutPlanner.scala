@@ -116,7 +116,9 @@ final class LayoutPlanner(
     val layouts = widths.map(width => width -> layoutOf(lengths, width, partitions))
     if (isForced) layouts.next()._2
     else {
-      val most = LayoutPlanner.Slack * (owner.rows + copied.rows + pairs)
+      val rows = owner.rows + copied.rows
+      // Pairs need not be rows of the result: a join may stop at the first match, or refuse most.
+      val most = Slack * (rows + math.min(pairs, MostPairs * rows))
       layouts.find { case (width, l) => width >= cells.size || copies(l) <= most }.get._2
     }
   }
@@ -164,17 +166,23 @@ final class LayoutPlanner(
 
   /** The rows of the largest bucket, of both sides. */
   def largest(layout: BucketLayout): Double = {
-    val load = new Array[Double](layout.numBuckets)
+    // By bucket, how much more load it has than the one before.
+    val steps = new Array[Double](layout.numBuckets + 1)
+    def add(first: Int, last: Int, weight: Double): Unit = if (first <= last) {
+      steps(first) += weight
+      steps(last + 1) -= weight
+    }
     val starts = owner.places.map(cells.cell(_: Position))
     val ends = owner.high.fold(starts)(_.map(cells.cell(_: Position)))
-    for (i <- starts.indices) load(layout.ownerBucket(starts(i), ends(i))) += owner.weight(i)
+    for (i <- starts.indices) {
+      val bucket = layout.ownerBucket(starts(i), ends(i))
+      add(bucket, bucket, owner.weight(i))
+    }
     val (low, high) = copiedCells
     for (i <- low.indices; of <- layout.classes.indices) {
-      for (b <- layout.firstBucket(of, low(i)) to layout.lastBucket(of, low(i), high(i))) {
-        load(b) += copied.weight(i)
-      }
+      add(layout.firstBucket(of, low(i)), layout.lastBucket(of, low(i), high(i)), copied.weight(i))
     }
-    load.max
+    steps.scanLeft(0.0)(_ + _).max
   }
 
   /** Pairs whose positions meet. */
@@ -200,6 +208,9 @@ object LayoutPlanner {
 
   /** Of a class of longer rows a row of the other side looks back by so many buckets. */
   private val MostLookedBack = 3
+
+  /** Of pairs in range, so many for a row are taken for rows of the result. */
+  private val MostPairs = 10
 
   /** Samples are no more exact than that. */
   private val Slack = 1.1

@@ -17,10 +17,11 @@ package org.apache.spark.sql.rangejoin.spread
 import java.util.concurrent.TimeUnit.NANOSECONDS
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.optimizer.{CollapseProject, ColumnPruning}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, Side}
@@ -101,22 +102,23 @@ final class RangeSpread(
     val planner = new LayoutPlanner(range.dataType, owner, copied, buckets, forced > 0)
     val lengths =
       if (range.isPoint || planner.cells.size == 1) Lengths.Zero
-      else if (RepeatablePlan(ownerLogical)) {
+      else if (RepeatablePlan(boundsPlan(isOwner = true))) {
         BoundSampling.lengths(boundsOf(isOwner = true), range.ofOwner, planner.cells)
       } else Lengths.Any
     val layout = planner.layout(lengths, partitions)
     (layout, planner.largest(layout).toLong)
   }
 
-  private def ownerLogical: LogicalPlan = if (range.owner == LeftSide) left else right
-
-  private def boundsOf(isOwner: Boolean): SparkPlan = {
+  private def boundsPlan(isOwner: Boolean): Project = {
     val side = if (isOwner == (range.owner == LeftSide)) left else right
     val columns = range.bounds(isOwner).columns.zipWithIndex.map {
       case (e: Expression, i) => Alias(e, s"bound_$i")(): NamedExpression
     }
-    QueryExecution.prepareExecutedPlan(session, pruned(Project(columns, side)))
+    Project(columns, side)
   }
+
+  private def boundsOf(isOwner: Boolean): SparkPlan =
+    QueryExecution.prepareExecutedPlan(session, pruned(boundsPlan(isOwner)))
 
   override def toString: String = s"range spread ${System.identityHashCode(this)}"
 }
@@ -136,8 +138,21 @@ object RangeSpread {
   /** Of each side; they are sorted on the driver. */
   private val MostSampled = 250000L
 
-  private def pruned(plan: LogicalPlan): LogicalPlan = {
+  /**
+   * Without the columns that are not needed. A query stage stays directly below its join: strategies look
+   * for it there, and a broadcast has no rows for a projection.
+   */
+  private[spread] def pruned(plan: LogicalPlan): LogicalPlan = {
     val next = CollapseProject(ColumnPruning(plan))
-    if (next.fastEquals(plan)) plan else pruned(next)
+    if (!next.fastEquals(plan)) pruned(next)
+    else {
+      plan.transformUp { case join: Join =>
+        join.withNewChildren(join.children.map {
+          case Project(columns, stage: LogicalQueryStage)
+              if columns.forall(_.isInstanceOf[Attribute]) => stage
+          case other => other
+        })
+      }
+    }
   }
 }

@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.spread
 
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage, QueryStageExec}
 import org.apache.spark.sql.types._
 
 /**
@@ -31,6 +32,9 @@ object RepeatablePlan {
 
   private def isRepeatable(plan: LogicalPlan): Boolean = {
     val itself = plan match {
+      // It may hold more than the stage, which is done: what is above it is evaluated again.
+      case LogicalQueryStage(of, physical) =>
+        physical.isInstanceOf[QueryStageExec] || isRepeatable(of)
       case _: LeafNode                                                           => true
       case _: Project | _: Filter | _: Union | _: Join | _: Expand | _: Generate => true
       case _: Distinct | _: Repartition | _: RepartitionByExpression | _: Sort   => true

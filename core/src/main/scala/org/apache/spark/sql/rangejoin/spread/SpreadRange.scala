@@ -18,7 +18,7 @@ import org.apache.spark.sql.catalyst.plans.{FullOuter, InnerLike, JoinType}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.kernel.{GuardedValue, RangeBound}
-import org.apache.spark.sql.types.{DataType, IntegralType}
+import org.apache.spark.sql.types.{DataType, DatetimeType, IntegralType}
 
 /**
  * The bounds of one side of a spread join: the row takes up the positions from `low` to `high`. A bound
@@ -135,8 +135,11 @@ object SpreadRange {
         sameOrder(t, tests.head) && t.on(side).semanticEquals(tests.head.on(side)))
 
   private def neverRaises(e: Expression): Boolean = e match {
-    case _: Attribute          => true
-    case Cast(child, to, _, _) => neverRaises(child) && Cast.canUpCast(child.dataType, to)
-    case _                     => false
+    case _: Attribute => true
+    // The last dates are no timestamps.
+    case Cast(child, to, _, _) =>
+      neverRaises(child) && !child.dataType.isInstanceOf[DatetimeType] &&
+      Cast.canUpCast(child.dataType, to)
+    case _ => false
   }
 }

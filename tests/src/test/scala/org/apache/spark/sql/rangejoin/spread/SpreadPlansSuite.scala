@@ -14,7 +14,6 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.execution.joins.{BroadcastNestedLoopJoinExec, CartesianProductExec}
@@ -25,6 +24,7 @@ import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
+import org.apache.spark.sql.{DataFrame, Row}
 
 /** Joins by range buckets within plans, and those that stay what they are. */
 class SpreadPlansSuite extends SpreadTest {
@@ -72,6 +72,40 @@ class SpreadPlansSuite extends SpreadTest {
     checkPlan(sql(s"""SELECT * FROM (SELECT DISTINCT p FROM l) l LEFT JOIN r ON $Band"""))
     checkPlan(
       sql(s"""SELECT * FROM l LEFT ANTI JOIN (SELECT DISTINCT p + 3 AS p FROM r) r ON $Band"""))
+  }
+
+  test("over joins with broadcast sides, whose columns the bounds do not need") {
+    views()
+    spark.range(6).selectExpr("int(id) AS g", "concat('name ', id) AS name")
+      .createOrReplaceTempView("names")
+    def named(side: String) = s"(SELECT /*+ BROADCAST(n) */ t.*, n.name FROM " +
+      s"(SELECT DISTINCT * FROM $side) t JOIN names n ON t.g = n.g)"
+    checkPlan(sql(s"SELECT * FROM ${named("l")} l JOIN ${named("r")} r ON $Overlap"))
+    checkPlan(
+      sql(s"""SELECT x.*, y.n FROM
+             |(SELECT l.id AS a, r.g, l.s AS s, r.e AS e FROM l JOIN r ON $Overlap) x
+             |JOIN (SELECT p, count(*) AS n FROM l GROUP BY p) y
+             |ON y.p BETWEEN x.s AND x.e""".stripMargin),
+      joins = 2
+    )
+  }
+
+  test("over aggregates whose lengths may differ when they are read again") {
+    views()
+    for (adaptive <- Seq("true", "false")) {
+      withConf(Buckets -> "7", SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive) {
+        val query = sql("""SELECT * FROM
+          |(SELECT p, max(s) AS s, max(s) + rand() * 1000 AS e FROM l GROUP BY p) l
+          |LEFT JOIN (SELECT DISTINCT double(p) AS p FROM r) r
+          |ON r.p BETWEEN l.s AND l.e""".stripMargin)
+        assert(bucketNodes(query).size == 2)
+        val found = query.collect()
+        assert(found.exists(!_.isNullAt(3)))
+        assert(found.forall(row => row.isNullAt(3) || row.getDouble(3) <= row.getDouble(2)))
+        def points(rows: Array[Row]) = rows.map(_.get(0)).toSet
+        assert(points(found) == points(sql("SELECT DISTINCT p FROM l").collect()))
+      }
+    }
   }
 
   test("over a window function, whose rows may differ when they are read again") {
