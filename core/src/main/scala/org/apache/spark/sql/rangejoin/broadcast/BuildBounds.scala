@@ -15,8 +15,7 @@
 package org.apache.spark.sql.rangejoin.broadcast
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.util.toPrettySQL
-import org.apache.spark.sql.rangejoin.condition.RangeCondition
+import org.apache.spark.sql.rangejoin.condition.{Predicates, RangeCondition}
 import org.apache.spark.sql.rangejoin.kernel.{Attempt, AttemptedValue, GuardedValue, RangeBound}
 import org.apache.spark.sql.types.{MetadataBuilder, ObjectType}
 
@@ -50,7 +49,7 @@ private[broadcast] case class BuildBounds(
 
   /** The columns to add to the broadcast side. */
   lazy val added: Seq[NamedExpression] = inTasks.map { part =>
-    val name = toPrettySQL(part.attempt.child)
+    val name = Predicates.display(part.of)
     Alias(unlessKeyIsNull(part.attempt), name)(explicitMetadata = Some(Mark))
   }
 

@@ -14,10 +14,11 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
-import scala.util.{Left, Right}
+import scala.util.{Left, Right, Try}
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.JoinType
+import org.apache.spark.sql.catalyst.util.toPrettySQL
 
 /**
  * Finds the range in the condition of a join: a pure function of the condition and of the columns
@@ -182,6 +183,12 @@ object RangeExtractor {
 }
 
 /** Conjuncts of a condition. */
-private[condition] object Predicates extends PredicateHelper {
+private[rangejoin] object Predicates extends PredicateHelper {
   def split(condition: Expression): Seq[Expression] = splitConjunctivePredicates(condition)
+
+  /**
+   * An expression as a user would write it. Spark's own way puts names in the place of parts, which what
+   * checks its parts does not stand.
+   */
+  def display(e: Expression): String = Try(toPrettySQL(e)).getOrElse(e.sql)
 }

@@ -23,7 +23,6 @@ import org.apache.spark.sql.catalyst.expressions.{
   SortOrder
 }
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins.SortMergeJoinExec
 import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan, UnionExec}
@@ -88,7 +87,7 @@ object PlaceSortMergeRangeJoins extends Rule[SparkPlan] {
   ): (SparkPlan, Option[Attribute]) = {
     val (input, rangeKey) = bound.filter(MonotoneColumn.of(_).isEmpty) match {
       case Some(computed) =>
-        val added = Alias(computed.sortKey, toPrettySQL(computed))()
+        val added = Alias(computed.sortKey, Predicates.display(computed.child))()
         val projected = child.output :+ (added: NamedExpression)
         (ProjectExec(projected, unsorted(child)), Some(added.toAttribute))
       case None => (child, None)

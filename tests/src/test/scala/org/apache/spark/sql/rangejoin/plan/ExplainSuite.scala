@@ -95,6 +95,10 @@ class ExplainSuite extends RangeJoinTest {
     val sorted = plan("SELECT l.id, r.id FROM l JOIN r ON l.k = r.k AND r.t % 7 < l.t % 5")
     assert(sorted.contains("(t % 7) AS (t % 7)]"), sorted)
     assert(sorted.contains("RangeSort [k ASC NULLS FIRST, (t % 7) ASC NULLS FIRST]"), sorted)
+    // Spark's way to write a struct puts names in the place of its parts, for a moment.
+    val structs = plan("SELECT l.id FROM l JOIN r ON l.k = r.k " +
+      "AND named_struct('a', r.t * -1) < named_struct('a', l.t * -1)")
+    assert(structs.contains("SortMergeRangeJoin"), structs)
   }
 
   test("the job that collects a range index says so, after what the user says of it") {
