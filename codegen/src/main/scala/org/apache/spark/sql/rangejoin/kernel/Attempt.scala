@@ -24,7 +24,6 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{
 }
 import org.apache.spark.sql.catalyst.expressions.{
   BoundReference,
-  ConditionalExpression,
   Expression,
   GenericInternalRow,
   LeafExpression
@@ -35,7 +34,7 @@ import org.apache.spark.sql.types.{BooleanType, DataType, StructField, StructTyp
  * What became of evaluating an expression, as a column that can be sent to where it is needed: a
  * struct of whether it raised, and of its value. Never raises itself.
  */
-case class Attempt(child: Expression) extends ConditionalExpression {
+case class Attempt(child: Expression) extends Guarded {
 
   override def children: Seq[Expression] = Seq(child)
 
@@ -43,18 +42,11 @@ case class Attempt(child: Expression) extends ConditionalExpression {
 
   override def nullable: Boolean = false
 
-  // Nothing below may be evaluated ahead of this expression: it could raise outside the guard.
-  override def alwaysEvaluatedInputs: Seq[Expression] = Nil
-
-  override def withNewAlwaysEvaluatedInputs(inputs: Seq[Expression]): ConditionalExpression = this
-
-  override def branchGroups: Seq[Seq[Expression]] = Nil
-
   override def eval(input: InternalRow): Any =
     try new GenericInternalRow(Array[Any](false, child.eval(input)))
     catch {
       case e: Throwable =>
-        RangeBound.rethrowUnlessOfData(e)
+        Guarded.rethrowUnlessOfData(e)
         new GenericInternalRow(Array[Any](true, null))
     }
 
@@ -69,7 +61,7 @@ case class Attempt(child: Expression) extends ConditionalExpression {
         |  ${value.code}
         |  if (!${value.isNull}) $fields[1] = ${value.value};
         |} catch (Throwable $error) {
-        |  ${RangeBound.getClass.getName.stripSuffix("$")}.rethrowUnlessOfData($error);
+        |  ${Guarded.rethrowUnlessOfDataCode(error)}
         |  $fields[0] = true;
         |}
         |InternalRow ${ev.value} = new ${classOf[GenericInternalRow].getName}($fields);

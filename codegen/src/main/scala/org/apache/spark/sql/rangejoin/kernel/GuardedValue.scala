@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.kernel
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodeGenerator, CodegenContext, ExprCode}
-import org.apache.spark.sql.catalyst.expressions.{ConditionalExpression, Expression}
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types.DataType
 
 /**
@@ -25,7 +25,7 @@ import org.apache.spark.sql.types.DataType
  * [[RangeBound]] of such a row is the smallest long, so that rows sorted by this value are sorted
  * by the bound.
  */
-case class GuardedValue(child: Expression) extends ConditionalExpression {
+case class GuardedValue(child: Expression) extends Guarded {
 
   override def children: Seq[Expression] = Seq(child)
 
@@ -33,18 +33,11 @@ case class GuardedValue(child: Expression) extends ConditionalExpression {
 
   override def nullable: Boolean = true
 
-  // Nothing below may be evaluated ahead of this expression: it could raise outside the guard.
-  override def alwaysEvaluatedInputs: Seq[Expression] = Nil
-
-  override def withNewAlwaysEvaluatedInputs(inputs: Seq[Expression]): ConditionalExpression = this
-
-  override def branchGroups: Seq[Seq[Expression]] = Nil
-
   override def eval(input: InternalRow): Any =
     try child.eval(input)
     catch {
       case e: Throwable =>
-        RangeBound.rethrowUnlessOfData(e)
+        Guarded.rethrowUnlessOfData(e)
         null
     }
 
@@ -59,7 +52,7 @@ case class GuardedValue(child: Expression) extends ConditionalExpression {
       |  ${ev.isNull} = ${value.isNull};
       |  ${ev.value} = ${value.value};
       |} catch (Throwable $error) {
-      |  ${RangeBound.getClass.getName.stripSuffix("$")}.rethrowUnlessOfData($error);
+      |  ${Guarded.rethrowUnlessOfDataCode(error)}
       |}
     """.stripMargin)
   }

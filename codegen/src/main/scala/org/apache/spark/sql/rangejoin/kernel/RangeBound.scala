@@ -14,9 +14,6 @@
 
 package org.apache.spark.sql.rangejoin.kernel
 
-import scala.util.control.NonFatal
-
-import org.apache.spark.TaskKilledException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.expressions.codegen.{
@@ -26,7 +23,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{
   FalseLiteral,
   JavaCode
 }
-import org.apache.spark.sql.catalyst.expressions.{ConditionalExpression, Expression}
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types.{DataType, LongType}
 
 /**
@@ -52,7 +49,7 @@ case class RangeBound(
     trusted: Option[Expression],
     unboundedBelow: Boolean,
     strict: Boolean
-) extends ConditionalExpression {
+) extends Guarded {
   require(isLossless || (!strict && trusted.isEmpty), "a prefix has no next value, and no guard")
 
   /** Whether equal longs are equal values. */
@@ -70,13 +67,6 @@ case class RangeBound(
 
   override def nullable: Boolean = child.nullable
 
-  // Nothing below may be evaluated ahead of this expression: it could raise outside the guard.
-  override def alwaysEvaluatedInputs: Seq[Expression] = Nil
-
-  override def withNewAlwaysEvaluatedInputs(inputs: Seq[Expression]): ConditionalExpression = this
-
-  override def branchGroups: Seq[Seq[Expression]] = Nil
-
   override def eval(input: InternalRow): Any =
     try {
       // As in Spark's own predicates, NULL is not true.
@@ -88,7 +78,7 @@ case class RangeBound(
       }
     } catch {
       case e: Throwable =>
-        RangeBound.rethrowUnlessOfData(e)
+        Guarded.rethrowUnlessOfData(e)
         unknown
     }
 
@@ -144,7 +134,7 @@ case class RangeBound(
         |try {
         |  $body
         |} catch (Throwable $error) {
-        |  ${RangeBound.getClass.getName.stripSuffix("$")}.rethrowUnlessOfData($error);
+        |  ${Guarded.rethrowUnlessOfDataCode(error)}
         |  ${ev.value} = ${literal(unknown)};
         |}
       """.stripMargin,
@@ -163,17 +153,4 @@ case class RangeBound(
 
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): RangeBound =
     copy(child = newChildren.head, trusted = newChildren.lift(1))
-}
-
-object RangeBound {
-
-  /**
-   * Lets pass what the value of a row can cause, and raises again what it cannot: a killed task,
-   * an interrupt, an error of the JVM.
-   */
-  def rethrowUnlessOfData(error: Throwable): Unit = error match {
-    case e: TaskKilledException => throw e
-    case NonFatal(_)            => ()
-    case e                      => throw e
-  }
 }

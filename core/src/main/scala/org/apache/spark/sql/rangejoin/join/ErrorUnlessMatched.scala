@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.join
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BasePredicate
-import org.apache.spark.sql.rangejoin.kernel.RangeBound
+import org.apache.spark.sql.rangejoin.kernel.Guarded
 
 /**
  * The error of a streamed row, raised unless the row has a match.
@@ -33,7 +33,7 @@ final class ErrorUnlessMatched {
 
   /** Keeps the error of a pair, unless it is no error of the data, which is raised at once. */
   def keep(error: Throwable): Unit = {
-    RangeBound.rethrowUnlessOfData(error)
+    Guarded.rethrowUnlessOfData(error)
     if (kept == null) kept = error
   }
 

@@ -1,0 +1,52 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.kernel
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.TaskKilledException
+import org.apache.spark.sql.catalyst.expressions.{ConditionalExpression, Expression}
+
+/**
+ * An expression that answers where evaluating its children raises an error: ranges are read ahead
+ * of the condition, of rows that the condition may never see.
+ *
+ * Nothing below may be evaluated ahead of it (as a common subexpression, for example), since that
+ * would raise outside of the guard.
+ */
+trait Guarded extends ConditionalExpression {
+  override def alwaysEvaluatedInputs: Seq[Expression] = Nil
+
+  override def withNewAlwaysEvaluatedInputs(inputs: Seq[Expression]): ConditionalExpression = this
+
+  override def branchGroups: Seq[Seq[Expression]] = Nil
+}
+
+object Guarded {
+
+  /**
+   * Lets pass what the value of a row can cause, and raises again what it cannot: a killed task,
+   * an interrupt, an error of the JVM.
+   */
+  def rethrowUnlessOfData(error: Throwable): Unit = error match {
+    case e: TaskKilledException => throw e
+    case NonFatal(_)            => ()
+    case e                      => throw e
+  }
+
+  /** A call of [[rethrowUnlessOfData]] in Java. */
+  def rethrowUnlessOfDataCode(error: String): String =
+    s"${getClass.getName}.MODULE$$.rethrowUnlessOfData($error);"
+}
