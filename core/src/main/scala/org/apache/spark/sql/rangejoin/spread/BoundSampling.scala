@@ -19,39 +19,21 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, Da
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.types.DataType
 import org.apache.spark.util.random.XORShiftRandom
-import org.apache.spark.{SparkContext, TaskContext}
+import org.apache.spark.TaskContext
 
 /** Reads the bounds of a side: a sample of them, or the lengths of all rows. One job each. */
 private[spread] object BoundSampling {
 
-  /** Where the bounds are in a row of [[SideBounds.columns]]. */
-  private case class Columns(low: Option[Int], high: Option[Int], isLossless: Boolean, count: Int) {
-
-    def position(row: InternalRow, at: Int, dataType: DataType): Position = {
-      val long = row.getLong(at)
-      val hasValue = !isLossless && long != Long.MinValue && long != Long.MaxValue
-      Position(long, if (hasValue) row.get(at + 1, dataType) else null)
-    }
-
-    def hasNull(row: InternalRow): Boolean = (low ++ high).exists(row.isNullAt)
-  }
-
-  private def columns(bounds: SideBounds): Columns = {
-    val each = if ((bounds.low ++ bounds.high).forall(_.isLossless)) 1 else 2
-    Columns(
-      bounds.low.map(_ => 0),
-      bounds.high.map(_ => if (bounds.low.isDefined) each else 0),
-      each == 1,
-      bounds.columns.size
-    )
+  private def position(row: InternalRow, at: Int, of: BoundColumns): Position = {
+    val long = row.getLong(at)
+    val hasValue = !of.isLossless && long != Long.MinValue && long != Long.MaxValue
+    Position(long, if (hasValue) row.get(at + 1, of.dataType) else null)
   }
 
   /** About so many rows of a plan of bounds, all rows with the same chance in each partition. */
   def sample(plan: SparkPlan, bounds: SideBounds, size: Int): SideSample = {
-    val of = columns(bounds)
-    val dataType = typeOf(bounds)
+    val of = bounds.places
     val rdd = plan.execute()
     // Partitions may be of different sizes.
     val perPartition = math.max(1, math.ceil(2.0 * size / math.max(1, rdd.getNumPartitions)).toInt)
@@ -60,22 +42,21 @@ private[spread] object BoundSampling {
       (task: TaskContext, rows: Iterator[InternalRow]) =>
         Reservoir.fill(rows.filterNot(of.hasNull), perPartition, task.partitionId()))
     val sampled = sketches.flatMap { bytes =>
-      val (count, rows) = Reservoir.read(bytes, of.count)
+      val (count, rows) = Reservoir.read(bytes, bounds.columns.size)
       rows.map(row => (row, count.toDouble / rows.length))
     }
-    def positions(at: Int) = sampled.map { case (row, _) => of.position(row, at, dataType) }
+    def positions(at: Int) = sampled.map { case (row, _) => position(row, at, of) }
     SideSample(of.low.map(positions), of.high.map(positions), sampled.map(_._2))
   }
 
   /** The lengths of all rows. */
   def lengths(plan: SparkPlan, bounds: SideBounds, cells: CellSearch): Lengths = {
-    val of = columns(bounds)
-    val dataType = typeOf(bounds)
+    val of = bounds.places
     def longest(rows: Iterator[InternalRow]): Array[Int] = {
       val longest = Array.fill(33)(-1)
       rows.filterNot(of.hasNull).foreach { row =>
-        val low = cells.cell(of.position(row, of.low.get, dataType))
-        val length = math.max(0, cells.cell(of.position(row, of.high.get, dataType)) - low)
+        val length =
+          math.max(0, of.cell(row, of.high.get, cells) - of.cell(row, of.low.get, cells))
         val bits = BucketLayout.bitsOf(length)
         longest(bits) = math.max(longest(bits), length)
       }
@@ -85,18 +66,6 @@ private[spread] object BoundSampling {
     rdd.sparkContext
       .runJob(rdd, (rows: Iterator[InternalRow]) => longest(rows))
       .map(Lengths(_)).foldLeft(Lengths.None)(_.merge(_))
-  }
-
-  private def typeOf(bounds: SideBounds): DataType =
-    bounds.low.orElse(bounds.high).get.child.dataType
-
-  /** Runs jobs under a description of their own. */
-  def withDescription[T](sc: SparkContext, description: String)(jobs: => T): T = {
-    val key = "spark.job.description"
-    val before = sc.getLocalProperty(key)
-    sc.setLocalProperty(key, description)
-    try jobs
-    finally sc.setLocalProperty(key, before)
   }
 }
 

@@ -16,25 +16,20 @@ package org.apache.spark.sql.rangejoin.spread
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, MutableProjection}
-import org.apache.spark.sql.types.DataType
 
 /**
  * Finds the buckets of rows, interpreted: what [[RangeBucketExec]] generates code for.
  *
  * @param bounds the columns of [[SideBounds]], bound to a row of this side
+ * @param places where the bounds are among them
  * @param keepsNull whether a row whose bounds are NULL, which matches nothing, is kept
  */
 final class BucketAssigner(
     layout: BucketLayout,
     bounds: Seq[Expression],
-    isLossless: Boolean,
-    hasLow: Boolean,
-    hasHigh: Boolean,
-    dataType: DataType,
+    places: BoundColumns,
     keepsNull: Boolean
 ) extends Serializable {
-  private val each = if (isLossless) 1 else 2
-  private val highAt = if (hasLow) each else 0
 
   /** An assigner for one partition. */
   def start(partition: Int): Assignment = new Assignment(partition)
@@ -50,11 +45,13 @@ final class BucketAssigner(
     /** Finds the bucket of a row of the owner; returns whether it has one. */
     def owner(row: InternalRow): Boolean = {
       values = evaluate(row)
+      val hasNull = places.hasNull(values)
       if (hasNull) ownerId = layout.anyId(partition)
       else {
-        val first = cell(0)
+        val first = cell(places.all.head)
         ownerId =
-          if (hasLow && hasHigh) layout.ownerId(first, cell(highAt)) else layout.ownerId(first)
+          if (places.all.size == 1) layout.ownerId(first)
+          else layout.ownerId(first, cell(places.all.last))
       }
       keepsNull || !hasNull
     }
@@ -62,10 +59,10 @@ final class BucketAssigner(
     /** The buckets of a row of the other side. */
     def copies(row: InternalRow): Array[Int] = {
       values = evaluate(row)
-      if (hasNull) Array.emptyIntArray
+      if (places.hasNull(values)) Array.emptyIntArray
       else {
-        val low = if (hasLow) cell(0) else 0
-        val high = if (hasHigh) cell(highAt) else layout.lastCell
+        val low = places.low.fold(0)(cell)
+        val high = places.high.fold(layout.lastCell)(cell)
         val ids = Array.newBuilder[Int]
         for (of <- 0 until layout.numClasses) {
           val last = layout.lastBucket(of, low, high)
@@ -79,11 +76,6 @@ final class BucketAssigner(
       }
     }
 
-    private def hasNull: Boolean =
-      hasLow && values.isNullAt(0) || hasHigh && values.isNullAt(highAt)
-
-    private def cell(at: Int): Int =
-      if (isLossless) layout.cells.cell(values.getLong(at))
-      else layout.cells.cell(values.getLong(at), values.get(at + 1, dataType))
+    private def cell(at: Int): Int = places.cell(values, at, layout.cells)
   }
 }

@@ -23,7 +23,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.{CodegenSupport, SQLExecution, SparkPlan, UnaryExecNode}
-import org.apache.spark.sql.types.{DataType, IntegerType, MetadataBuilder}
+import org.apache.spark.sql.rangejoin.kernel.GuardedValue
+import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
 
 /**
  * Adds the bucket of a row as a column, by which both sides of a join without keys are then shuffled
@@ -56,8 +57,7 @@ case class RangeBucketExec(
 
   override def stringArgs: Iterator[Any] = Iterator(
     if (isOwner) "owner" else "copies",
-    bounds.filterNot(_.isInstanceOf[org.apache.spark.sql.rangejoin.kernel.GuardedValue])
-      .mkString("[", ", ", "]"),
+    bounds.filterNot(_.isInstanceOf[GuardedValue]).mkString("[", ", ", "]"),
     bucket,
     if (spread != null && spread.isSingle) "one bucket" else "boundaries: quantiles of both sides"
   )
@@ -72,9 +72,7 @@ case class RangeBucketExec(
   ) ++ (if (isOwner) Nil
         else Seq("numCopies" -> SQLMetrics.createMetric(sparkContext, "number of copies")))
 
-  private def sideBounds: SideBounds = spread.range.bounds(isOwner)
-
-  private def dataType: DataType = spread.range.dataType
+  private def places: BoundColumns = spread.range.bounds(isOwner).places
 
   /** The layout, chosen now unless it has been; its figures are posted as metrics. */
   private def chooseLayout(): BucketLayout = {
@@ -95,10 +93,7 @@ case class RangeBucketExec(
     val assigner = new BucketAssigner(
       layout,
       bindReferences(bounds, child.output),
-      isLossless = bounds.size == sideBounds.low.size + sideBounds.high.size,
-      hasLow = sideBounds.low.isDefined,
-      hasHigh = sideBounds.high.isDefined,
-      dataType,
+      places,
       keepsNull = isOwner && spread.range.keepsUnmatched
     )
     val (isOwner0, childTypes, outputTypes) = (isOwner, child.output, output)
@@ -154,17 +149,16 @@ case class RangeBucketExec(
     val values = bindReferences(bounds, child.output).map(_.genCode(ctx))
     ctx.currentVars = input
     val code = values.map(_.code.toString).mkString("\n")
-    val each = if (values.size == sideBounds.low.size + sideBounds.high.size) 1 else 2
-    def cellOf(first: Int): String =
-      if (each == 1) s"$layout.cells().cell(${values(first).value})"
+    def cellOf(at: Int): String =
+      if (places.isLossless) s"$layout.cells().cell(${values(at).value})"
       else {
-        val value = values(first + 1)
-        s"$layout.cells().cell(${values(first).value}, ${value.isNull} ? null : (Object) ${value.value})"
+        val value = values(at + 1)
+        s"$layout.cells().cell(${values(at).value}, ${value.isNull} ? null : (Object) ${value.value})"
       }
-    val lowCell = sideBounds.low.map(_ => cellOf(0))
-    val highCell = sideBounds.high.map(_ => cellOf(if (sideBounds.low.isDefined) each else 0))
-    val isNull = values.indices.by(each).map(i => values(i).isNull.toString)
-      .filterNot(_ == "false").mkString(" || ")
+    val lowCell = places.low.map(cellOf)
+    val highCell = places.high.map(cellOf)
+    val isNull =
+      places.all.map(values(_).isNull.toString).filterNot(_ == "false").mkString(" || ")
     val rowsOut = metricTerm(ctx, "numOutputRows")
     val id = ctx.freshName("bucket")
     val column = ExprCode(FalseLiteral, JavaCode.variable(id, IntegerType))

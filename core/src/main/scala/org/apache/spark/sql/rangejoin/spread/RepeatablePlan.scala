@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage, QueryStageExec}
@@ -27,8 +28,7 @@ import org.apache.spark.sql.types._
 object RepeatablePlan {
 
   def apply(plan: LogicalPlan): Boolean =
-    plan.deterministic && plan.subqueriesAll.forall(isRepeatable) &&
-      isRepeatable(plan)
+    plan.subqueriesAll.forall(isRepeatable) && isRepeatable(plan)
 
   private def isRepeatable(plan: LogicalPlan): Boolean = {
     val itself = plan match {
@@ -44,13 +44,12 @@ object RepeatablePlan {
     itself && plan.deterministic && plan.children.forall(isRepeatable)
   }
 
-  private def isInexact(e: org.apache.spark.sql.catalyst.expressions.Expression): Boolean =
-    e match {
-      case _: Min | _: Max | _: Count => false
-      case s: Sum                     => !isExact(s.child.dataType)
-      case _: AggregateFunction       => true
-      case _                          => false
-    }
+  private def isInexact(e: Expression): Boolean = e match {
+    case _: Min | _: Max | _: Count => false
+    case s: Sum                     => !isExact(s.child.dataType)
+    case _: AggregateFunction       => true
+    case _                          => false
+  }
 
   private def isExact(dataType: DataType): Boolean = dataType match {
     case _: IntegralType | _: DecimalType => true

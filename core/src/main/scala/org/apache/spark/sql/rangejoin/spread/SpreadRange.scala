@@ -13,6 +13,7 @@
  */
 package org.apache.spark.sql.rangejoin.spread
 
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Cast, Expression}
 import org.apache.spark.sql.catalyst.plans.{FullOuter, InnerLike, JoinType}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
@@ -30,12 +31,47 @@ case class SideBounds(low: Option[RangeBound], high: Option[RangeBound]) {
    * What is evaluated for each row: for each bound its long and, where that is a prefix, its value.
    * A row one of whose bounds is NULL matches nothing.
    */
-  def columns: Seq[Expression] = (low.toSeq ++ high).flatMap(SideBounds.columnsOf)
+  def columns: Seq[Expression] = each.flatMap { bound =>
+    if (isLossless) Seq(bound) else Seq(bound, GuardedValue(bound.child))
+  }
+
+  /** Where the bounds are among the columns. */
+  def places: BoundColumns = {
+    val width = if (isLossless) 1 else 2
+    BoundColumns(
+      low.map(_ => 0),
+      high.map(_ => if (low.isDefined) width else 0),
+      isLossless,
+      each.head.child.dataType)
+  }
+
+  private def each: Seq[RangeBound] = low.toSeq ++ high
+
+  // The values of both have one order, so that both are lossless or neither.
+  private def isLossless: Boolean = each.forall(_.isLossless)
 }
 
-object SideBounds {
-  def columnsOf(bound: RangeBound): Seq[Expression] =
-    if (bound.isLossless) Seq(bound) else Seq(bound, GuardedValue(bound.child))
+/**
+ * Where the bounds of a side are in a row of its columns.
+ *
+ * @param low where its long is, if it has one; its value follows unless the long is all there is
+ * @param isLossless whether the long is all there is
+ * @param dataType the type of the values
+ */
+case class BoundColumns(
+    low: Option[Int],
+    high: Option[Int],
+    isLossless: Boolean,
+    dataType: DataType
+) {
+  def all: Seq[Int] = low.toSeq ++ high
+
+  def hasNull(row: InternalRow): Boolean =
+    low.isDefined && row.isNullAt(low.get) || high.isDefined && row.isNullAt(high.get)
+
+  def cell(row: InternalRow, at: Int, cells: CellSearch): Int =
+    if (isLossless) cells.cell(row.getLong(at))
+    else cells.cell(row.getLong(at), row.get(at + 1, dataType))
 }
 
 /**
