@@ -14,9 +14,9 @@
 
 package org.apache.spark.sql.rangejoin.broadcast
 
-import org.apache.spark.SparkContext
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
+import org.apache.spark.sql.rangejoin.JobDescription
 import org.apache.spark.sql.rangejoin.index.RangeIndexMode
 
 /**
@@ -29,12 +29,8 @@ class RangeIndexExchangeExec(mode: RangeIndexMode, child: SparkPlan)
   override def nodeName: String = "BroadcastExchange"
 
   /** The future that is made here takes the properties of this thread with it. */
-  override protected def doPrepare(): Unit = {
-    val users = Option(sparkContext.getLocalProperty(SparkContext.SPARK_JOB_DESCRIPTION))
-    sparkContext.setJobDescription((users.toSeq :+ description).mkString(": "))
-    try super.doPrepare()
-    finally sparkContext.setJobDescription(users.orNull)
-  }
+  override protected def doPrepare(): Unit =
+    JobDescription.within(sparkContext, description)(super.doPrepare())
 
   private def description: String =
     s"collect rows to broadcast as $mode".replaceAll("#\\d+L?", "")

@@ -30,7 +30,13 @@ import org.apache.spark.sql.execution.joins.{
   CartesianProductExec,
   SortMergeJoinExec
 }
-import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy, WholeStageCodegenExec}
+import org.apache.spark.sql.execution.{
+  PlanLater,
+  ProjectExec,
+  SparkPlan,
+  SparkStrategy,
+  WholeStageCodegenExec
+}
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
 import org.apache.spark.sql.rangejoin.spread.{RangeBucketExec, RangeSpread, SpreadRange}
@@ -65,8 +71,8 @@ object SpreadRangeJoins extends JoinSelectionHelper {
         val spread = new RangeSpread(session, range, join.left, join.right, isTiny)
         plan(
           join,
-          bucketed(planLater(join.left), LeftSide, spread),
-          bucketed(planLater(join.right), RightSide, spread))
+          bucketed(PlanLater(join.left), LeftSide, spread),
+          bucketed(PlanLater(join.right), RightSide, spread))
     }
 
   private def hasKeys(join: Join): Boolean = ExtractEquiJoinKeys.unapply(join).isDefined
@@ -91,9 +97,6 @@ object SpreadRangeJoins extends JoinSelectionHelper {
         .toOption
         .flatMap(SpreadRange.of(_, join.joinType, larger))
     }
-
-  private def planLater(plan: LogicalPlan): SparkPlan =
-    org.apache.spark.sql.execution.PlanLater(plan)
 
   /** A side with its buckets. */
   def bucketed(child: SparkPlan, side: Side, spread: RangeSpread): RangeBucketExec = {
@@ -167,7 +170,7 @@ object PlanBucketedStages extends SparkStrategy {
       case Some(stage) =>
         stage.physical.setLogicalLink(stage.logical)
         stage.physical
-      case None => SpreadRangeJoins.bucketed(planLater(logical), of, spread)
+      case None => SpreadRangeJoins.bucketed(PlanLater(logical), of, spread)
     }
     SpreadRangeJoins.plan(join, side(LeftSide, join.left), side(RightSide, join.right))
   }

@@ -23,7 +23,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
-import org.apache.spark.sql.rangejoin.RangeJoinConf
+import org.apache.spark.sql.rangejoin.{JobDescription, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, Side}
 
 /**
@@ -80,10 +80,10 @@ final class RangeSpread(
         BucketIds(1, partitions))
       Chosen(one, 0L, 0L)
     } else {
-      val (layout, largest) = BoundSampling.withDescription(
+      val bound = range.ofOwner.low.orElse(range.ofOwner.high).get.child.sql
+      val (layout, largest) = JobDescription.within(
         session.sparkContext,
-        s"range join without a key: bounds of ${range.ofOwner.low.orElse(range.ofOwner.high).get.child.sql}"
-      )(chooseLayout(partitions))
+        s"range join without a key: bounds of $bound")(chooseLayout(partitions))
       val millis = NANOSECONDS.toMillis(System.nanoTime() - start)
       logInfo(s"Range join without a key: ${layout.numBuckets} buckets, chosen in $millis ms")
       Chosen(layout, largest, millis)
@@ -103,7 +103,7 @@ final class RangeSpread(
     val lengths =
       if (range.isPoint || planner.cells.size == 1) Lengths.Zero
       else if (RepeatablePlan(boundsPlan(isOwner = true))) {
-        BoundSampling.lengths(boundsOf(isOwner = true), range.ofOwner, planner.cells)
+        BoundSampling.lengths(ownerPlan, range.ofOwner, planner.cells)
       } else Lengths.Any
     val layout = planner.layout(lengths, partitions)
     (layout, planner.largest(layout).toLong)
