@@ -25,10 +25,8 @@ import time
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from queries import FLAG, SMALL, session
 
-import rangejoin
-
-FLAG = "spark.sql.join.smj.useInnerRangeOptimization"
 POINTS = "pmod(xxhash64(id, 1), 1000000000)"
 STARTS = "pmod(xxhash64(id, 2), 1000000000)"
 SKEWED = f"IF(id % 10 = 0, {POINTS}, {POINTS} % 10000000)"
@@ -64,21 +62,6 @@ n = j.select(pl.len()).collect().item()
 print(time.monotonic() - t, n)
 """,
 }
-
-
-def session(partitions: int) -> SparkSession:
-    """A session on two cores, with the extension and nothing broadcast."""
-    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-memory 4g pyspark-shell")
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", str(partitions))
-        .config("spark.sql.autoBroadcastJoinThreshold", "-1")
-    )
-    spark = rangejoin.configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    return spark
 
 
 class Contest:
@@ -180,7 +163,9 @@ def main() -> None:
     print("| case | pairs | " + " | ".join(args.contestants) + " | buckets |")
     print("|---" * (len(args.contestants) + 3) + "|")
     with tempfile.TemporaryDirectory() as folder:
-        spark = session(args.partitions)
+        spark = session()
+        spark.conf.set("spark.sql.shuffle.partitions", args.partitions)
+        spark.conf.set(SMALL, -1)
         for name in args.only:
             contest = Contest(spark, name, args.rows, Path(folder))
             if "bins" in args.contestants:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 
 from rangejoin.errors import RangeJoinError
-from rangejoin.names import EXPLAIN_CONF, REPORT_CLASS, REPORTS_CLASS, SERVER_REMEDY
+from rangejoin.names import EXPLAIN_CONF, REPORT_GENERATOR_CLASS, REPORTS_CLASS, SERVER_REMEDY
 from rangejoin.rendered import as_html, as_text
 from rangejoin.session import can_load
 
@@ -184,13 +184,13 @@ def _of_server(df: DataFrame) -> list[dict[str, Any]]:
     """The reports that a server adds to EXPLAIN, where it is asked for them."""
     conf = df.sparkSession.conf
     before = conf.get(EXPLAIN_CONF, "")
-    conf.set(EXPLAIN_CONF, REPORT_CLASS)
+    conf.set(EXPLAIN_CONF, REPORT_GENERATOR_CLASS)
     explained: Any = df
     try:
         text = str(explained._explain_string())
     except PySparkException as error:
         raise RangeJoinError(
-            f"the server cannot explain joins, most likely it has no class {REPORT_CLASS}: "
+            f"the server cannot explain joins, most likely it has no class {REPORT_GENERATOR_CLASS}: "
             f"{SERVER_REMEDY}. It says: {error}"
         ) from error
     finally:

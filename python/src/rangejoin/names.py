@@ -12,7 +12,7 @@ METRICS_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinMetrics"
 REPORTS_CLASS = "org.apache.spark.sql.rangejoin.explain.JoinReports"
 """Says all there is to say of the joins of a query."""
 
-REPORT_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinReportGenerator"
+REPORT_GENERATOR_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinReportGenerator"
 """Adds the same to EXPLAIN, for programs."""
 
 ENABLED_CONF = "spark.sql.join.smj.useInnerRangeOptimization"

@@ -20,31 +20,16 @@ import org.apache.spark.sql.internal.SQLConf
 /** The configuration of range joins: every key, with its documentation and default. */
 object RangeJoinConf {
 
-  val Enabled: ConfigEntry[Boolean] =
-    entry("spark.sql.join.smj.useInnerRangeOptimization") { key =>
-      SQLConf
-        .buildConf(key)
-        .doc("When true, a join with a range runs as a range join, which pairs only the rows " +
-          "within the range: a sort-merge join with a range on top of its equi keys, and what " +
-          "spark.sql.join.broadcastRange.enabled says. When false, plans are those of " +
-          "stock Spark. Can be set at any time in a session.")
-        .version("0.1.0")
-        .booleanConf
-        .createWithDefault(true)
-    }
+  val Enabled: ConfigEntry[Boolean] = flag("spark.sql.join.smj.useInnerRangeOptimization")(
+    "When true, a join with a range runs as a range join, which pairs only the rows " +
+      "within the range: a sort-merge join with a range on top of its equi keys, and what " +
+      "spark.sql.join.broadcastRange.enabled says. When false, plans are those of " +
+      "stock Spark. Can be set at any time in a session.")
 
-  val Broadcast: ConfigEntry[Boolean] =
-    entry("spark.sql.join.broadcastRange.enabled") { key =>
-      SQLConf
-        .buildConf(key)
-        .doc(
-          "When true, and range joins are on, a broadcast hash join with a range on top of its " +
-            "equi keys, and a broadcast nested loop join with a range, run as a broadcast range " +
-            "join, whose broadcast side is indexed by the range.")
-        .version("0.1.0")
-        .booleanConf
-        .createWithDefault(true)
-    }
+  val Broadcast: ConfigEntry[Boolean] = flag("spark.sql.join.broadcastRange.enabled")(
+    "When true, and range joins are on, a broadcast hash join with a range on top of its " +
+      "equi keys, and a broadcast nested loop join with a range, run as a broadcast range " +
+      "join, whose broadcast side is indexed by the range.")
 
   val SmallGroup: ConfigEntry[Int] =
     entry("spark.sql.join.broadcastRange.smallGroup") { key =>
@@ -58,18 +43,10 @@ object RangeJoinConf {
         .createWithDefault(4)
     }
 
-  val Spread: ConfigEntry[Boolean] =
-    entry("spark.sql.join.spreadRange.enabled") { key =>
-      SQLConf
-        .buildConf(key)
-        .doc(
-          "When true, and range joins are on, a join with a range and without equi keys, neither " +
-            "side of which is broadcast, is spread over tasks by buckets of the range, and runs as a " +
-            "sort-merge range join. When false, it is Spark's nested loop join.")
-        .version("0.1.0")
-        .booleanConf
-        .createWithDefault(true)
-    }
+  val Spread: ConfigEntry[Boolean] = flag("spark.sql.join.spreadRange.enabled")(
+    "When true, and range joins are on, a join with a range and without equi keys, neither " +
+      "side of which is broadcast, is spread over tasks by buckets of the range, and runs as a " +
+      "sort-merge range join. When false, it is Spark's nested loop join.")
 
   val SpreadBuckets: ConfigEntry[Int] =
     entry("spark.sql.join.spreadRange.buckets") { key =>
@@ -98,6 +75,9 @@ object RangeJoinConf {
   /** All entries, in the order they are documented. */
   val all: Seq[ConfigEntry[_]] =
     Seq(Enabled, Broadcast, SmallGroup, Spread, SpreadBuckets, SpreadThreshold)
+
+  private def flag(key: String)(doc: String): ConfigEntry[Boolean] =
+    entry(key)(SQLConf.buildConf(_).doc(doc).version("0.1.0").booleanConf.createWithDefault(true))
 
   /**
    * The entry of a key; a new one unless a second class loader has loaded this class before. Spark

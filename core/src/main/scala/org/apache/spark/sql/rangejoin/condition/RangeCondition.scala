@@ -96,6 +96,9 @@ case class RangeCondition(
 
   def buffered: Side = streamed.other
 
+  /** Whether the range has no end in one direction. */
+  def isOneSided: Boolean = upperTest.isDefined != lowerTest.isDefined
+
   val upperBound: Option[RangeBound] = upperTest.map(streamedBound(_, unboundedBelow = false))
   val lowerBound: Option[RangeBound] = lowerTest.map(streamedBound(_, unboundedBelow = true))
   val sortBound: Option[RangeBound] = upperTest.map(bufferedBound(_, unboundedBelow = true))

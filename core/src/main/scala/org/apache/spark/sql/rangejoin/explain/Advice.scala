@@ -54,7 +54,7 @@ object Advice {
       }
 
   private def oneSided(range: RangeCondition): Option[String] =
-    Option.when(range.upperTest.isDefined != range.lowerTest.isDefined)(
+    Option.when(range.isOneSided)(
       "the range has one end, so about half of all pairs of a key are in it: add the other end to " +
         "the condition, such as how far back it reaches")
 

@@ -113,7 +113,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       range.fold(_ => join.condition, _.residual),
       range.toOption.map(_.streamed),
       range.left.toOption,
-      range.exists(r => r.upperTest.isDefined != r.lowerTest.isDefined),
+      range.exists(_.isOneSided),
       metricsOf(join),
       sides(LeftSide).rows,
       sides(RightSide).rows,
@@ -135,23 +135,23 @@ object JoinReports extends AdaptiveSparkPlanHelper {
         val extracted = BroadcastRangeJoinExec.of(join).map(_.extracted)
         extracted.flatMap(_.left.toOption).getOrElse(switchedOff(RangeJoinConf.Broadcast))
       case _ =>
-        RangeExtractor
-          .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
-          .fold(
-            identity,
-            _ =>
-              join match {
-                case _: CartesianProductExec => noKey
-                case _: ShuffledHashJoinExec => Reason.ShuffledHash
-                case _                       => switchedOff()
-              })
+        rangeOf(join).fold(
+          identity,
+          _ =>
+            join match {
+              case _: CartesianProductExec => noKey
+              case _: ShuffledHashJoinExec => Reason.ShuffledHash
+              case _                       => switchedOff()
+            })
     })
+
+  private def rangeOf(join: BaseJoinExec): Either[Reason, RangeCondition] =
+    RangeExtractor
+      .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
 
   private def isFullOuterRange(loop: BroadcastNestedLoopJoinExec): Boolean =
     loop.joinType == FullOuter && SQLConf.get.getConf(RangeJoinConf.Enabled) &&
-      RangeExtractor
-        .extract(loop.joinType, loop.condition, loop.left.outputSet, loop.right.outputSet)
-        .isRight
+      rangeOf(loop).isRight
 
   private def noKey: Reason =
     Seq(RangeJoinConf.Enabled, RangeJoinConf.Spread)

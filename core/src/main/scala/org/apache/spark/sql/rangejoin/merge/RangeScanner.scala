@@ -284,19 +284,19 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
     }
   }
 
-  /** Reports what the window took, after it was closed. */
-  def reportMemory(task: TaskMetrics): Unit = {
-    task.incPeakExecutionMemory(window.peakMemory)
-    task.incMemoryBytesSpilled(window.spilledBytes)
-    task.incDiskBytesSpilled(window.spillSize)
-  }
-
   /** Likewise, amid a use of the window. */
   protected def release(): Unit = if (!released) {
     released = true
     bufferedRow = null
     metrics.report(candidates, evicted, window)
     window.close()
+  }
+
+  /** Reports what the window took, after it was closed. */
+  def reportMemory(task: TaskMetrics): Unit = {
+    task.incPeakExecutionMemory(window.peakMemory)
+    task.incMemoryBytesSpilled(window.spilledBytes)
+    task.incDiskBytesSpilled(window.spillSize)
   }
 }
 
