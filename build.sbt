@@ -60,9 +60,16 @@ val testJvms = 2
 
 /**
  * A test is a hundred small queries, each planned and compiled anew: time goes into code that runs a
- * few times. The second compiler of the JVM costs more of it than its code wins back.
+ * few times. The second compiler of the JVM costs more of it than its code wins back. With one compiler
+ * the JVM keeps 48 MB of code, and would sweep and compile again what a thousand queries need.
  */
-val testJvmOptions = Seq("-Xss4m", "-ea", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+val testJvmOptions = Seq(
+  "-Xss4m",
+  "-ea",
+  "-XX:TieredStopAtLevel=1",
+  "-XX:ReservedCodeCacheSize=256m",
+  "-XX:+UseSerialGC"
+)
 
 Global / concurrentRestrictions := Seq(
   Tags.limitAll(java.lang.Runtime.getRuntime.availableProcessors.max(testJvms)),
