@@ -63,6 +63,27 @@ def test_a_broadcast_range_join_has_an_index(spark: SparkSession) -> None:
     assert "index          60 rows, " in str(found)
 
 
+def test_a_join_by_buckets_has_their_figures(spark: SparkSession) -> None:
+    spark.conf.set("spark.sql.join.spreadRange.buckets", "4")
+    try:
+        df = query(spark, "r.t BETWEEN l.t - 4 AND l.t + 4")
+        (before,) = rangejoin.explain(df)
+        assert (before.operator, before.keys) == ("SortMergeRangeJoin", ())
+        assert before.owner in ("left", "right")
+        assert before.buckets is before.copies is None
+        df.collect()
+        (after,) = found = rangejoin.explain(df)
+        assert (after.owner, after.buckets) == (before.owner, 4)
+        assert (after.left_rows, after.right_rows) == (60, 60)
+        assert after.copies is not None and after.copies > 0
+        assert after.largest_bucket is not None and after.largest_bucket >= 120 // 4
+        assert after.sampling_ms is not None
+        assert f"buckets        4 (chosen in {after.sampling_ms:,} ms), " in str(found)
+        assert f"owner: {after.owner}" in str(found)
+    finally:
+        spark.conf.unset("spark.sql.join.spreadRange.buckets")
+
+
 def test_nothing_is_run_for_an_explanation(spark: SparkSession) -> None:
     tracker = spark.sparkContext.statusTracker()
     before = tracker.getJobIdsForGroup(None)

@@ -91,6 +91,17 @@ class JoinExplanation:
     """Rows of the index; of a broadcast range join."""
     index_size: int | None = None
     """Bytes of the index; of a broadcast range join."""
+    owner: str | None = None
+    """`left` or `right` where the join is spread over tasks by buckets of its range: the side each
+    row of which is in one bucket, while rows of the other are copied."""
+    buckets: int | None = None
+    """The number of buckets."""
+    copies: int | None = None
+    """Rows of the other side that are in another bucket as well, once for each."""
+    largest_bucket: int | None = None
+    """Rows of the largest bucket, of both sides; estimated."""
+    sampling_ms: int | None = None
+    """Milliseconds to choose the buckets."""
     sample: PairEstimate | None = None
     """With `sample=True`, how many pairs there are; None where the inputs cannot be read again."""
 
@@ -270,6 +281,11 @@ def _join(report: dict[str, Any]) -> JoinExplanation:
         spill_size=figure("spillSize"),
         index_rows=figure("indexRows"),
         index_size=figure("indexSize"),
+        owner=report.get("owner"),
+        buckets=figure("numBuckets"),
+        copies=figure("numCopies"),
+        largest_bucket=figure("largestBucket"),
+        sampling_ms=figure("samplingTime"),
         sample=_estimate(report.get("sample")),
     )
 

@@ -57,6 +57,8 @@ def lines(join: JoinExplanation) -> Iterator[tuple[str, str]]:
     if join.streamed is not None:
         other = "broadcast" if join.operator.startswith("Broadcast") else "buffered"
         yield "sides", f"{join.streamed} is streamed, {join.buffered} is {other}"
+    if join.owner is not None:
+        yield "buckets", f"{buckets(join)}owner: {join.owner}"
     if join.reason is not None:
         yield "no range join", cut(join.reason)
     if join.remedy is not None:
@@ -86,6 +88,15 @@ def figures(join: JoinExplanation) -> Iterator[tuple[str, str]]:
         yield "index", f"{join.index_rows:,} rows, {size(join.index_size or 0)}"
     if join.spilled_rows:
         yield "spilled", f"{join.spilled_rows:,} rows, {size(join.spill_size or 0)}"
+
+
+def buckets(join: JoinExplanation) -> str:
+    """What is known of the buckets of the range, if the query has run."""
+    if join.buckets is None:
+        return ""
+    chosen = f"chosen in {join.sampling_ms or 0:,} ms"
+    copied = f"{join.copies or 0:,} rows copied"
+    return f"{join.buckets:,} ({chosen}), {copied}, largest {join.largest_bucket or 0:,} rows, "
 
 
 def estimate(sample: PairEstimate) -> str:

@@ -31,10 +31,11 @@ import org.json4s.JsonDSL._
  * @param streamed the side whose rows are read one after the other; None for a stock join
  * @param reason why it is a stock join; None for a range join
  * @param isOneSided whether the range has one end
- * @param metrics by name; zeros before the query has run
+ * @param metrics by name, those of its buckets included; zeros before the query has run
  * @param leftRows the rows that came in; None where the plan does not tell; likewise `rightRows`
  * @param advice what its form, or its figures once the query has run, suggest
  * @param within what the join is in, if not in the plan itself: cached data, or a command
+ * @param owner where the rows are joined by buckets of the range, the side that has each of them once
  */
 case class JoinReport(
     operator: String,
@@ -49,7 +50,8 @@ case class JoinReport(
     leftRows: Option[Long] = None,
     rightRows: Option[Long] = None,
     advice: Seq[String] = Nil,
-    within: Option[String] = None
+    within: Option[String] = None,
+    owner: Option[Side] = None
 ) {
   import JoinReport._
 
@@ -62,7 +64,8 @@ case class JoinReport(
       Option.when(keys.nonEmpty)(s"keys: ${keysSql.mkString(", ")}") ++
       rangeSql.map("range: " + cut(_)) ++
       residual.filter(_ => reason.isEmpty).map(r => s"residual: ${cut(sql(r))}") ++
-      streamed.map(side => s"streamed side: ${nameOf(side)}")
+      streamed.map(side => s"streamed side: ${nameOf(side)}") ++
+      owner.map(side => s"by buckets of the range, owner: ${nameOf(side)}")
     val why = reason.toSeq.flatMap { r =>
       s"no range join: ${cut(r.cause)}" +: r.remedy.map("to change that: " + _).toSeq
     }
@@ -85,7 +88,8 @@ case class JoinReport(
       ("leftRows" -> leftRows) ~
       ("rightRows" -> rightRows) ~
       ("advice" -> advice) ~
-      ("within" -> within)
+      ("within" -> within) ~
+      ("owner" -> owner.map(nameOf))
 
   private def keysSql: Seq[String] = keys.map { case (l, r) => s"${sql(l)} = ${sql(r)}" }
 

@@ -114,12 +114,17 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       range.toOption.map(_.streamed),
       range.left.toOption,
       range.exists(_.isOneSided),
-      metricsOf(join),
+      metricsOf(join) ++ sides.values.flatMap(_.buckets).flatMap(bucketFigures),
       sides(LeftSide).rows,
       sides(RightSide).rows,
-      Advice.of(join, range, sides)
+      Advice.of(join, range, sides),
+      owner = sides.collectFirst { case (side, of) if of.buckets.exists(_.isOwner) => side }
     )
   }
+
+  /** Of the owner those of both sides, and of the other its copies. */
+  private def bucketFigures(buckets: RangeBucketExec): Map[String, Long] =
+    metricsOf(buckets) - "numOutputRows"
 
   private def metricsOf(plan: SparkPlan): Map[String, Long] =
     plan.metrics.map { case (name, metric) => name -> metric.value }

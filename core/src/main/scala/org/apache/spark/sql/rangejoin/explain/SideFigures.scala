@@ -25,20 +25,23 @@ import org.apache.spark.sql.execution.adaptive.{
 import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
 import org.apache.spark.sql.rangejoin.merge.CodegenBoundaryExec
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
+import org.apache.spark.sql.rangejoin.spread.RangeBucketExec
 
 /**
  * What a query that has run knows of one side of a join. Zeros before it has run, as Spark's metrics are.
  *
- * @param rows that came in; None where the node below counts none
+ * @param rows that came in, without copies; None where the node below counts none
  * @param exchangedBytes of the exchange below, if there is one
  * @param partitions bytes of each shuffle partition; empty without adaptive execution
  * @param sortMillis spent in sorting the side for this join, the sum over tasks
+ * @param buckets what gave its rows their buckets, if they are joined by buckets
  */
 case class SideFigures(
     rows: Option[Long],
     exchangedBytes: Option[Long],
     partitions: Seq[Long],
-    sortMillis: Long
+    sortMillis: Long,
+    buckets: Option[RangeBucketExec] = None
 )
 
 object SideFigures {
@@ -50,15 +53,25 @@ object SideFigures {
     val source = path.head
     val isExchange = source.isInstanceOf[Exchange]
     def metric(name: String): Option[Long] = source.metrics.get(name).map(_.value)
+    val buckets = if (isExchange) bucketsBelow(source.children.head) else None
+    val copies = buckets.flatMap(_.metrics.get("numCopies")).fold(0L)(_.value)
     SideFigures(
-      metric("shuffleRecordsWritten").orElse(metric("numOutputRows")),
+      metric("shuffleRecordsWritten").map(_ - copies).orElse(metric("numOutputRows")),
       if (isExchange) metric("dataSize") else None,
       path.collectFirst {
         case stage: ShuffleQueryStageExec if stage.isMaterialized => stage.mapStats
       }.flatten
         .fold(Seq.empty[Long])(_.bytesByPartitionId.toSeq),
-      path.collect { case sort: RangeSortExec => sort.metrics("sortTime").value }.sum
+      path.collect { case sort: RangeSortExec => sort.metrics("sortTime").value }.sum,
+      buckets
     )
+  }
+
+  @tailrec
+  private def bucketsBelow(plan: SparkPlan): Option[RangeBucketExec] = plan match {
+    case buckets: RangeBucketExec                                       => Some(buckets)
+    case node @ (_: WholeStageCodegenExec | _: InputAdapter) => bucketsBelow(node.children.head)
+    case _                                                              => None
   }
 
   /** The nodes down to the one that counts the rows, through those that have as many rows. */
