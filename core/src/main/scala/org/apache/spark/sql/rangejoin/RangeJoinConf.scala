@@ -72,9 +72,46 @@ object RangeJoinConf {
         .createWithDefaultString("1MB")
     }
 
+  val SpreadKeys: ConfigEntry[Boolean] = flag("spark.sql.join.spreadRange.keys.enabled")(
+    "When true, and adaptive execution is on, heavy keys of a sort-merge range join are cut by the " +
+      "range, where after the shuffle a partition has far more bytes than a task ought to have.")
+
+  val SpreadKeysBuckets: ConfigEntry[Int] =
+    entry("spark.sql.join.spreadRange.keys.buckets") { key =>
+      SQLConf
+        .buildConf(key)
+        .doc(
+          "If positive, every key of a sort-merge range join is cut into this number of buckets, " +
+            "however small it is. Zero leaves it to the sizes of the shuffle's partitions.")
+        .version("0.1.0")
+        .intConf
+        .checkValue(n => n >= 0 && n <= 10000, "The number of buckets must be from 0 to 10000.")
+        .createWithDefault(0)
+    }
+
+  val SpreadKeysThreshold: ConfigEntry[Long] =
+    entry("spark.sql.join.spreadRange.keys.threshold") { key =>
+      SQLConf
+        .buildConf(key)
+        .doc("A partition of the shuffle of a sort-merge range join with no more than this number of " +
+          "bytes, of both sides together, stays in one task.")
+        .version("0.1.0")
+        .bytesConf(org.apache.spark.network.util.ByteUnit.BYTE)
+        .createWithDefaultString("4MB")
+    }
+
   /** All entries, in the order they are documented. */
-  val all: Seq[ConfigEntry[_]] =
-    Seq(Enabled, Broadcast, SmallGroup, Spread, SpreadBuckets, SpreadThreshold)
+  val all: Seq[ConfigEntry[_]] = Seq(
+    Enabled,
+    Broadcast,
+    SmallGroup,
+    Spread,
+    SpreadBuckets,
+    SpreadThreshold,
+    SpreadKeys,
+    SpreadKeysBuckets,
+    SpreadKeysThreshold
+  )
 
   private def flag(key: String)(doc: String): ConfigEntry[Boolean] =
     entry(key)(SQLConf.buildConf(_).doc(doc).version("0.1.0").booleanConf.createWithDefault(true))

@@ -27,7 +27,8 @@ import org.apache.spark.sql.rangejoin.plan.{
   PlaceSortMergeRangeJoins,
   PlanBucketedStages,
   PlanIndexedStages,
-  ReadShufflesLocally
+  ReadShufflesLocally,
+  SpreadHeavyKeys
 }
 
 /**
@@ -41,6 +42,7 @@ import org.apache.spark.sql.rangejoin.plan.{
  * | [[PlanIndexedStages]]        | planner strategy: joins over a broadcast that has begun     |
  * | [[PlanBucketedStages]]       | planner strategy: joins over a shuffle that has begun       |
  * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
+ * | [[SpreadHeavyKeys]]          | adaptive execution: likewise, when sizes are known          |
  * | [[PlaceBroadcastRangeJoins]] | adaptive execution: the query stage preparation rules' last |
  * | [[PlaceSortMergeRangeJoins]]          | but one and last                                            |
  * | both                         | otherwise: before columnar transitions and code generation  |
@@ -66,6 +68,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       extensions.injectQueryStagePrepRule(_ => PlaceBroadcastRangeJoins)
       extensions.injectQueryStagePrepRule(_ => PlaceSortMergeRangeJoins)
       extensions.injectQueryStageOptimizerRule(_ => ReadShufflesLocally)
+      extensions.injectQueryStageOptimizerRule(_ => SpreadHeavyKeys)
       extensions.injectColumnar(_ => RangeJoinExtensions.BeforeTransitions)
     } else {
       RangeJoinExtensions.warnOnce(SPARK_VERSION)

@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, FullOuter, JoinType}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.joins.{ShuffledJoin, SortMergeJoinExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.{ExplainUtils, SparkPlan}
@@ -99,7 +100,8 @@ case class SortMergeRangeJoinExec(
       ExplainUtils.generateFieldString("Residual", range.residual.fold("None")(_.toString)),
       ExplainUtils.generateFieldString("Streamed side", streamedSide),
       ExplainUtils.generateFieldString("Buffered side", bufferedSide)
-    )
+    ) ++ getTagValue(SortMergeRangeJoinExec.NotCut).map(
+      ExplainUtils.generateFieldString("Heavy keys not cut", _))
     (formattedNodeName +: fields).mkString("\n", "\n", "\n")
   }
 
@@ -251,6 +253,9 @@ case class SortMergeRangeJoinExec(
 }
 
 object SortMergeRangeJoinExec {
+
+  /** Why heavy keys that were found when the join was about to run are not divided over tasks. */
+  val NotCut: TreeNodeTag[String] = TreeNodeTag[String]("rangejoin.notCut")
 
   /**
    * The order a side has to come in: by its keys, then by its bound, if it has one.

@@ -25,7 +25,7 @@ import org.apache.spark.TaskContext
 /** Reads the bounds of a side: a sample of them, or the lengths of all rows. One job each. */
 private[spread] object BoundSampling {
 
-  private def position(row: InternalRow, at: Int, of: BoundColumns): Position = {
+  private[spread] def position(row: InternalRow, at: Int, of: BoundColumns): Position = {
     val long = row.getLong(at)
     val hasValue = !of.isLossless && long != Long.MinValue && long != Long.MaxValue
     Position(long, if (hasValue) row.get(at + 1, of.dataType) else null)

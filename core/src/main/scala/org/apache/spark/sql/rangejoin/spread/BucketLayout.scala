@@ -83,6 +83,10 @@ final class BucketLayout(
 
   def id(bucket: Int): Int = ids(bucket)
 
+  /** The same buckets by other ids, which need not differ from each other. */
+  def withIds(other: Array[Int]): BucketLayout =
+    new BucketLayout(cells, classes, classOfLength, other)
+
   /** Any bucket, the same one for the same number: for a kept row that matches nothing. */
   def anyId(number: Int): Int = ids(Math.floorMod(number, ids.length))
 
@@ -101,7 +105,7 @@ object BucketLayout {
   def oneClass: Array[Int] = Array.fill(33)(0)
 
   def unexpectedLength(): Throwable = new SparkException(
-    "A range join without a key has read a row that was not there, or was shorter, when its rows were " +
+    "A range join by buckets has read a row that was not there, or was shorter, when its rows were " +
       "looked at beforehand: the table has changed since, or its rows are not the same each time " +
       "they are read. Run the query again, or write the side with both ends of the range to a table first.")
 }

@@ -165,7 +165,10 @@ final class LayoutPlanner(
   }
 
   /** The rows of the largest bucket, of both sides. */
-  def largest(layout: BucketLayout): Double = {
+  def largest(layout: BucketLayout): Double = loads(layout).max
+
+  /** By bucket, its rows of both sides. */
+  def loads(layout: BucketLayout): Array[Double] = {
     // By bucket, how much more load it has than the one before.
     val steps = new Array[Double](layout.numBuckets + 1)
     def add(first: Int, last: Int, weight: Double): Unit = if (first <= last) {
@@ -182,7 +185,7 @@ final class LayoutPlanner(
     for (i <- low.indices; of <- layout.classes.indices) {
       add(layout.firstBucket(of, low(i)), layout.lastBucket(of, low(i), high(i)), copied.weight(i))
     }
-    steps.scanLeft(0.0)(_ + _).max
+    steps.iterator.scanLeft(0.0)(_ + _).slice(1, layout.numBuckets + 1).toArray
   }
 
   /** Pairs whose positions meet. */

@@ -1,0 +1,210 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive._
+import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ShuffleExchangeExec}
+import org.apache.spark.sql.execution.metric.SQLShuffleReadMetricsReporter
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
+import org.apache.spark.sql.rangejoin.merge.{CodegenBoundaryExec, SortMergeRangeJoinExec}
+import org.apache.spark.sql.rangejoin.sort.RangeSortExec
+
+/**
+ * One side of a join, as the shuffle below it has left it.
+ *
+ * @param reader the node that reads it, below the join's sort
+ * @param specs what of the shuffle each task is to read
+ * @param bytes by partition of the shuffle
+ */
+private[plan] case class ShuffledSide(
+    reader: SparkPlan,
+    stage: ShuffleQueryStageExec,
+    exchange: ShuffleExchangeExec,
+    specs: Seq[ShufflePartitionSpec],
+    bytes: Array[Long]
+) {
+  def output: Seq[Attribute] = reader.output
+
+  /** The rows of parts of the shuffle, apart from the plan and its metrics. */
+  def rows(of: Seq[ShufflePartitionSpec]): RDD[InternalRow] = {
+    val metrics = SQLShuffleReadMetricsReporter.createShuffleReadMetrics(stage.session.sparkContext)
+    new ShuffledRowRDD(exchange.shuffleDependency, metrics, of.toArray)
+  }
+
+  /** All of some partitions, in parts that several tasks can read. */
+  def specsOf(partitions: Seq[Int], partBytes: Long): Seq[ShufflePartitionSpec] = {
+    val parts = partitions.filter(bytes(_) > 0).flatMap { p =>
+      ShufflePartitionsUtil
+        .createSkewPartitionSpecs(exchange.shuffleId, p, partBytes)
+        .getOrElse(Seq(whole(p, p + 1)))
+    }
+    // There has to be one.
+    if (parts.isEmpty) Seq(whole(partitions.head, partitions.head + 1)) else parts
+  }
+
+  def whole(start: Int, end: Int): CoalescedPartitionSpec =
+    CoalescedPartitionSpec(start, end, Some(bytes.slice(start, end).sum))
+}
+
+private[plan] object ShuffledSide {
+
+  /** A side whose shuffle was put there for the join, and that has only been sorted and filtered since. */
+  def of(child: SparkPlan): Option[ShuffledSide] = child match {
+    case CodegenBoundaryExec(input)                                      => of(input)
+    case sort: RangeSortExec                                             => of(sort.child)
+    case SortExec(_, false, input, _)                                    => of(input)
+    case ProjectExec(columns, input) if columns.forall(_.deterministic)  => of(input)
+    case FilterExec(condition, input) if condition.deterministic         => of(input)
+    case AQEShuffleReadExec(stage: ShuffleQueryStageExec, specs)         => of(child, stage, specs)
+    case stage: ShuffleQueryStageExec                                    => of(child, stage, Nil)
+    case _                                                               => None
+  }
+
+  private def of(
+      reader: SparkPlan,
+      stage: ShuffleQueryStageExec,
+      specs: Seq[ShufflePartitionSpec]): Option[ShuffledSide] = stage.shuffle match {
+    case exchange: ShuffleExchangeExec
+        if exchange.shuffleOrigin == ENSURE_REQUIREMENTS && !stage.supportsColumnar &&
+          exchange.outputPartitioning.isInstanceOf[HashPartitioning] =>
+      stage.mapStats.map { stats =>
+        val side = ShuffledSide(reader, stage, exchange, specs, stats.bytesByPartitionId)
+        if (specs.nonEmpty) side
+        else side.copy(specs = side.bytes.indices.map(p => side.whole(p, p + 1)))
+      }
+    case _ => None
+  }
+}
+
+/**
+ * The shuffle of both sides of a join, some partitions of which are far larger than what a task ought to
+ * have: all bytes by the number of tasks that Spark's own coalescing aims at.
+ *
+ * @param heavy these partitions, rising
+ * @param target bytes of both sides that a task ought to have
+ * @param rest by task that is left alone, what it reads of the left side and of the right one
+ */
+private[plan] case class HeavyShuffle(
+    sides: Map[Side, ShuffledSide],
+    heavy: Seq[Int],
+    target: Long,
+    rest: Seq[(ShufflePartitionSpec, ShufflePartitionSpec)]
+) {
+
+  def heavyBytes(side: Side): Long = heavy.map(sides(side).bytes(_)).sum
+
+  def heavyBytes: Long = heavyBytes(LeftSide) + heavyBytes(RightSide)
+
+  /** Bytes of the largest partition. */
+  def largest: Long = heavy.map(HeavyShuffle.bytes(sides, _)).max
+
+  def larger: Side = if (heavyBytes(RightSide) > heavyBytes(LeftSide)) RightSide else LeftSide
+
+  private def heavySpecs(side: Side): Seq[ShufflePartitionSpec] =
+    sides(side).specsOf(heavy, target)
+
+  /** The rows of the heavy partitions. */
+  def heavyRows(side: Side): RDD[InternalRow] = sides(side).rows(heavySpecs(side))
+
+  /** What stays as it is, unless that is nothing, and the heavy partitions. */
+  def inputs(side: Side): Seq[SparkPlan] = {
+    val stage = sides(side).stage
+    val others = rest.map { case (left, right) => if (side == LeftSide) left else right }
+    Seq(others, heavySpecs(side)).filter(_.nonEmpty).map(AQEShuffleReadExec(stage, _))
+  }
+}
+
+private[plan] object HeavyShuffle {
+
+  /** A shuffle with a partition of so many times what a task ought to have is divided, ... */
+  private val FarBehind = 2.0
+
+  /** ... and with it all of so many times. */
+  private val Behind = 1.5
+
+  private def bytes(sides: Map[Side, ShuffledSide], partition: Int): Long =
+    sides.values.map(_.bytes(partition)).sum
+
+  /**
+   * The shuffle of a join; None where it is even, or small, or not the join's own.
+   *
+   * @param threshold a partition of so many bytes is never heavy
+   * @param isForced whether all partitions are heavy
+   */
+  def of(join: SortMergeRangeJoinExec, threshold: Long, isForced: Boolean): Option[HeavyShuffle] =
+    for {
+      left <- ShuffledSide.of(join.left)
+      right <- ShuffledSide.of(join.right)
+      if left.bytes.length == right.bytes.length && left.specs.size == right.specs.size
+      sides = Map[Side, ShuffledSide](LeftSide -> left, RightSide -> right)
+      all = left.bytes.indices.map(bytes(sides, _))
+      target = targetBytes(join, all)
+      heavy = all.indices.filter(p =>
+        if (isForced) all(p) > 0 else all(p) > math.max(threshold, (Behind * target).toLong))
+      if heavy.nonEmpty && (isForced || all.max >= FarBehind * target)
+      rest <- restOf(left, right, heavy.toSet)
+    } yield HeavyShuffle(sides, heavy, target, rest)
+
+  private def targetBytes(join: SortMergeRangeJoinExec, bytes: Seq[Long]): Long = {
+    val conf = join.conf
+    val fewest = conf.getConf(SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_NUM).getOrElse {
+      if (conf.getConf(SQLConf.COALESCE_PARTITIONS_PARALLELISM_FIRST))
+        join.session.sparkContext.defaultParallelism
+      else 1
+    }
+    val advised = bytes.sum / conf.getConf(SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES)
+    val tasks = math.max(1L, math.min(bytes.size.toLong, math.max(fewest.toLong, advised)))
+    math.max(
+      conf.getConf(SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_SIZE),
+      bytes.sum / tasks)
+  }
+
+  /** What tasks read without the heavy partitions; None where it is not known which these are. */
+  private def restOf(left: ShuffledSide, right: ShuffledSide, heavy: Set[Int])
+      : Option[Seq[(ShufflePartitionSpec, ShufflePartitionSpec)]] = {
+    val rest = left.specs.zip(right.specs).map {
+      case (CoalescedPartitionSpec(start, end, _), CoalescedPartitionSpec(start2, end2, _))
+          if start == start2 && end == end2 =>
+        Some(runs((start until end).filterNot(heavy)).collect {
+          case (from, to) if (from until to).exists(p => left.bytes(p) + right.bytes(p) > 0) =>
+            (left.whole(from, to), right.whole(from, to))
+        })
+      // Parts of a partition that is skewed.
+      case (l, r) =>
+        for (p <- partitionOf(l); q <- partitionOf(r) if p == q)
+          yield if (heavy(p)) Nil else Seq((l, r))
+    }
+    Option.when(rest.forall(_.isDefined))(rest.flatMap(_.get))
+  }
+
+  private def partitionOf(spec: ShufflePartitionSpec): Option[Int] = spec match {
+    case PartialReducerPartitionSpec(p, _, _, _)               => Some(p)
+    case CoalescedPartitionSpec(p, end, _) if end == p + 1     => Some(p)
+    case _                                                     => None
+  }
+
+  /** Rising numbers as ranges of neighbours, the end excluded. */
+  private def runs(numbers: Seq[Int]): Seq[(Int, Int)] =
+    numbers.foldLeft(List.empty[(Int, Int)]) {
+      case ((from, to) :: done, n) if n == to => (from, n + 1) :: done
+      case (done, n)                          => (n, n + 1) :: done
+    }.reverse
+}

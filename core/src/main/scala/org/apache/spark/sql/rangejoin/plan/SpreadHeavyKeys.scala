@@ -1,0 +1,173 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import java.util.concurrent.TimeUnit.NANOSECONDS
+
+import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
+import org.apache.spark.sql.catalyst.plans.FullOuter
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.AQEShuffleReadRule
+import org.apache.spark.sql.execution.exchange.{ShuffleOrigin, ValidateRequirements}
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.spread._
+import org.apache.spark.sql.rangejoin.{JobDescription, RangeJoinConf}
+
+/**
+ * Cuts heavy keys of sort-merge range joins by the range, under adaptive execution. When the stage of a
+ * join is about to run, both of its sides have been shuffled, and the sizes of their partitions are known:
+ * where one is far above what a task ought to have, its rows are sampled and shuffled again, to several
+ * tasks (see [[BucketShuffleExec]]). Other partitions are read as they would have been.
+ *
+ * So a join whose keys are many and even pays nothing, and one of few keys a second shuffle. Not done
+ * where something above the join in the same stage relies on rows being together by key, or where the
+ * user has asked for the shuffle.
+ */
+object SpreadHeavyKeys extends AQEShuffleReadRule {
+
+  override protected def supportedShuffleOrigins: Seq[ShuffleOrigin] = Nil
+
+  private def forced: Int = conf.getConf(RangeJoinConf.SpreadKeysBuckets)
+
+  override def apply(plan: SparkPlan): SparkPlan =
+    if (!conf.getConf(RangeJoinConf.SpreadKeys)) plan
+    else joins(plan).indices.reverse.foldLeft(plan)(spreadJoin)
+
+  private def joins(plan: SparkPlan): Seq[SortMergeRangeJoinExec] =
+    plan.collect { case join: SortMergeRangeJoinExec => join }
+
+  /** The plan with one of its joins spread, where that is worth it. */
+  private def spreadJoin(plan: SparkPlan, index: Int): SparkPlan = {
+    val join = joins(plan)(index)
+    HeavyShuffle
+      .of(join, conf.getConf(RangeJoinConf.SpreadKeysThreshold), forced > 0)
+      .map(new HeavyJoin(join, _))
+      .fold(plan) { heavy =>
+        def planWith(range: SpreadRange, spread: Option[KeyedSpread]) = plan.transformUp {
+          case j: SortMergeRangeJoinExec if j.eq(join) => heavy.over(range, spread)
+        }
+        val spread = for {
+          range <- heavy.range
+          _ <- Either.cond(
+            ValidateRequirements.validate(planWith(range, None)),
+            (),
+            "an operator above the join needs the rows of a key in one task")
+          spread <- choose(heavy, range)
+        } yield planWith(range, Some(spread))
+        spread.left.foreach { why =>
+          logInfo(s"Heavy keys are not cut: $why\n${join.simpleString(100)}")
+          join.setTagValue(SortMergeRangeJoinExec.NotCut, why)
+        }
+        spread.getOrElse(plan)
+      }
+  }
+
+  private def choose(heavy: HeavyJoin, range: SpreadRange): Either[String, KeyedSpread] = {
+    val start = System.nanoTime()
+    val plan = JobDescription.within(
+      heavy.join.session.sparkContext,
+      s"range join: heavy values of ${heavy.join.leftKeys.map(_.sql).mkString(", ")}")(
+      heavy.choosePlan(range, forced))
+    val millis = NANOSECONDS.toMillis(System.nanoTime() - start)
+    val partitions = heavy.shuffle.heavy.size
+    logInfo(s"Range join: $partitions heavy partitions, ${plan.heavyKeys} heavy keys in " +
+      s"${plan.buckets} buckets, chosen in $millis ms")
+    Either.cond(
+      forced > 0 || plan.largest < heavy.worthIt(plan),
+      KeyedSpread(range, plan, millis, partitions),
+      "there are no ranges to cut by: rows of a key are all alike, or match almost all others")
+  }
+}
+
+/** A join with heavy partitions. */
+private class HeavyJoin(val join: SortMergeRangeJoinExec, val shuffle: HeavyShuffle) {
+  import HeavyJoin._
+
+  private def child(side: Side): SparkPlan = if (side == LeftSide) join.left else join.right
+
+  private def keys(side: Side): Seq[Expression] =
+    if (side == LeftSide) join.leftKeys else join.rightKeys
+
+  /** How its rows can be spread, or why they cannot be. */
+  def range: Either[String, SpreadRange] =
+    if (join.joinType == FullOuter) Left("a FULL OUTER join keeps the rows of both sides")
+    else
+      RangeExtractor
+        .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
+        .toOption
+        .flatMap(SpreadRange.of(_, join.joinType, shuffle.larger))
+        .filter(isOfShuffles)
+        .toRight("there is no range over columns of the shuffle")
+
+  /** Whether keys and bounds are of columns that have been shuffled. */
+  private def isOfShuffles(range: SpreadRange): Boolean =
+    Seq[Side](LeftSide, RightSide).forall { side =>
+      val needed = keys(side) ++ range.bounds(side == range.owner).columns
+      AttributeSet.fromAttributeSets(needed.map(_.references))
+        .subsetOf(AttributeSet(shuffle.sides(side).output)) && needed.forall(_.deterministic)
+    }
+
+  /** The join over divided partitions; its children do not have all rows of a key in one place. */
+  def over(range: SpreadRange, spread: Option[KeyedSpread]): SortMergeRangeJoinExec = {
+    def divided(side: Side) = {
+      val isOwner = side == range.owner
+      val shuffled = BucketShuffleExec(
+        isOwner,
+        keys(side),
+        range.bounds(isOwner).columns,
+        spread,
+        shuffle.inputs(side))
+      val reader = shuffle.sides(side).reader
+      child(side).transformUp { case node if node.eq(reader) => shuffled }
+    }
+    val result =
+      join.copy(left = divided(LeftSide), right = divided(RightSide), isSkewJoin = true)
+    result.copyTagsFrom(join)
+    result
+  }
+
+  /** The layout, for which the heavy partitions are read. */
+  def choosePlan(range: SpreadRange, forced: Int): KeyedPlan = {
+    def rowsOf(side: Side) = KeyedSampling.Rows(
+      shuffle.heavyRows(side),
+      new KeyedColumns(
+        keys(side),
+        range.bounds(side == range.owner),
+        shuffle.sides(side).output))
+    val ownerRows = rowsOf(range.owner)
+    val places = shuffle.heavyBytes / shuffle.target + 1
+    val size = (places * SamplePerPlace).max(LeastSample).min(MostSampled).toInt
+    val (owner, copied) = KeyedSampling.sample(ownerRows, rowsOf(range.owner.other), size)
+    val rows = owner.total + copied.total
+    val target = math.max(1.0, rows * shuffle.target / math.max(1L, shuffle.heavyBytes))
+    val planner = new KeyedLayoutPlanner(range, owner, copied, target, forced)
+    planner.plan(
+      if (range.isPoint || planner.hashes.isEmpty) planner.hashes.toSeq.map(_ => Lengths.Zero)
+      else KeyedSampling.lengths(ownerRows, planner.hashes, planner.cells))
+  }
+
+  /** The largest task is to have less than so many rows. */
+  def worthIt(plan: KeyedPlan): Double = WorthIt * plan.rows * shuffle.largest / shuffle.heavyBytes
+}
+
+private object HeavyJoin {
+  private val SamplePerPlace = 60
+  private val LeastSample = 2000L
+  private val MostSampled = 250000L
+
+  /** A task that is not smaller than this part of what it was is not worth another shuffle. */
+  private val WorthIt = 0.7
+}

@@ -1,0 +1,104 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.spread
+
+import org.apache.spark.TaskContext
+import org.apache.spark.rdd.{RDD, UnionRDD}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/**
+ * Reads what has been shuffled for a join with keys: a sample of both sides, or the lengths of the
+ * owner's rows. One job each.
+ */
+private[rangejoin] object KeyedSampling {
+
+  /** The rows of one side, and what places them. */
+  case class Rows(rdd: RDD[InternalRow], columns: KeyedColumns)
+
+  /** About so many rows of either side, all rows with the same chance in each partition. */
+  def sample(owner: Rows, copied: Rows, size: Int): (KeyedSample, KeyedSample) = {
+    val sc = owner.rdd.sparkContext
+    val sketches = sc.runJob(
+      new UnionRDD(sc, Seq(owner, copied).map(sketched(_, size))),
+      (_: TaskContext, of: Iterator[Array[Byte]]) => of.next())
+    val (ofOwner, ofCopied) = sketches.splitAt(owner.rdd.getNumPartitions)
+    (read(ofOwner, owner.columns), read(ofCopied, copied.columns))
+  }
+
+  private def sketched(side: Rows, size: Int): RDD[Array[Byte]] = {
+    val columns = side.columns
+    // Partitions may be of different sizes.
+    val most = math.max(1, math.ceil(2.0 * size / math.max(1, side.rdd.getNumPartitions)).toInt)
+    side.rdd.mapPartitionsWithIndex { (index, rows) =>
+      val project = columns.projection()
+      Iterator(Reservoir.fill(rows.map(project(_)), most, index))
+    }
+  }
+
+  private def read(sketches: Array[Array[Byte]], columns: KeyedColumns): KeyedSample = {
+    val sampled = sketches.flatMap { bytes =>
+      val (count, rows) = Reservoir.read(bytes, columns.size)
+      rows.map(row => (row, count.toDouble / rows.length))
+    }
+    val bounds = columns.places
+    def hasPlace(row: UnsafeRow) = columns.hasKey(row) && !bounds.hasNull(row)
+    def position(row: UnsafeRow, at: Option[Int]) =
+      at.map(BoundSampling.position(row, _, bounds)).orNull
+    val (placed, others) = sampled.partition { case (row, _) => hasPlace(row) }
+    KeyedSample(
+      placed.map { case (row, weight) =>
+        KeyedPosition(
+          columns.hash(row),
+          position(row, bounds.low),
+          position(row, bounds.high),
+          weight)
+      },
+      others.map(_._2).sum
+    )
+  }
+
+  /**
+   * The lengths of all rows of some keys.
+   *
+   * @param hashes of the keys, in any order
+   * @param cells by key, how its range is cut
+   */
+  def lengths(owner: Rows, hashes: Array[Int], cells: Array[CellSearch]): Seq[Lengths] = {
+    val columns = owner.columns
+    val bounds = columns.places
+    def longest(rows: Iterator[InternalRow]): Array[Array[Int]] = {
+      val keys = hashes.zipWithIndex.toMap
+      val longest = Array.fill(hashes.length)(Lengths.None.longest.clone())
+      val project = columns.projection()
+      rows.foreach { of =>
+        val row = project(of)
+        if (columns.hasKey(row) && !bounds.hasNull(row)) {
+          keys.get(columns.hash(row)).foreach { key =>
+            def cell(at: Int) = bounds.cell(row, at, cells(key))
+            val length = math.max(0, cell(bounds.high.get) - cell(bounds.low.get))
+            val bits = BucketLayout.bitsOf(length)
+            longest(key)(bits) = math.max(longest(key)(bits), length)
+          }
+        }
+      }
+      longest
+    }
+    val none = Seq.fill(hashes.length)(Lengths.None)
+    owner.rdd.sparkContext
+      .runJob(owner.rdd, (_: TaskContext, rows: Iterator[InternalRow]) => longest(rows))
+      .foldLeft(none)((sum, of) => sum.zip(of).map { case (a, b) => a.merge(Lengths(b)) })
+  }
+}
