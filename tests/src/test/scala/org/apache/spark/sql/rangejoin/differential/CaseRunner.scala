@@ -23,7 +23,7 @@ import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
-import org.apache.spark.sql.rangejoin.spread.RangeBucketExec
+import org.apache.spark.sql.rangejoin.spread.{BucketShuffleExec, RangeBucketExec}
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
 /**
@@ -97,8 +97,9 @@ final class CaseRunner(spark: SparkSession) extends AdaptiveSparkPlanHelper {
           .flatMap(_ => Judge.fault(runStock(join, engine), outcome(execution(join))))
         val fault = wrongType(join, joins.head).orElse(wrongRows)
         val settings = engine.map { case (key, value) => s"$key=$value" }.mkString(", ")
+        val isCut = collect(query.executedPlan) { case b: BucketShuffleExec => b }.nonEmpty
         (
-          Some(kindOf(joins.head)),
+          Some(if (isCut) "sort-merge, keys cut" else kindOf(joins.head)),
           fault.map(f => s"$f\n  under $settings\n  ${joins.head.simpleString(100)}"))
       }
     } catch {

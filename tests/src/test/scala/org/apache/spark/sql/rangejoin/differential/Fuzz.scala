@@ -55,8 +55,13 @@ final class Fuzz(
   }
 }
 
-/** `make fuzz CASES=10000 SEED=1`, with `--only spread` for joins by range buckets; exits with 1 where a case or the run fails. */
+/** `make fuzz CASES=10000 SEED=1`, with `--only spread` or `--only cut` for joins by range buckets, without keys and of cut keys; exits with 1 where a case or the run fails. */
 object Fuzz {
+  /** What may be looked at alone, by the setting that its cases have. */
+  private val Settings = Map(
+    "spread" -> RangeJoinConf.SpreadBuckets.key,
+    "cut" -> RangeJoinConf.SpreadKeysBuckets.key)
+
   private val ProgressNanos = 20L * 1000 * 1000 * 1000
 
   private def summary(result: CaseResult): String = {
@@ -69,11 +74,9 @@ object Fuzz {
     val options = args.toSeq.grouped(2).collect { case Seq(name, value) => name -> value }.toMap
     val cases = options.getOrElse("--cases", "1000").toInt
     val seed = options.getOrElse("--seed", "1").toLong
-    def isSpread(join: JoinCase) =
-      join.engines.exists(_.exists(_._1 == RangeJoinConf.SpreadBuckets.key))
-    val isWanted: JoinCase => Boolean =
-      if (options.get("--only").contains("spread")) isSpread else _ => true
-    val report = new Fuzz(TestSession.spark, println(_), isWanted).run(cases, seed)
+    val only = options.get("--only").map(Settings)
+    def isWanted(join: JoinCase) = only.forall(key => join.engines.exists(_.exists(_._1 == key)))
+    val report = new Fuzz(TestSession.spark, println(_), isWanted(_)).run(cases, seed)
     TestSession.spark.stop()
     println(report.table)
     val shortcomings = if (cases < 100 || options.contains("--only")) Nil else report.shortcomings

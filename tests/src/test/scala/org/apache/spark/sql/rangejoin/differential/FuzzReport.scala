@@ -98,7 +98,12 @@ object FuzzReport {
 
   /** Of range joins. */
   val Kinds: Seq[String] =
-    Seq("sort-merge", "sort-merge, by buckets", "broadcast", "broadcast, without keys")
+    Seq(
+      "sort-merge",
+      "sort-merge, by buckets",
+      "sort-merge, keys cut",
+      "broadcast",
+      "broadcast, without keys")
 
   /** In this many cases everything has come up. */
   private val EnoughCases = 1000

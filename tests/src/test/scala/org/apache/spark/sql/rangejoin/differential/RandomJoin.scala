@@ -180,8 +180,12 @@ final class RandomJoin(seed: Long) {
     if (broadcast.isEmpty && form != JoinForm.FullForm && draw.chance(40)) draw.pick(Spreads)
     else Nil
 
+  // Likewise.
+  private val cut =
+    if (broadcast.isEmpty && spread.isEmpty && draw.chance(40)) draw.pick(Cuts) else Nil
+
   val join: JoinCase = {
-    val engines = drawn.engines.map(_ ++ buffer ++ broadcast ++ spread)
+    val engines = drawn.engines.map(_ ++ buffer ++ broadcast ++ spread ++ cut)
     if (keyless || spread.nonEmpty) drawn.copy(engines = engines, query = withoutKeys(drawn.query))
     else drawn.copy(engines = engines)
   }
@@ -223,6 +227,13 @@ object RandomJoin {
   /** Numbers of buckets of a join without keys: few rows in many buckets show what is amiss at borders. */
   private val Spreads: Seq[Seq[(String, String)]] =
     Seq(1, 2, 7, 200).map(n => Seq(RangeJoinConf.SpreadBuckets.key -> n.toString))
+
+  /** Numbers of buckets of every key, which is seen under adaptive execution alone. */
+  private val Cuts: Seq[Seq[(String, String)]] = Seq(1, 2, 7, 40).map { n =>
+    Seq(
+      SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
+      RangeJoinConf.SpreadKeysBuckets.key -> n.toString)
+  }
 
   private val Zones =
     Seq.fill(3)("America/Los_Angeles") ++ Seq("UTC", "Australia/Lord_Howe", "Europe/Berlin")
