@@ -93,8 +93,9 @@ object RangeJoinConf {
     entry("spark.sql.join.spreadRange.keys.threshold") { key =>
       SQLConf
         .buildConf(key)
-        .doc("A partition of the shuffle of a sort-merge range join with no more than this number of " +
-          "bytes, of both sides together, stays in one task.")
+        .doc(
+          "A partition of the shuffle of a sort-merge range join with no more than this number of " +
+            "bytes, of both sides together, stays in one task.")
         .version("0.1.0")
         .bytesConf(org.apache.spark.network.util.ByteUnit.BYTE)
         .createWithDefaultString("4MB")

@@ -68,14 +68,14 @@ private[plan] object ShuffledSide {
 
   /** A side whose shuffle was put there for the join, and that has only been sorted and filtered since. */
   def of(child: SparkPlan): Option[ShuffledSide] = child match {
-    case CodegenBoundaryExec(input)                                      => of(input)
-    case sort: RangeSortExec                                             => of(sort.child)
-    case SortExec(_, false, input, _)                                    => of(input)
-    case ProjectExec(columns, input) if columns.forall(_.deterministic)  => of(input)
-    case FilterExec(condition, input) if condition.deterministic         => of(input)
-    case AQEShuffleReadExec(stage: ShuffleQueryStageExec, specs)         => of(child, stage, specs)
-    case stage: ShuffleQueryStageExec                                    => of(child, stage, Nil)
-    case _                                                               => None
+    case CodegenBoundaryExec(input)                                     => of(input)
+    case sort: RangeSortExec                                            => of(sort.child)
+    case SortExec(_, false, input, _)                                   => of(input)
+    case ProjectExec(columns, input) if columns.forall(_.deterministic) => of(input)
+    case FilterExec(condition, input) if condition.deterministic        => of(input)
+    case AQEShuffleReadExec(stage: ShuffleQueryStageExec, specs)        => of(child, stage, specs)
+    case stage: ShuffleQueryStageExec                                   => of(child, stage, Nil)
+    case _                                                              => None
   }
 
   private def of(
@@ -196,9 +196,9 @@ private[plan] object HeavyShuffle {
   }
 
   private def partitionOf(spec: ShufflePartitionSpec): Option[Int] = spec match {
-    case PartialReducerPartitionSpec(p, _, _, _)               => Some(p)
-    case CoalescedPartitionSpec(p, end, _) if end == p + 1     => Some(p)
-    case _                                                     => None
+    case PartialReducerPartitionSpec(p, _, _, _)           => Some(p)
+    case CoalescedPartitionSpec(p, end, _) if end == p + 1 => Some(p)
+    case _                                                 => None
   }
 
   /** Rising numbers as ranges of neighbours, the end excluded. */

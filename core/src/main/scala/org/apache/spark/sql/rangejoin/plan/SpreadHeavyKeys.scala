@@ -88,7 +88,8 @@ object SpreadHeavyKeys extends AQEShuffleReadRule {
     Either.cond(
       forced > 0 || plan.largest < heavy.worthIt(plan),
       KeyedSpread(range, plan, millis, partitions),
-      "there are no ranges to cut by: rows of a key are all alike, or match almost all others")
+      "there are no ranges to cut by: rows of a key are all alike, or match almost all others"
+    )
   }
 }
 

@@ -16,11 +16,11 @@ package org.apache.spark.sql.rangejoin.spread
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
 
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.util.random.XORShiftRandom
-import org.apache.spark.TaskContext
 
 /** Reads the bounds of a side: a sample of them, or the lengths of all rows. One job each. */
 private[spread] object BoundSampling {

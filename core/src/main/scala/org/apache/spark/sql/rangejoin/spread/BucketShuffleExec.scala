@@ -32,12 +32,7 @@ import org.apache.spark.sql.execution.metric.{
   SQLShuffleReadMetricsReporter,
   SQLShuffleWriteMetricsReporter
 }
-import org.apache.spark.sql.execution.{
-  ShuffledRowRDD,
-  SparkPlan,
-  SQLExecution,
-  UnsafeRowSerializer
-}
+import org.apache.spark.sql.execution.{SQLExecution, ShuffledRowRDD, SparkPlan, UnsafeRowSerializer}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.util.MutablePair

@@ -16,6 +16,8 @@ package org.apache.spark.sql.rangejoin.spread
 
 import java.util.Arrays
 
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   CollationAwareMurmur3Hash,
@@ -27,8 +29,6 @@ import org.apache.spark.sql.catalyst.expressions.{
   UnsafeProjection,
   UnsafeRow
 }
-import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.IntegerType
 
 /**

@@ -16,7 +16,6 @@ package org.apache.spark.sql.rangejoin.spread
 
 import scala.collection.mutable.{ArrayBuffer, HashMap, HashSet}
 
-
 /**
  * A row of a sample of a join with keys.
  *
@@ -178,11 +177,12 @@ final class KeyedLayoutPlanner(
       layouts: Seq[BucketLayout],
       loads: Seq[Array[Double]]): (Seq[Array[Int]], Seq[Double]) = {
     val places = Array.fill(forced)(0.0)
-    val ids = for ((of, key) <- layouts.zipWithIndex) yield Array.tabulate(of.numBuckets) { bucket =>
-      val at = (key + bucket) % forced
-      places(at) += loads(key)(bucket)
-      at
-    }
+    val ids =
+      for ((of, key) <- layouts.zipWithIndex) yield Array.tabulate(of.numBuckets) { bucket =>
+        val at = (key + bucket) % forced
+        places(at) += loads(key)(bucket)
+        at
+      }
     (ids, places.toSeq)
   }
 }

@@ -23,8 +23,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
-import org.apache.spark.sql.rangejoin.{JobDescription, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, Side}
+import org.apache.spark.sql.rangejoin.{JobDescription, RangeJoinConf}
 
 /**
  * The layout of the buckets of one join, which both of its sides use: chosen once, when the first of

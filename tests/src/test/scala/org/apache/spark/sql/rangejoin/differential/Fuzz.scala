@@ -57,6 +57,7 @@ final class Fuzz(
 
 /** `make fuzz CASES=10000 SEED=1`, with `--only spread` or `--only cut` for joins by range buckets, without keys and of cut keys; exits with 1 where a case or the run fails. */
 object Fuzz {
+
   /** What may be looked at alone, by the setting that its cases have. */
   private val Settings = Map(
     "spread" -> RangeJoinConf.SpreadBuckets.key,

@@ -86,7 +86,7 @@ class KeyedSpreadSuite extends KeyedSpreadTest {
       val length =
         s"CASE WHEN id % 13 = 0 THEN 60 WHEN id % 7 = 0 THEN -3 ELSE id % 5 END"
       def value(number: String) = of match {
-        case "STRING" => s"concat('same prefix ', lpad(string($number), 4, '0'))"
+        case "STRING"                    => s"concat('same prefix ', lpad(string($number), 4, '0'))"
         case "STRING COLLATE UTF8_LCASE" =>
           s"cast(concat(IF(id % 2 = 0, 'A', 'a'), lpad(string($number), 4, '0')) AS $of)"
         case "TIMESTAMP" => s"timestamp_seconds(1700000000 + ($number) * 3600)"
@@ -103,11 +103,12 @@ class KeyedSpreadSuite extends KeyedSpreadTest {
     test(s"$joinType in every shape, by few buckets and by more than there are rows") {
       intervals()
       for ((shape, i) <- Shapes.zipWithIndex) checkCut(
-          joinOn(joinType, keyed(shape)),
-          counts = if (i == 2) Seq(1, 2, 7, 200) else Seq(Seq(2, 7, 30)(i % 3)))
+        joinOn(joinType, keyed(shape)),
+        counts = if (i == 2) Seq(1, 2, 7, 200) else Seq(Seq(2, 7, 30)(i % 3)))
     }
 
-  for (of <- Seq("BIGINT", "DOUBLE", "DECIMAL(38,4)", "TIMESTAMP", "STRING", "STRING COLLATE UTF8_LCASE"))
+  for (of <-
+      Seq("BIGINT", "DOUBLE", "DECIMAL(38,4)", "TIMESTAMP", "STRING", "STRING COLLATE UTF8_LCASE"))
     test(s"ranges of $of") {
       intervals(of)
       for ((shape, i) <- Shapes.take(7).zipWithIndex)

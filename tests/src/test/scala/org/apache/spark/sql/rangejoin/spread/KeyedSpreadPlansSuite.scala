@@ -1,0 +1,227 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.spread
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.ExplainMode
+import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
+import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
+
+/** When keys are cut, within which plans, and what is said where they are not. */
+class KeyedSpreadPlansSuite extends KeyedSpreadTest {
+
+  private val Band = "l.k = r.k AND r.p BETWEEN l.p - 20 AND l.p + 20"
+
+  /** Eight tasks, and no partition too small to be looked at. */
+  private val BySize: Settings = Adaptive.head ++ Seq(
+    SQLConf.SHUFFLE_PARTITIONS.key -> "8",
+    SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_NUM.key -> "8",
+    SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_SIZE.key -> "1b",
+    RangeJoinConf.SpreadKeysThreshold.key -> "1b"
+  )
+
+  /** Tables `l` and `r` with a key and a point. */
+  private def views(key: String, rows: Int = 4000, point: String = "pmod(hash(id, 1), 40000)") =
+    for ((name, seed) <- Seq("l" -> 3, "r" -> 5)) {
+      spark.range(1, rows + 1L, 1, 4)
+        .selectExpr("id", s"int($key) AS k", s"${point.replace("1)", s"$seed)")} AS p")
+        .createOrReplaceTempView(name)
+    }
+
+  private val Hot = "IF(id % 2 = 0, 0, id % 500)"
+
+  private def sql(text: String): DataFrame = spark.sql(text)
+
+  private def stock(text: String): Seq[String] = withConf(Flag -> "false")(rows(sql(text)))
+
+  /** Runs a query under settings; it has the rows of stock Spark. */
+  private def ran(text: String, settings: Settings = BySize): DataFrame = {
+    val expected = stock(text)
+    withConf(settings: _*) {
+      val df = sql(text)
+      assertSameRows(rows(df), expected, executedPlan(df).toString)
+      assert(expected.nonEmpty)
+      df
+    }
+  }
+
+  private def formatted(df: DataFrame): String = executedPlan(df).treeString +
+    df.asInstanceOf[org.apache.spark.sql.classic.Dataset[_]].queryExecution
+      .explainString(ExplainMode.fromString("formatted"))
+
+  private def assertNotCut(df: DataFrame, why: String): Unit = {
+    assert(shuffles(df).isEmpty, executedPlan(df))
+    assert(rangeJoins(df).nonEmpty)
+    assert(formatted(df).contains(s"Heavy keys not cut: "), formatted(df))
+    assert(formatted(df).contains(why), formatted(df))
+  }
+
+  test("a hot key is divided over tasks, and the rest of the shuffle is left alone") {
+    views(Hot)
+    val df = ran(s"SELECT l.id, r.id FROM l JOIN r ON $Band")
+    val nodes = shuffles(df)
+    assert(nodes.size == 2, executedPlan(df))
+    assert(nodes.map(_.isOwner).toSet == Set(true, false))
+    assert(nodes.forall(_.metrics("numHeavyKeys").value == 1))
+    assert(nodes.forall(_.spread.get.partitions == 1))
+    // Half of 8,000 rows, which ought to be 1,000 a task.
+    val buckets = nodes.head.metrics("numBuckets").value
+    assert(buckets >= 4 && buckets <= 6, buckets)
+    val largest = nodes.head.metrics("largestBucket").value
+    assert(largest > 600 && largest < 1300, largest)
+    val copies = nodes.map(_.metrics("numCopies").value).sum
+    assert(copies > 0 && copies < 100, copies)
+    // What is read again is the one partition.
+    val heavy = nodes.map(_.inputs.last)
+    assert(heavy.forall(_.isInstanceOf[AQEShuffleReadExec]))
+    val records = nodes.map(_.metrics("shuffleRecordsWritten").value).sum
+    assert(records >= 4000 && records < 6000, records)
+    assert(formatted(df).contains("BucketShuffle owner"), formatted(df))
+    assert(formatted(df).contains("1 keys in"), formatted(df))
+    assert(formatted(df).contains("boundaries: quantiles of both sides"), formatted(df))
+  }
+
+  test("one key, and three, take as many tasks as there are") {
+    for ((key, tasks) <- Seq("7" -> 8, "id % 3" -> 9)) {
+      views(key)
+      val df = ran(s"SELECT l.id, r.id FROM l JOIN r ON $Band")
+      val node = shuffles(df).head
+      val places = node.spread.get.plan.layout.numPlaces
+      assert(places >= tasks && places <= tasks + 3, places)
+      assert(node.inputs.size == 1 || key != "7", executedPlan(df))
+    }
+  }
+
+  test("many keys, and little data, are left alone") {
+    views("id % 500")
+    assert(shuffles(ran(s"SELECT l.id, r.id FROM l JOIN r ON $Band")).isEmpty)
+    views(Hot)
+    val text = s"SELECT l.id, r.id FROM l JOIN r ON $Band"
+    assert(shuffles(ran(text, Adaptive.head)).isEmpty)
+    assert(shuffles(ran(text, BySize :+ (RangeJoinConf.SpreadKeysThreshold.key -> "1g"))).isEmpty)
+    assert(shuffles(ran(text, BySize :+ (RangeJoinConf.SpreadKeys.key -> "false"))).isEmpty)
+  }
+
+  test("where rows have to stay together by key, nothing is cut, and EXPLAIN says so") {
+    views(Hot)
+    val byKey = "an operator above the join needs the rows of a key in one task"
+    assertNotCut(ran(s"SELECT l.k, count(*) FROM l JOIN r ON $Band GROUP BY l.k"), byKey)
+    assertNotCut(
+      ran(s"""SELECT l.id, r.id, m.n FROM l JOIN r ON $Band
+             |LEFT JOIN (SELECT k, count(*) AS n FROM l GROUP BY k) m ON m.k = l.k""".stripMargin),
+      byKey
+    )
+    // Behind another shuffle it does not matter.
+    assert(shuffles(
+      ran(s"SELECT l.p, count(*) FROM l JOIN r ON $Band GROUP BY l.p")).size == 2)
+    assertNotCut(
+      ran(s"SELECT l.id, r.id FROM l FULL JOIN r ON $Band"),
+      "a FULL OUTER join keeps the rows of both sides")
+    views(Hot, 400, "pmod(id, 1)")
+    assertNotCut(
+      ran(s"SELECT l.id, r.id FROM l JOIN r ON $Band"),
+      "there are no ranges to cut by")
+  }
+
+  test("a repartition that the join has made superfluous is not undone") {
+    views(Hot)
+    val text = s"SELECT l.id, l.k FROM l LEFT SEMI JOIN r ON $Band"
+    val expected = stock(text)
+    withConf(BySize: _*) {
+      val df = sql(text).repartition(8, org.apache.spark.sql.functions.col("k"))
+      assertSameRows(rows(df), expected, "")
+      val parts = df.selectExpr("k", "spark_partition_id() AS n").distinct().collect()
+      assert(parts.map(_.get(0)).distinct.length == parts.length)
+    }
+  }
+
+  test("what adaptive execution splits as skewed is cut, for each join type") {
+    views(Hot)
+    val skewed = Seq(
+      SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD.key -> "1",
+      SQLConf.SKEW_JOIN_SKEWED_PARTITION_FACTOR.key -> "1.5",
+      SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES.key -> "3000"
+    )
+    for (joinType <- CutTypes) {
+      val text = joinType match {
+        case Existence =>
+          s"SELECT l.id FROM l WHERE EXISTS (SELECT 1 FROM r WHERE $Band) OR l.p < 9"
+        case LeftSemi | LeftAnti => s"SELECT l.id FROM l $joinType JOIN r ON $Band"
+        case _                   => s"SELECT l.id, r.id FROM l $joinType JOIN r ON $Band"
+      }
+      val before = ran(text, BySize ++ skewed :+ (RangeJoinConf.SpreadKeys.key -> "false"))
+      // Spark knows no way to do so where the join is an EXISTS.
+      assert(rangeJoins(before).exists(_.isSkewJoin) == (joinType != Existence))
+      val df = ran(text, BySize ++ skewed)
+      assert(shuffles(df).size == 2, executedPlan(df))
+    }
+  }
+
+  test("with partitions coalesced, and without") {
+    views("IF(id % 2 = 0, 0, id % 7)")
+    for (coalesced <- Seq("true", "false")) {
+      val df = ran(
+        s"SELECT l.id, r.id FROM l LEFT JOIN r ON $Band",
+        BySize ++ Seq(
+          SQLConf.SHUFFLE_PARTITIONS.key -> "40",
+          SQLConf.COALESCE_PARTITIONS_ENABLED.key -> coalesced)
+      )
+      assert(shuffles(df).size == 2, executedPlan(df))
+      assert(shuffles(df).forall(_.inputs.size == 2))
+    }
+  }
+
+  test("self joins, unions, joins of joins, and subqueries") {
+    views(Hot, 1000)
+    val self =
+      "SELECT l.id, r.id FROM l JOIN l r ON l.k = r.k AND r.p BETWEEN l.p - 90 AND l.p + 90"
+    for (reuse <- Seq("true", "false")) {
+      val df = ran(self, BySize :+ (SQLConf.EXCHANGE_REUSE_ENABLED.key -> reuse))
+      assert(shuffles(df).size == 2, executedPlan(df))
+      assert(collect(executedPlan(df)) { case r: ReusedExchangeExec =>
+        r
+      }.nonEmpty == (reuse == "true"))
+    }
+    assert(shuffles(ran(s"$self UNION ALL $self")).size >= 2)
+    val joined = ran(
+      s"""SELECT x.a, x.b, m.id FROM (SELECT l.id AS a, r.id AS b, l.p AS p FROM l JOIN r ON $Band) x
+         |JOIN l m ON m.id % 3 = x.a % 3 AND m.p BETWEEN x.p AND x.p + 9""".stripMargin)
+    assert(shuffles(joined).size == 4, executedPlan(joined))
+    val exists = ran(s"SELECT * FROM l WHERE NOT EXISTS (SELECT 1 FROM r WHERE $Band)")
+    assert(shuffles(exists).size == 2, executedPlan(exists))
+    val aggregates = ran(
+      """SELECT l.p, l.n, r.id FROM (SELECT k + 0 AS k, p, count(*) AS n FROM l GROUP BY k + 0, p) l
+        |JOIN r ON l.k = r.k AND l.p BETWEEN r.p - 90 AND r.p + 90""".stripMargin)
+    assert(rangeJoins(aggregates).nonEmpty)
+  }
+
+  test("cached, and executed again") {
+    views(Hot, 1000)
+    val text = s"SELECT l.id, r.id FROM l JOIN r ON $Band"
+    val expected = stock(text)
+    withConf(BySize: _*) {
+      val df = sql(text)
+      for (_ <- 1 to 2) assertSameRows(rows(df), expected, "executed again")
+      assert(shuffles(df).size == 2)
+      df.cache()
+      try for (_ <- 1 to 2) assertSameRows(rows(df.where("1 = 1")), expected, "of the cache")
+      finally df.unpersist()
+    }
+  }
+}
