@@ -98,7 +98,7 @@ object RangeJoinConf {
             "bytes, of both sides together, stays in one task.")
         .version("0.1.0")
         .bytesConf(org.apache.spark.network.util.ByteUnit.BYTE)
-        .createWithDefaultString("4MB")
+        .createWithDefaultString("32MB")
     }
 
   /** All entries, in the order they are documented. */

@@ -134,11 +134,14 @@ private[plan] case class HeavyShuffle(
 
 private[plan] object HeavyShuffle {
 
-  /** A shuffle with a partition of so many times what a task ought to have is divided, ... */
-  private val FarBehind = 2.0
-
-  /** ... and with it all of so many times. */
+  /** Partitions of more times what a task ought to have are heavy. */
   private val Behind = 1.5
+
+  /** To read a row for its place, and to shuffle it again, costs so much of sorting and joining it. */
+  private val CostOfCutting = 2.5
+
+  /** The longest task has to take so many times as long as what is expected of cutting. */
+  private val Margin = 1.3
 
   private def bytes(sides: Map[Side, ShuffledSide], partition: Int): Long =
     sides.values.map(_.bytes(partition)).sum
@@ -159,9 +162,18 @@ private[plan] object HeavyShuffle {
       target = targetBytes(join, all)
       heavy = all.indices.filter(p =>
         if (isForced) all(p) > 0 else all(p) > math.max(threshold, (Behind * target).toLong))
-      if heavy.nonEmpty && (isForced || all.max >= FarBehind * target)
+      if heavy.nonEmpty && (isForced || isWorthIt(all, heavy, target))
       rest <- restOf(left, right, heavy.toSet)
     } yield HeavyShuffle(sides, heavy, target, rest)
+
+  /**
+   * Whether the longest task takes longer than to cut, in units of what joining takes a task that has
+   * what it ought to: dealing the heavy partitions out anew is spread over all tasks.
+   */
+  private def isWorthIt(bytes: Seq[Long], heavy: Seq[Int], target: Long): Boolean = {
+    val cutting = CostOfCutting * heavy.map(bytes(_)).sum / bytes.sum
+    bytes.max.toDouble / target > Margin * (cutting + Behind)
+  }
 
   private def targetBytes(join: SortMergeRangeJoinExec, bytes: Seq[Long]): Long = {
     val conf = join.conf

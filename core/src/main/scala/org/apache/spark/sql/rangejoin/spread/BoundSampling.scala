@@ -76,18 +76,28 @@ private[spread] object Reservoir {
 
   private val MostBytes = 1024
 
-  def fill(rows: Iterator[InternalRow], size: Int, seed: Int): Array[Byte] = {
+  def fill(rows: Iterator[InternalRow], size: Int, seed: Int): Array[Byte] =
+    fill(rows, size, seed, row => row)
+
+  /** Draws of what is made of each row; it is made of rows that are drawn alone. */
+  def fill(
+      rows: Iterator[InternalRow],
+      size: Int,
+      seed: Int,
+      made: InternalRow => InternalRow): Array[Byte] = {
     val drawn = new Array[UnsafeRow](size)
     val random = new XORShiftRandom(seed)
     var (count, narrow) = (0L, 0L)
     rows.foreach { of =>
-      val row = of.asInstanceOf[UnsafeRow]
-      // What is too wide is counted, and stands for nothing: boundaries travel to every task.
-      if (row.getSizeInBytes <= MostBytes) {
-        val at = if (narrow < size) narrow else (random.nextDouble() * (narrow + 1)).toLong
-        if (at < size) drawn(at.toInt) = row.copy()
-        narrow += 1
-      }
+      val at = if (narrow < size) narrow else (random.nextDouble() * (narrow + 1)).toLong
+      if (at < size) {
+        val row = made(of).asInstanceOf[UnsafeRow]
+        // What is too wide is counted, and stands for nothing: boundaries travel to every task.
+        if (row.getSizeInBytes <= MostBytes) {
+          drawn(at.toInt) = row.copy()
+          narrow += 1
+        }
+      } else narrow += 1
       count += 1
     }
     val bytes = new ByteArrayOutputStream()

@@ -44,7 +44,7 @@ private[rangejoin] object KeyedSampling {
     val most = math.max(1, math.ceil(2.0 * size / math.max(1, side.rdd.getNumPartitions)).toInt)
     side.rdd.mapPartitionsWithIndex { (index, rows) =>
       val project = columns.projection()
-      Iterator(Reservoir.fill(rows.map(project(_)), most, index))
+      Iterator(Reservoir.fill(rows, most, index, project(_)))
     }
   }
 

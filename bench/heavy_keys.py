@@ -1,0 +1,130 @@
+"""Joins of few keys and of a hot key: `python bench/heavy_keys.py [--only ...] [--rows N]`.
+
+Two contestants take turns, ours with heavy keys cut and without; medians of the rounds are quoted:
+
+    seconds   of the query
+    cpu       of all its tasks, sampling and the second shuffle included
+    longest   CPU time of the longest task of the join by the mean of `--tasks` tasks
+
+Adaptive execution is told to aim at `--tasks` tasks, as on a cluster with so many cores: on a small
+machine the seconds say nothing about that, and the longest task does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+from queries import SMALL, session
+
+CUT = "spark.sql.join.spreadRange.keys.enabled"
+POINTS = "pmod(xxhash64(id, {seed}), 1000000000)"
+#: A key of rank n has about n to the power of -1.2 of the rows of the first one.
+ZIPF = "INT(least(1000000, pow(pmod(xxhash64(id, 9{seed}), 1000000) / 1000000D + 1e-6, -5)))"
+
+CASES = {
+    "1 key": "7",
+    "3 keys": "id % 3",
+    "24 keys": "id % 24",
+    "Zipf": ZIPF,
+    "1,000 keys": "id % 1000",
+}
+
+
+@dataclass
+class Run:
+    """What one run took."""
+
+    pairs: int
+    seconds: float
+    cpu: float
+    longest: float
+    tasks: int
+
+
+def tables(spark: SparkSession, key: str, rows: int, folder: str) -> None:
+    """Points `l` and `r` of these keys."""
+    for seed, name in enumerate(("l", "r")):
+        points = POINTS.format(seed=seed)
+        spark.range(0, rows, 1, 8).selectExpr(
+            "id", f"INT({key.format(seed=seed)}) AS k", f"{points} AS p"
+        ).write.mode("overwrite").parquet(f"{folder}/{name}")
+        spark.read.parquet(f"{folder}/{name}").createOrReplaceTempView(name)
+
+
+def run(spark: SparkSession, is_cut: bool, width: int, tasks: int) -> Run:
+    """Runs the join once."""
+    spark.conf.set(CUT, str(is_cut).lower())
+    sc = spark.sparkContext
+    store = sc._jsc.sc().statusStore()
+    jvm = sc._jvm
+    none = sc._gateway.new_array(jvm.double, 0)
+
+    def stages() -> dict[int, object]:
+        of = store.stageList(jvm.java.util.ArrayList(), False, False, none, jvm.java.util.ArrayList())
+        found = (of.apply(i) for i in range(of.size()))
+        return {s.stageId(): s for s in found if str(s.status()) == "COMPLETE"}
+
+    before = set(stages())
+    begin = time.monotonic()
+    df = spark.sql(
+        f"SELECT count(*), sum(l.id) FROM l JOIN r ON l.k = r.k AND r.p BETWEEN l.p - {width} AND l.p + {width}"
+    )
+    pairs, _ = df.collect()[0]
+    seconds = time.monotonic() - begin
+    time.sleep(0.5)  # the listener that fills the store
+    mine = {n: s for n, s in stages().items() if n not in before}
+    cpu = sum(s.executorCpuTime() for s in mine.values()) / 1e9
+    # The last one adds up what the tasks of the join have counted.
+    join = sorted(mine)[-2]
+    of = store.taskList(join, 0, 100000)
+    times = [
+        of.apply(i).taskMetrics().get().executorCpuTime() / 1e9 for i in range(of.size())
+    ]
+    return Run(pairs, seconds, cpu, max(times) / (sum(times) / max(tasks, len(times))), len(times))
+
+
+def main() -> None:
+    """Runs the cases, and prints a table in Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--tasks", type=int, default=64)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--threshold", default="32MB")
+    args = parser.parse_args()
+    spark = session()
+    spark.conf.set("spark.sql.shuffle.partitions", args.tasks)
+    spark.conf.set("spark.sql.adaptive.coalescePartitions.minPartitionNum", args.tasks)
+    spark.conf.set("spark.sql.join.spreadRange.keys.threshold", args.threshold)
+    spark.conf.set(SMALL, -1)
+    print("| case | pairs | seconds | uncut | cpu | uncut | longest | uncut | tasks | uncut |")
+    print("|---" * 10 + "|")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in args.only:
+            tables(spark, CASES[name], args.rows, f"{folder}/{name}")
+            runs: dict[bool, list[Run]] = {True: [], False: []}
+            for turn in range(args.runs + 1):
+                for is_cut in (True, False) if turn % 2 else (False, True):
+                    taken = run(spark, is_cut, 500, args.tasks)
+                    if turn > 0:  # the first one warms up
+                        runs[is_cut].append(taken)
+            assert len({r.pairs for both in runs.values() for r in both}) == 1
+
+            def median(of: str, is_cut: bool) -> float:
+                return statistics.median(getattr(r, of) for r in runs[is_cut])
+
+            cells = []
+            for of in ("seconds", "cpu", "longest"):
+                cut, uncut = median(of, True), median(of, False)
+                cells += [f"{cut:.2f} ({cut / uncut:.2f}x)", f"{uncut:.2f}"]
+            cells += [f"{median('tasks', c):.0f}" for c in (True, False)]
+            print(f"| {name} | {runs[True][0].pairs:,} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
