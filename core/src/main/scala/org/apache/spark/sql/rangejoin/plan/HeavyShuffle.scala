@@ -149,7 +149,7 @@ private[plan] object HeavyShuffle {
   /**
    * The shuffle of a join; None where it is even, or small, or not the join's own.
    *
-   * @param threshold a partition of so many bytes is never heavy
+   * @param threshold where no partition has more bytes, none is heavy
    * @param isForced whether all partitions are heavy
    */
   def of(join: SortMergeRangeJoinExec, threshold: Long, isForced: Boolean): Option[HeavyShuffle] =
@@ -160,9 +160,8 @@ private[plan] object HeavyShuffle {
       sides = Map[Side, ShuffledSide](LeftSide -> left, RightSide -> right)
       all = left.bytes.indices.map(bytes(sides, _))
       target = targetBytes(join, all)
-      heavy = all.indices.filter(p =>
-        if (isForced) all(p) > 0 else all(p) > math.max(threshold, (Behind * target).toLong))
-      if heavy.nonEmpty && (isForced || isWorthIt(all, heavy, target))
+      heavy = all.indices.filter(p => if (isForced) all(p) > 0 else all(p) > Behind * target)
+      if heavy.nonEmpty && (isForced || all.max > threshold && isWorthIt(all, heavy, target))
       rest <- restOf(left, right, heavy.toSet)
     } yield HeavyShuffle(sides, heavy, target, rest)
 
