@@ -94,8 +94,8 @@ object RangeJoinConf {
       SQLConf
         .buildConf(key)
         .doc(
-          "A partition of the shuffle of a sort-merge range join with no more than this number of " +
-            "bytes, of both sides together, stays in one task.")
+          "Keys of a sort-merge range join are cut only where a partition of its shuffle has more than " +
+            "this number of bytes, of both sides together.")
         .version("0.1.0")
         .bytesConf(org.apache.spark.network.util.ByteUnit.BYTE)
         .createWithDefaultString("32MB")
