@@ -65,14 +65,17 @@ def run(spark: SparkSession, is_cut: bool, width: int, tasks: int) -> Run:
     none = sc._gateway.new_array(jvm.double, 0)
 
     def stages() -> dict[int, object]:
-        of = store.stageList(jvm.java.util.ArrayList(), False, False, none, jvm.java.util.ArrayList())
+        of = store.stageList(
+            jvm.java.util.ArrayList(), False, False, none, jvm.java.util.ArrayList()
+        )
         found = (of.apply(i) for i in range(of.size()))
         return {s.stageId(): s for s in found if str(s.status()) == "COMPLETE"}
 
     before = set(stages())
     begin = time.monotonic()
     df = spark.sql(
-        f"SELECT count(*), sum(l.id) FROM l JOIN r ON l.k = r.k AND r.p BETWEEN l.p - {width} AND l.p + {width}"
+        f"""SELECT count(*), sum(l.id) FROM l JOIN r
+        ON l.k = r.k AND r.p BETWEEN l.p - {width} AND l.p + {width}"""
     )
     pairs, _ = df.collect()[0]
     seconds = time.monotonic() - begin
@@ -83,9 +86,16 @@ def run(spark: SparkSession, is_cut: bool, width: int, tasks: int) -> Run:
     join = sorted(mine)[-2]
     of = store.taskList(join, 0, 100000)
     times = [
-        of.apply(i).taskMetrics().get().executorCpuTime() / 1e9 for i in range(of.size())
+        of.apply(i).taskMetrics().get().executorCpuTime() / 1e9
+        for i in range(of.size())
     ]
-    return Run(pairs, seconds, cpu, max(times) / (sum(times) / max(tasks, len(times))), len(times))
+    return Run(
+        pairs,
+        seconds,
+        cpu,
+        max(times) / (sum(times) / max(tasks, len(times))),
+        len(times),
+    )
 
 
 def main() -> None:
@@ -102,7 +112,9 @@ def main() -> None:
     spark.conf.set("spark.sql.adaptive.coalescePartitions.minPartitionNum", args.tasks)
     spark.conf.set("spark.sql.join.spreadRange.keys.threshold", args.threshold)
     spark.conf.set(SMALL, -1)
-    print("| case | pairs | seconds | uncut | cpu | uncut | longest | uncut | tasks | uncut |")
+    print(
+        "| case | pairs | seconds | uncut | cpu | uncut | longest | uncut | tasks | uncut |"
+    )
     print("|---" * 10 + "|")
     with tempfile.TemporaryDirectory() as folder:
         for name in args.only:
@@ -123,7 +135,10 @@ def main() -> None:
                 cut, uncut = median(of, True), median(of, False)
                 cells += [f"{cut:.2f} ({cut / uncut:.2f}x)", f"{uncut:.2f}"]
             cells += [f"{median('tasks', c):.0f}" for c in (True, False)]
-            print(f"| {name} | {runs[True][0].pairs:,} | " + " | ".join(cells) + " |", flush=True)
+            print(
+                f"| {name} | {runs[True][0].pairs:,} | " + " | ".join(cells) + " |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
