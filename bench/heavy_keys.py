@@ -98,6 +98,11 @@ def run(spark: SparkSession, is_cut: bool, width: int, tasks: int) -> Run:
     )
 
 
+def median(runs: list[Run], of: str) -> float:
+    """The median of a figure."""
+    return statistics.median(getattr(run, of) for run in runs)
+
+
 def main() -> None:
     """Runs the cases, and prints a table in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -127,14 +132,11 @@ def main() -> None:
                         runs[is_cut].append(taken)
             assert len({r.pairs for both in runs.values() for r in both}) == 1
 
-            def median(of: str, is_cut: bool) -> float:
-                return statistics.median(getattr(r, of) for r in runs[is_cut])
-
             cells = []
             for of in ("seconds", "cpu", "longest"):
-                cut, uncut = median(of, True), median(of, False)
+                cut, uncut = median(runs[True], of), median(runs[False], of)
                 cells += [f"{cut:.2f} ({cut / uncut:.2f}x)", f"{uncut:.2f}"]
-            cells += [f"{median('tasks', c):.0f}" for c in (True, False)]
+            cells += [f"{median(runs[c], 'tasks'):.0f}" for c in (True, False)]
             print(
                 f"| {name} | {runs[True][0].pairs:,} | " + " | ".join(cells) + " |",
                 flush=True,
