@@ -35,12 +35,30 @@ object RangeJoinConf {
     entry("spark.sql.join.broadcastRange.smallGroup") { key =>
       SQLConf
         .buildConf(key)
-        .doc("Up to this number of rows of a key, a broadcast range join tests each of them, as " +
+        .doc("Up to this number of rows of a key, a broadcast or shuffled range join tests each of them, as " +
           "the stock join does, and does not search their bounds.")
         .version("0.1.0")
         .intConf
         .checkValue(_ >= 0, "The number of rows must not be negative.")
         .createWithDefault(4)
+    }
+
+  val Shuffled: ConfigEntry[Boolean] = flag("spark.sql.join.shuffledRange.enabled")(
+    "When true, and range joins are on, a shuffled hash join with a range on top of its equi " +
+      "keys runs as a shuffled range join, which indexes the build side of each partition by " +
+      "the range.")
+
+  val IndexLimit: ConfigEntry[Long] =
+    entry("spark.sql.join.shuffledRange.indexLimit") { key =>
+      SQLConf
+        .buildConf(key)
+        .doc(
+          "The index that a shuffled range join makes of a partition takes this number of bytes at " +
+            "most; where it would take more, or the task has no memory for it, both sides of the " +
+            "partition are sorted. Zero sorts all of them.")
+        .version("0.1.0")
+        .bytesConf(org.apache.spark.network.util.ByteUnit.BYTE)
+        .createWithDefault(Long.MaxValue)
     }
 
   val Spread: ConfigEntry[Boolean] = flag("spark.sql.join.spreadRange.enabled")(
@@ -106,6 +124,8 @@ object RangeJoinConf {
     Enabled,
     Broadcast,
     SmallGroup,
+    Shuffled,
+    IndexLimit,
     Spread,
     SpreadBuckets,
     SpreadThreshold,

@@ -24,6 +24,7 @@ import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinH
 import org.apache.spark.sql.rangejoin.plan.{
   MarkRangeJoins,
   PlaceBroadcastRangeJoins,
+  PlaceShuffledRangeJoins,
   PlaceSortMergeRangeJoins,
   PlanBucketedStages,
   PlanIndexedStages,
@@ -44,8 +45,9 @@ import org.apache.spark.sql.rangejoin.plan.{
  * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
  * | [[SpreadHeavyKeys]]          | adaptive execution: likewise, when sizes are known          |
  * | [[PlaceBroadcastRangeJoins]] | adaptive execution: the query stage preparation rules' last |
- * | [[PlaceSortMergeRangeJoins]]          | but one and last                                            |
- * | both                         | otherwise: before columnar transitions and code generation  |
+ * | [[PlaceShuffledRangeJoins]]  | three                                                       |
+ * | [[PlaceSortMergeRangeJoins]] |                                                             |
+ * | the three                    | otherwise: before columnar transitions and code generation  |
  *
  * On a Spark it was not made for it does nothing but warn, once.
  */
@@ -66,6 +68,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
         case other => throw new IllegalStateException(s"Not a classic session: ${other.getClass}")
       }
       extensions.injectQueryStagePrepRule(_ => PlaceBroadcastRangeJoins)
+      extensions.injectQueryStagePrepRule(_ => PlaceShuffledRangeJoins)
       extensions.injectQueryStagePrepRule(_ => PlaceSortMergeRangeJoins)
       extensions.injectQueryStageOptimizerRule(_ => ReadShufflesLocally)
       extensions.injectQueryStageOptimizerRule(_ => SpreadHeavyKeys)
@@ -98,6 +101,6 @@ object RangeJoinExtensions extends Logging {
 
   private object BeforeTransitions extends ColumnarRule {
     override def preColumnarTransitions: Rule[SparkPlan] =
-      plan => PlaceSortMergeRangeJoins(PlaceBroadcastRangeJoins(plan))
+      plan => PlaceSortMergeRangeJoins(PlaceShuffledRangeJoins(PlaceBroadcastRangeJoins(plan)))
   }
 }

@@ -18,6 +18,7 @@ import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 
 import org.json4s.JsonDSL._
 import org.json4s.jackson.JsonMethods.compact
@@ -33,6 +34,7 @@ object RangeJoinMetrics extends AdaptiveSparkPlanHelper {
     collect(query.executedPlan) {
       case join: SortMergeRangeJoinExec => join
       case join: BroadcastRangeJoinExec => join
+      case join: ShuffledRangeJoinExec  => join
     }.map { join =>
       join.metrics.toSeq.sortBy(_._1).map { case (name, metric) => name -> metric.value }.toMap
     }

@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin
 import scala.reflect.runtime.{universe => ru}
 
 import org.apache.spark.internal.config.ConfigEntry
-import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.expressions.{Ascending, Literal, SortOrder}
 import org.apache.spark.sql.catalyst.plans.LeftOuter
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, Reason}
 
@@ -92,7 +92,7 @@ private object DocumentationSuite {
     Reason.DynamicPruning,
     Reason.NoKey,
     Reason.FullOuterWithoutKey,
-    Reason.ShuffledHash,
+    Reason.OrderedStreamedSide(Seq(SortOrder(Literal(1), Ascending))),
     Reason.NullAware,
     Reason.Streaming,
     Reason.SwitchedOff(RangeJoinConf.Enabled.key),

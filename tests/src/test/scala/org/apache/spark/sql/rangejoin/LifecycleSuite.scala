@@ -37,6 +37,9 @@ import org.apache.spark.{SparkEnv, SparkException, TaskContext, TaskKilled}
 class LifecycleSuite extends RangeJoinTest {
   import LifecycleSuite._
 
+  /** Whether there is a window: tests that look at it are left out where not. */
+  protected def isOfWindow: Boolean = true
+
   /** Settings that all tests run with. */
   protected def buffer: RangeJoinTest.Settings = Nil
 
@@ -78,7 +81,7 @@ class LifecycleSuite extends RangeJoinTest {
     underBothEngines {
       evaluated.set(0)
       val df = hotKey(3000, "observed(l.id, r.id)")
-      assert(rangeJoins(df).size == 1)
+      assert(plannedJoins(df) == 1)
       val seen = df.asInstanceOf[Dataset[_]].queryExecution.toRdd.mapPartitions { rows =>
         if (rows.hasNext) {
           rows.next()
@@ -204,7 +207,7 @@ class LifecycleSuite extends RangeJoinTest {
     assertNothingLeft()
   }
 
-  test("a window that moves along a long key stays small") {
+  if (isOfWindow) test("a window that moves along a long key stays small") {
     underBothEngines {
       val df = rowsOfOneKey(40000).as("l").join(
         rowsOfOneKey(40000).as("r"),

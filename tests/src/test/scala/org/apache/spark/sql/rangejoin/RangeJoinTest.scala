@@ -20,6 +20,7 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.joins.SortMergeJoinExec
 import org.apache.spark.sql.internal.{SQLConf, StaticSQLConf}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.{DataFrame, Row}
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -88,8 +89,11 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
   protected def rangeJoins(df: DataFrame): Seq[SortMergeRangeJoinExec] =
     collect(executedPlan(df)) { case join: SortMergeRangeJoinExec => join }
 
+  protected def shuffledJoins(df: DataFrame): Seq[ShuffledRangeJoinExec] =
+    collect(executedPlan(df)) { case join: ShuffledRangeJoinExec => join }
+
   /** The number of range joins, of any kind. */
-  protected def plannedJoins(df: DataFrame): Int = rangeJoins(df).size
+  protected def plannedJoins(df: DataFrame): Int = rangeJoins(df).size + shuffledJoins(df).size
 
   protected def stockJoins(df: DataFrame): Seq[SortMergeJoinExec] =
     collect(executedPlan(df)) { case join: SortMergeJoinExec => join }

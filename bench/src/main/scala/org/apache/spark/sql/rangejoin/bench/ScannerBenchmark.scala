@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.condition.{EveryPair, JoinTypeBehavior}
 import org.apache.spark.sql.rangejoin.join.PairTests
 import org.apache.spark.sql.rangejoin.kernel._
-import org.apache.spark.sql.rangejoin.merge.{ScannerParts, StreamedRangeScanner, WindowMetrics}
+import org.apache.spark.sql.rangejoin.scan.{ScannerParts, StreamedRangeScanner, WindowMetrics}
 import org.apache.spark.sql.rangejoin.window._
 import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
 

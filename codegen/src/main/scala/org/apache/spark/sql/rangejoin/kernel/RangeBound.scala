@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.kernel
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.expressions.codegen.{
   CodeGenerator,
@@ -23,7 +24,6 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{
   FalseLiteral,
   JavaCode
 }
-import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types.{DataType, LongType}
 
 /**

@@ -23,13 +23,13 @@ import org.apache.spark.sql.catalyst.expressions.{
   Expression
 }
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.index.RangeCursor
+import org.apache.spark.sql.rangejoin.index.{IndexJoin, RangeCursor}
 import org.apache.spark.sql.rangejoin.join.{ErrorUnlessMatched, OwnMethod, RowColumns}
 import org.apache.spark.sql.types.{BooleanType, LongType}
 
 /**
  * Emits the join of one streamed row, whose columns are variables of the code below, with the
- * broadcast index: the same steps as [[IndexScanner]].
+ * broadcast index: the same steps as `IndexScanner`.
  *
  * Columns of the build side are read where they are used: those of the condition in a block of their
  * own, those of the output where a parent asks for them.

@@ -28,7 +28,7 @@ import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.index.{RangeIndex, RangeIndexMode}
+import org.apache.spark.sql.rangejoin.index.{IndexJoin, RangeIndex, RangeIndexMode}
 import org.apache.spark.sql.rangejoin.join.{JoinOutput, RangeJoinIterator}
 
 /**
@@ -234,11 +234,12 @@ case class BroadcastRangeJoinExec(
   // ---------------------------------------------------------------- interpreted
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val factory = join.scannerFactory(index.cursors)
+    val factory = join.scannerFactory
+    val cursors = index.cursors
     val newOutput = outputFactory
     val behavior = this.behavior
     streamedPlan.execute().mapPartitions { streamed =>
-      RangeJoinIterator(factory.create(streamed), behavior, newOutput())
+      RangeJoinIterator(factory.create(streamed, cursors.create()), behavior, newOutput())
     }
   }
 

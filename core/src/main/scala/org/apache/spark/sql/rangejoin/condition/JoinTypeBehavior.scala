@@ -71,6 +71,17 @@ case class JoinTypeBehavior(
 
 object JoinTypeBehavior {
 
+  /**
+   * The behavior of a join type where one side has to be streamed, and rows of the other may be kept all
+   * the same; None for one that is left to stock Spark.
+   */
+  def of(joinType: JoinType, streamed: Side): Option[JoinTypeBehavior] =
+    (joinType, streamed) match {
+      case (LeftOuter, RightSide) | (RightOuter, LeftSide) =>
+        Some(JoinTypeBehavior(Some(streamed), EveryPair, keepsBuffered = true))
+      case _ => of(joinType).filter(_.streamed.forall(_ == streamed))
+    }
+
   /** The behavior of a join type; None for one that is left to stock Spark. */
   def of(joinType: JoinType): Option[JoinTypeBehavior] = Option(joinType).collect {
     case _: InnerLike => JoinTypeBehavior(None, EveryPair)

@@ -46,17 +46,19 @@ object RangeExtractor {
    * The range of a join, or why there is none.
    *
    * @param streamed the side that has to be streamed, where it is not up to the range
+   * @param keepsBuffered whether rows of the other side can be kept, whichever is streamed
    */
   def extract(
       joinType: JoinType,
       condition: Option[Expression],
       left: AttributeSet,
       right: AttributeSet,
-      streamed: Option[Side] = None
+      streamed: Option[Side] = None,
+      keepsBuffered: Boolean = false
   ): Either[Reason, RangeCondition] =
     for {
       behavior <- JoinTypeBehavior.of(joinType).toRight(Reason.UnsupportedJoinType(joinType))
-      side <- streamedSide(joinType, behavior, streamed)
+      side <- streamedSide(joinType, behavior, streamed, keepsBuffered)
       predicates <- condition.map(Predicates.split).toRight(Reason.NoCondition)
       _ <- predicates.find(!_.deterministic).map(Reason.Nondeterministic).toLeft(())
       tests <- readTests(predicates, left, right)
@@ -73,24 +75,33 @@ object RangeExtractor {
       joinType: JoinType,
       condition: Option[Expression],
       left: AttributeSet,
-      right: AttributeSet
+      right: AttributeSet,
+      streamed: Option[Side] = None,
+      keepsBuffered: Boolean = false
   ): Either[Reason, RangeCondition] =
-    extract(joinType, condition, left, right) match {
-      case Left(_: Reason.NoRange) => Right(withoutRange(joinType, condition))
+    extract(joinType, condition, left, right, streamed, keepsBuffered) match {
+      case Left(_: Reason.NoRange) => Right(withoutRange(joinType, condition, streamed))
       case other                   => other
     }
 
-  private def withoutRange(joinType: JoinType, condition: Option[Expression]): RangeCondition = {
-    val streamed = JoinTypeBehavior.of(joinType).flatMap(_.streamed).getOrElse(LeftSide)
-    RangeCondition(streamed, None, None, Nil, condition)
+  private def withoutRange(
+      joinType: JoinType,
+      condition: Option[Expression],
+      wanted: Option[Side]
+  ): RangeCondition = {
+    val streamed = wanted.orElse(JoinTypeBehavior.of(joinType).flatMap(_.streamed))
+    RangeCondition(streamed.getOrElse(LeftSide), None, None, Nil, condition)
   }
 
   /** The side that the join type or the caller wants to be streamed, if either does. */
   private def streamedSide(
       joinType: JoinType,
       behavior: JoinTypeBehavior,
-      wanted: Option[Side]
+      wanted: Option[Side],
+      keepsBuffered: Boolean
   ): Either[Reason, Option[Side]] = wanted match {
+    case Some(side) if keepsBuffered && JoinTypeBehavior.of(joinType, side).isDefined =>
+      Right(wanted)
     case Some(side) if behavior.keepsBuffered || behavior.streamed.exists(_ != side) =>
       Left(Reason.PreservedSideBroadcast(joinType, side.other))
     case _ => Right(wanted.orElse(behavior.streamed))

@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Expression, SortOrder}
 import org.apache.spark.sql.catalyst.plans.JoinType
 
 /**
@@ -141,10 +141,11 @@ object Reason {
       Some("write it as a LEFT JOIN and, by UNION ALL, a LEFT ANTI JOIN of the right side")
   }
 
-  /** Spark builds a hash table of one side of each partition. */
-  case object ShuffledHash extends Reason {
+  /** A shuffled hash join keeps an order that its range join would not, where it has to sort. */
+  case class OrderedStreamedSide(order: Seq[SortOrder]) extends Reason {
     override def cause: String =
-      "Spark planned a shuffled hash join, which cannot run as a range join"
+      s"the streamed side of the shuffled hash join comes in the order of ${order.map(_.child.sql)
+          .mkString(", ")}, which the rows would lose where there is no memory for an index of the range"
     override def remedy: Option[String] = Some(
       "drop the SHUFFLE_HASH hint, set spark.sql.join.preferSortMergeJoin to true, or " +
         "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold to 0")

@@ -20,6 +20,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.util.Utils
 
@@ -98,7 +99,8 @@ object Advice {
     figures.exchangedBytes.filter(_ > 0 && threshold > 0).flatMap { bytes =>
       val size = Utils.bytesToString(bytes)
       join match {
-        case _: SortMergeRangeJoinExec if bytes <= threshold && mayBroadcast(join, side) =>
+        case _: SortMergeRangeJoinExec | _: ShuffledRangeJoinExec
+            if bytes <= threshold && mayBroadcast(join, side) =>
           Some(s"the $name side has only $size, less than $key, and was shuffled: run ANALYZE " +
             "TABLE, or broadcast it by a hint")
         case _: BroadcastRangeJoinExec | _: BroadcastHashJoinExec

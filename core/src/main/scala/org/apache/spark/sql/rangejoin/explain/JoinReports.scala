@@ -26,6 +26,7 @@ import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.plan.MarkRangeJoins
+import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.rangejoin.spread.RangeBucketExec
 
 import org.json4s.JsonDSL._
@@ -84,6 +85,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
         RangeExtractor
           .normalForm(join.joinType, join.condition, join.left.outputSet, join.right.outputSet))
     case join: BroadcastRangeJoinExec => report(join, join.extracted)
+    case join: ShuffledRangeJoinExec  => report(join, join.normalForm)
     case join: BaseJoinExec           => report(join, Left(reasonOf(join)))
     case join                         =>
       JoinReport(
@@ -139,13 +141,15 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       case _: BroadcastHashJoinExec | _: BroadcastNestedLoopJoinExec =>
         val extracted = BroadcastRangeJoinExec.of(join).map(_.extracted)
         extracted.flatMap(_.left.toOption).getOrElse(switchedOff(RangeJoinConf.Broadcast))
+      case hashed: ShuffledHashJoinExec =>
+        ShuffledRangeJoinExec.of(hashed).extracted
+          .fold(identity, _ => switchedOff(RangeJoinConf.Shuffled))
       case _ =>
         rangeOf(join).fold(
           identity,
           _ =>
             join match {
               case _: CartesianProductExec => noKey
-              case _: ShuffledHashJoinExec => Reason.ShuffledHash
               case _                       => switchedOff()
             })
     })

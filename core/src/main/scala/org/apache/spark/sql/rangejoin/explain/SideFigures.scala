@@ -23,7 +23,7 @@ import org.apache.spark.sql.execution.adaptive.{
   ShuffleQueryStageExec
 }
 import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
-import org.apache.spark.sql.rangejoin.merge.CodegenBoundaryExec
+import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 import org.apache.spark.sql.rangejoin.spread.RangeBucketExec
 
@@ -69,9 +69,9 @@ object SideFigures {
 
   @tailrec
   private def bucketsBelow(plan: SparkPlan): Option[RangeBucketExec] = plan match {
-    case buckets: RangeBucketExec                                       => Some(buckets)
+    case buckets: RangeBucketExec                            => Some(buckets)
     case node @ (_: WholeStageCodegenExec | _: InputAdapter) => bucketsBelow(node.children.head)
-    case _                                                              => None
+    case _                                                   => None
   }
 
   /** The nodes down to the one that counts the rows, through those that have as many rows. */

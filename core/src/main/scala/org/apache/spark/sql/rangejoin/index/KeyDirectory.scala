@@ -52,12 +52,24 @@ private[index] object KeyDirectory {
     /** The number of groups. */
     def groups: Int
 
+    /** Bytes of the arrays there are. */
+    def allocatedBytes: Long
+
+    /** Bytes that the next key makes it allocate at most, those it then gives up included. */
+    def bytesToAdd(key: UnsafeRow): Long
+
+    /** Likewise the result. */
+    def bytesToFinish: Long
+
     def result(): KeyDirectory
   }
 
   object NoKeysBuilder extends Builder {
     override def add(key: UnsafeRow): Int = 0
     override def groups: Int = 1
+    override def allocatedBytes: Long = 0L
+    override def bytesToAdd(key: UnsafeRow): Long = 0L
+    override def bytesToFinish: Long = 0L
     override def result(): KeyDirectory = NoKeys
   }
 
@@ -124,6 +136,15 @@ private[index] object LongKeys {
     private[this] var greatest = Long.MinValue
 
     override def groups: Int = count
+
+    override def allocatedBytes: Long = slots.length * 12L
+
+    override def bytesToAdd(key: UnsafeRow): Long =
+      if (KeyDirectory.isFull(count + 1, slots.length)) {
+        KeyDirectory.capacityFor((count + 1) * 2) * 12L
+      } else 0L
+
+    override def bytesToFinish: Long = slots.length * 12L
 
     override def add(row: UnsafeRow): Int = {
       val key = row.getLong(0)
@@ -229,6 +250,21 @@ private[index] object RowKeys {
     private[this] val scratch = new UnsafeRow(0)
 
     override def groups: Int = keys.size
+
+    override def allocatedBytes: Long =
+      keys.allocatedBytes + hashes.capacity * 4L + slots.length * 4L
+
+    override def bytesToAdd(key: UnsafeRow): Long = {
+      val ofSlots =
+        if (KeyDirectory.isFull(groups + 1, slots.length)) {
+          KeyDirectory.capacityFor((groups + 1) * 2) * 4L
+        } else 0L
+      val ofHashes = if (hashes.size == hashes.capacity) hashes.capacity * 8L else 0L
+      keys.bytesToAppend(key.getSizeInBytes) + ofSlots + ofHashes
+    }
+
+    // The last rows and their addresses are copied.
+    override def bytesToFinish: Long = groups * 8L + (64L << 10)
 
     override def add(key: UnsafeRow): Int = {
       val hash = key.hashCode

@@ -60,8 +60,12 @@ private[index] final class PackedRows private (
 private[index] object PackedRows {
 
   /** 255 chunks of 128 MiB. */
-  private val WordBits = 24
+  val WordBits = 24
   private val FirstChunkBytes = 64 << 10
+  private val LaterChunkBytes = 1 << 20
+
+  /** 32,767 chunks of 1 MiB: rows that come with a limit of memory, or go again one after the other. */
+  val SmallWordBits = 17
 
   /** The greatest array a JVM gives. */
   private val MostElements = Int.MaxValue - 15
@@ -91,6 +95,8 @@ private[index] object PackedRows {
   private def rowsOfChunk(rowSize: Int, wordBits: Int): Int =
     if (rowSize <= 0) Int.MaxValue else math.max(1, (8 << wordBits) / rowSize)
 
+  val Empty: PackedRows = new PackedRows(Array.empty, null, 0, WordBits, 0)
+
   /** Takes rows in the order they get their numbers. */
   final class Builder(expected: Int, wordBits: Int = WordBits) {
     private[this] val chunkBytes = 8 << wordBits
@@ -102,8 +108,49 @@ private[index] object PackedRows {
     private[this] var addresses = new Array[Int](math.max(expected, 16) + 1)
     private[this] var count = 0
     private[this] var rowSize = 0
+    private[this] var closedBytes = 0L
 
     def size: Int = count
+
+    /** Bytes of the arrays there are. */
+    def allocatedBytes: Long = closedBytes + chunk.length + addresses.length * 4L
+
+    /** Bytes that the next row makes it allocate at most, those it then gives up included. */
+    def bytesToAppend(bytes: Int): Long = {
+      val ofRow =
+        if (used + bytes.toLong <= chunk.length) 0L
+        else if (closed.size >= mostChunks - 2) Long.MaxValue / 2
+        else 2L * math.max(math.min(2L * chunk.length, chunkBytes.toLong), bytes.toLong)
+      ofRow + (if (count + 1 < addresses.length) 0L else larger(addresses.length) * 4L)
+    }
+
+    /** Bytes of the rows alone. */
+    def rowBytes: Long = closedBytes + used
+
+    /**
+     * Gives all rows away, in their order; no more can be appended, nor read.
+     *
+     * @param released is told of the bytes of each array that is given up
+     */
+    def drain(visit: UnsafeRow => Unit, numFields: Int)(released: Long => Unit): Unit = {
+      closeChunk()
+      val row = new UnsafeRow(numFields)
+      var open = 0
+      var i = 0
+      while (i < count) {
+        val number = addresses(i) >>> wordBits
+        while (open < number) {
+          released(closed(open).length.toLong)
+          closed(open) = null
+          open += 1
+        }
+        pointInto(row, closed(number), addresses(i), addresses(i + 1), wordBits)
+        visit(row)
+        i += 1
+      }
+      closed.clear()
+      addresses = Array.emptyIntArray
+    }
 
     def append(row: UnsafeRow): Unit = {
       val bytes = row.getSizeInBytes
@@ -155,8 +202,10 @@ private[index] object PackedRows {
           s"the rows of a range index are more than ${mostChunks - 1} chunks")
       }
       closed += (if (chunk.length == used) chunk else java.util.Arrays.copyOf(chunk, used))
+      closedBytes += used
       used = 0
-      chunk = new Array[Byte](FirstChunkBytes)
+      // Where one chunk was filled there are many rows.
+      chunk = new Array[Byte](math.min(chunkBytes, LaterChunkBytes))
     }
   }
 

@@ -75,6 +75,9 @@ final class RangeCursor(index: RangeIndex) {
 
   private[this] var visited = 0L
 
+  /** The place of the current row in the index. */
+  def place: Int = current
+
   /** The row that `next` came to, valid until the next call. */
   val row: UnsafeRow = new UnsafeRow(index.fields)
 
@@ -208,6 +211,21 @@ final class RangeCursor(index: RangeIndex) {
       rows.read(current, row)
     }
     found
+  }
+
+  /**
+   * Like `next`, with a row of the caller's, and false where the next row is not simply the one behind
+   * the current in memory, or the bounds may say nothing about it.
+   */
+  def step(row: UnsafeRow): Boolean = {
+    val steps = searching && !scattered && !streamedUnknown && !mayBeUnknown && position < end
+    if (steps) {
+      current = position
+      position += 1
+      visited += 1
+      rows.read(current, row)
+    }
+    steps
   }
 
   /** Whether the bounds say nothing about the current row. */

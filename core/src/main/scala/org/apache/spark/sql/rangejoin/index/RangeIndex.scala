@@ -15,7 +15,7 @@
 package org.apache.spark.sql.rangejoin.index
 
 /**
- * The broadcast side of a range join: rows in groups of one key, within a group by sort bound, and
+ * One side of a range join: rows in groups of one key, within a group by sort bound, and
  * their bounds beside them.
  *
  * {{{
@@ -25,19 +25,21 @@ package org.apache.spark.sql.rangejoin.index
  *
  * Without rows that cannot match: those with NULL in a key or in a bound. A group of a few rows is not
  * searched; where all groups are that small there are no bounds, and the index is no more than
- * a hashed relation. Immutable, and shared by the tasks of an executor, each of which has a cursor of
- * its own.
+ * a hashed relation. Immutable; where it is broadcast, it is shared by the tasks of an executor, each of
+ * which has a cursor of its own.
  *
  * @param rows by group, and in groups that are searched by sort bound
  * @param fields columns of a row
  * @param search how large groups are searched; null where all are small
+ * @param alone rows that match nothing, where they are kept
  */
 final class RangeIndex private[index] (
     private[index] val groups: KeyGroups,
     private[index] val rows: PackedRows,
     private[index] val fields: Int,
     private[index] val search: GroupSearch,
-    private[index] val origin: IndexOrigin
+    private[index] val origin: IndexOrigin,
+    private[index] val alone: PackedRows
 ) extends BroadcastRelation
     with Serializable {
 
@@ -54,7 +56,8 @@ final class RangeIndex private[index] (
 
   /** Bytes of heap. */
   override def estimatedSize: Long = RangeIndex.Objects + groups.estimatedSize +
-    rows.estimatedSize + (if (search == null) 0L else search.bounds.estimatedSize)
+    rows.estimatedSize + alone.estimatedSize +
+    (if (search == null) 0L else search.bounds.estimatedSize)
 
   /** Whether no two rows have the same key. */
   override def keyIsUnique: Boolean = rows.size <= groups.size

@@ -31,7 +31,11 @@ import org.apache.spark.util.collection.unsafe.sort.RadixSort
  * @param lower the test of the evict bound
  * @param sameValues whether bounds that are equal for every row are bounds of one value
  * @param smallGroup up to this number of rows of a key are not searched
+ * Asks for memory before it takes it. Where there is none, `add` and `result` say so and change nothing;
+ * the rows can then be had back (`drain`).
+ *
  * @param expected the number of rows, where it is known
+ * @param keepsAlone whether rows that match nothing are kept beside the index
  */
 private[index] final class RangeIndexBuilder(
     keys: KeyDirectory.Builder,
@@ -39,10 +43,15 @@ private[index] final class RangeIndexBuilder(
     lower: IndexedTest,
     sameValues: Boolean,
     smallGroup: Int,
-    expected: Int
+    expected: Int,
+    keepsAlone: Boolean,
+    memory: IndexMemory
 ) {
   private[this] val descending = !upper.isMade
-  private[this] val rows = new PackedRows.Builder(expected)
+  private[this] val wordBits =
+    if (memory.eq(IndexMemory.Unlimited)) PackedRows.WordBits else PackedRows.SmallWordBits
+  private[this] val rows = new PackedRows.Builder(expected, wordBits)
+  private[this] val alone = if (keepsAlone) new PackedRows.Builder(0, wordBits) else null
   private[this] val capacity = math.max(expected, 16)
   private[this] val groups = new PrimitiveVector[Int](capacity)
   private[this] val sort = new PrimitiveVector[Long](capacity)
@@ -50,26 +59,126 @@ private[index] final class RangeIndexBuilder(
     if (upper.isMade && lower.isMade) new PrimitiveVector[Long](capacity) else null
   private[this] var fields = 0
 
-  /** Adds a row without NULL in its key and bounds; a bound there is not is of no importance. */
-  def add(key: UnsafeRow, sortBound: Long, evictBound: Long, row: UnsafeRow): Unit = {
-    fields = row.numFields
-    groups += keys.add(key)
-    sort += (if (descending) ~evictBound else sortBound)
-    if (evict != null) evict += evictBound
-    rows.append(row)
+  private[this] var held = 0L
+
+  /**
+   * Adds a row without NULL in its key and bounds; a bound there is not is of no importance.
+   *
+   * @return false where there is no memory for it
+   */
+  def add(key: UnsafeRow, sortBound: Long, evictBound: Long, row: UnsafeRow): Boolean = {
+    val bytes = rows.bytesToAppend(row.getSizeInBytes) + keys.bytesToAdd(key) + bytesOfVectors
+    val fits = hasRoomFor(bytes)
+    if (fits) {
+      fields = row.numFields
+      groups += keys.add(key)
+      sort += (if (descending) ~evictBound else sortBound)
+      if (evict != null) evict += evictBound
+      rows.append(row)
+      if (bytes > 0L) holdOnly(allocatedBytes)
+    }
+    fits
   }
 
-  def result(ofNoRows: Boolean, beginNanos: Long): RangeIndex = {
+  /** Keeps a row that matches nothing, where such rows are kept; false where there is no memory. */
+  def addAlone(row: UnsafeRow): Boolean = !keepsAlone || {
+    val bytes = alone.bytesToAppend(row.getSizeInBytes)
+    val fits = hasRoomFor(bytes)
+    if (fits) {
+      fields = row.numFields
+      alone.append(row)
+      if (bytes > 0L) holdOnly(allocatedBytes)
+    }
+    fits
+  }
+
+  private def hasRoomFor(bytes: Long): Boolean =
+    (bytes == 0L && held > 0L) || {
+      val needed = bytes + first
+      val fits = groups.size < RangeIndexBuilder.MostRows && memory.acquire(needed)
+      if (fits) held += needed
+      fits
+    }
+
+  /** What was allocated before there was a row. */
+  private def first: Long = if (held == 0L) allocatedBytes else 0L
+
+  private def allocatedBytes: Long = rows.allocatedBytes + keys.allocatedBytes +
+    groups.capacity * 4L + sort.capacity * 8L + (if (evict == null) 0L else evict.capacity * 8L) +
+    (if (alone == null) 0L else alone.allocatedBytes)
+
+  /** Bytes that the next row makes the vectors allocate, which have a new array of twice the length. */
+  private def bytesOfVectors: Long =
+    if (groups.size < groups.capacity) 0L
+    else groups.capacity * 2L * (if (evict == null) 12L else 20L)
+
+  /** Gives back, or takes, what is held beside these bytes. */
+  private def holdOnly(bytes: Long): Unit = {
+    if (held > bytes) memory.release(held - bytes)
+    held = math.min(held, bytes)
+  }
+
+  /** The index, whose memory stays held; None where there is no memory for it. */
+  def result(ofNoRows: Boolean, beginNanos: Long): Option[RangeIndex] = {
     val starts = groupStarts
     val isSearched = largestGroup(starts) > smallGroup
+    val bytes = bytesToFinish(isSearched) + first
+    Option.when(memory.acquire(bytes)) {
+      held += bytes
+      val index = build(starts, isSearched, ofNoRows, beginNanos)
+      holdOnly(index.estimatedSize + ofMarks)
+      index
+    }
+  }
+
+  private def build(
+      starts: Array[Int],
+      isSearched: Boolean,
+      ofNoRows: Boolean,
+      beginNanos: Long
+  ): RangeIndex = {
     val order = rowsInOrder(starts, isSearched)
     new RangeIndex(
       KeyGroups(keys.result(), starts),
       permutedRows(order),
       fields,
       if (isSearched) searchOf(boundsInOrder(starts, order)) else null,
-      IndexOrigin(ofNoRows, System.nanoTime() - beginNanos)
+      IndexOrigin(ofNoRows, System.nanoTime() - beginNanos),
+      if (alone == null) PackedRows.Empty else alone.result()
     )
+  }
+
+  /** What `build` allocates, at most. */
+  private def bytesToFinish(isSearched: Boolean): Long = {
+    val count = groups.size.toLong
+    val ofGroups = keys.bytesToFinish + (keys.groups + 1L) * 8L
+    val sorts = isSearched && !isSorted
+    val isInOrder = !sorts && isGrouped
+    // Pairs of number and bound, twice, while they are sorted; the numbers in two orders.
+    val ofOrder = if (isInOrder) 0L else count * (if (sorts) 40L else 8L)
+    val ofRows = count * 4L + (if (isInOrder) 0L else rows.rowBytes + (1L << 20))
+    val ofBounds = if (isSearched) count * (if (evict == null) 24L else 40L) else 0L
+    // Boxed places, and values that are no columns, while they are sorted.
+    val ofValues =
+      if (!isSearched || (upper.order == null && lower.order == null)) 0L else count * 64L
+    ofMarks + ofGroups + ofRows + math.max(ofOrder, ofBounds) + ofValues + RangeIndex.Objects
+  }
+
+  /** Of who keeps the rows, and has to mark them. */
+  private def ofMarks: Long = if (keepsAlone) groups.size / 8L + 8L else 0L
+
+  /**
+   * Gives all rows away, those that match nothing included, and their memory back as they go. The
+   * builder is of no more use.
+   */
+  def drain(visit: UnsafeRow => Unit): Unit = {
+    def release(bytes: Long): Unit = holdOnly(math.max(0L, held - bytes))
+    // Who takes them has to begin with something.
+    val left = rows.rowBytes + (if (alone == null) 0L else alone.rowBytes) - memory.toBeginWith
+    holdOnly(math.max(0L, left))
+    rows.drain(visit, fields)(release)
+    if (alone != null) alone.drain(visit, fields)(release)
+    holdOnly(0L)
   }
 
   private def searchOf(bounds: IndexBounds): GroupSearch = GroupSearch(
@@ -309,6 +418,12 @@ private[index] final class RangeIndexBuilder(
       }
       ordered.result()
     }
+}
+
+private[index] object RangeIndexBuilder {
+
+  /** Arrays of twice as many rows there cannot be. */
+  private val MostRows = 1 << 29
 }
 
 /**

@@ -17,15 +17,15 @@ package org.apache.spark.sql.rangejoin.index
 import org.apache.spark.internal.config.Kryo
 import org.apache.spark.serializer.{KryoSerializer, Serializer}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode
 import org.apache.spark.sql.types.LongType
 import org.apache.spark.{SparkConf, SparkEnv}
 
 /**
- * Rows are broadcast as a [[RangeIndex]].
+ * Rows are broadcast as a [[RangeIndex]]; what an index is made of, wherever it is made.
  *
- * All expressions are bound to the rows of the broadcast side.
+ * All expressions are bound to the rows of the side that is indexed.
  *
  * @param keys as Spark's hash joins have them: one long where they fit; none where there are none
  * @param sortBound the bound of the upper test; None where there is no such test
@@ -44,43 +44,23 @@ case class RangeIndexMode(
     smallGroup: Int
 )(columns: String = "")
     extends BroadcastMode {
-  require(sortBound.isDefined || evictBound.isDefined, "a range has a bound")
+  require(
+    sortBound.isDefined || evictBound.isDefined || smallGroup == Int.MaxValue,
+    "without a bound there is nothing to search")
 
   override def transform(rows: Array[InternalRow]): RangeIndex =
     transform(rows.iterator, Some(rows.length.toLong))
 
   override def transform(rows: Iterator[InternalRow], sizeHint: Option[Long]): RangeIndex = {
-    val begin = System.nanoTime()
     val expected = sizeHint.fold(0)(math.min(_, Int.MaxValue / 2).toInt)
-    val builder = new RangeIndexBuilder(
-      keysBuilder,
-      IndexedTest(sortBound.isDefined, sortValue.map(new ValueOrder(_)).orNull),
-      IndexedTest(evictBound.isDefined, evictValue.map(new ValueOrder(_)).orNull),
-      sameValues = sortValue == evictValue,
-      smallGroup,
-      expected
-    )
-    val keyOf = if (keys.isEmpty) null else UnsafeProjection.create(keys)
-    val boundsOf = UnsafeProjection.create(sortBound.toSeq ++ evictBound)
-    val evictAt = sortBound.size
-    val ofNoRows = !rows.hasNext
-    rows.foreach { row =>
-      val key = if (keyOf == null) null else keyOf(row)
-      if (key == null || !key.anyNull) {
-        val bounds = boundsOf(row)
-        if (!bounds.anyNull) {
-          builder.add(
-            key,
-            if (sortBound.isDefined) bounds.getLong(0) else 0L,
-            if (evictBound.isDefined) bounds.getLong(evictAt) else 0L,
-            row.asInstanceOf[UnsafeRow])
-        }
-      }
-    }
-    builder.result(ofNoRows, begin)
+    val index = new IndexBuild(this, expected, keepsAlone = false, IndexMemory.Unlimited)
+    rows.foreach(row => if (!index.add(row)) throw tooManyRows)
+    index.result().getOrElse(throw tooManyRows)
   }
 
-  private def keysBuilder: KeyDirectory.Builder = keys match {
+  private def tooManyRows = new OutOfMemoryError("too many rows for a range index")
+
+  private[index] def keysBuilder: KeyDirectory.Builder = keys match {
     case Nil                                  => KeyDirectory.NoKeysBuilder
     case Seq(key) if key.dataType == LongType => new LongKeys.Builder
     case _                                    => new RowKeys.Builder

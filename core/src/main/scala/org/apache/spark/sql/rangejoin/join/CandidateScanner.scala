@@ -65,6 +65,23 @@ trait CandidateScanner {
       none
     }
 
+  /**
+   * Goes on to the next candidate where that is simply the next row in memory, and false where it is
+   * not, or there is none: the inner loop of generated code.
+   */
+  def step(): Boolean
+
+  /**
+   * Likewise, with a row of the caller's, who has to say by `keepStep` where it is before anything
+   * else of the scanner is called.
+   */
+  def step(row: UnsafeRow): Boolean
+
+  /** Points a row at the current candidate, which is not null. */
+  def beginSteps(row: UnsafeRow): Unit = CandidateScanner.pointTo(row, currentCandidate)
+
+  def keepStep(row: UnsafeRow): Unit
+
   /** Makes the current candidate null. */
   protected def noCandidate(): Unit
 
@@ -76,4 +93,10 @@ trait CandidateScanner {
     matched = false
     errors.clear()
   }
+}
+
+private[rangejoin] object CandidateScanner {
+
+  def pointTo(target: UnsafeRow, source: UnsafeRow): Unit =
+    target.pointTo(source.getBaseObject, source.getBaseOffset, source.getSizeInBytes)
 }

@@ -27,9 +27,21 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.execution.{ExplainUtils, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.join.{JoinOutput, PairTestSpec, RangeJoinIterator}
+import org.apache.spark.sql.rangejoin.join.{
+  JoinOutput,
+  PairScannerIterator,
+  PairTestSpec,
+  RangeJoinIterator,
+  ScannerCodegen
+}
 import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeBound}
-import org.apache.spark.sql.rangejoin.window.WindowLimits
+import org.apache.spark.sql.rangejoin.scan.{
+  FullOuterRangeScanner,
+  RangeScannerFactory,
+  ScanOrder,
+  StreamedRangeScanner,
+  WindowMetrics
+}
 import org.apache.spark.util.CompletionIterator
 
 /**
@@ -84,8 +96,8 @@ case class SortMergeRangeJoinExec(
   override def outputOrdering: Seq[SortOrder] = stock.outputOrdering
 
   override def requiredChildOrdering: Seq[Seq[SortOrder]] = Seq(
-    SortMergeRangeJoinExec.order(leftKeys, range.orderOf(LeftSide), leftRangeKey),
-    SortMergeRangeJoinExec.order(rightKeys, range.orderOf(RightSide), rightRangeKey)
+    ScanOrder.of(leftKeys, range.orderOf(LeftSide), leftRangeKey),
+    ScanOrder.of(rightKeys, range.orderOf(RightSide), rightRangeKey)
   )
 
   override lazy val metrics: Map[String, SQLMetric] = WindowMetrics.create(sparkContext)
@@ -132,25 +144,10 @@ case class SortMergeRangeJoinExec(
       bufferedPlan.output.size,
       PairTestSpec.of(range, condition.getOrElse(Literal.TrueLiteral)).map(ofPair),
       behavior,
-      windowLimits,
+      RangeScannerFactory.limits(conf),
       WindowMetrics.of(metrics)
     )
   }
-
-  /**
-   * As the settings of the stock join's buffer have it, which keeps rows in memory up to the one
-   * threshold, and then up to the other.
-   */
-  private def windowLimits: WindowLimits = WindowLimits(
-    rows = math.max(
-      1,
-      math.max(
-        conf.sortMergeJoinExecBufferInMemoryThreshold,
-        conf.sortMergeJoinExecBufferSpillThreshold
-      )
-    ),
-    bytes = conf.sortMergeJoinExecBufferSpillSizeThreshold
-  )
 
   private def ofPair(e: Expression): Expression =
     bindReference(e, streamedPlan.output ++ bufferedPlan.output)
@@ -165,7 +162,7 @@ case class SortMergeRangeJoinExec(
     streamedPlan.execute().zipPartitions(bufferedPlan.execute()) { (streamed, buffered) =>
       val rows: Iterator[InternalRow] =
         if (behavior.keepsBuffered) {
-          new FullOuterIterator(factory.createFullOuter(streamed, buffered), newOutput())
+          new PairScannerIterator(factory.createFullOuter(streamed, buffered), newOutput())
         } else {
           RangeJoinIterator(factory.create(streamed, buffered), behavior, newOutput())
         }
@@ -215,12 +212,13 @@ case class SortMergeRangeJoinExec(
       v => s"$v = $factory.$create(inputs[0], inputs[1]);",
       forceInline = true
     )
-    val loop = new SortMergeRangeJoinCodegen(
+    val loop = new ScannerCodegen(
       ctx,
       scanner,
       streamedPlan.output,
       bufferedPlan.output,
       range.residual,
+      asksOften = false,
       limitNotReachedCond,
       shouldStopCheckCode
     )
@@ -256,18 +254,4 @@ object SortMergeRangeJoinExec {
 
   /** Why heavy keys that were found when the join was about to run are not divided over tasks. */
   val NotCut: TreeNodeTag[String] = TreeNodeTag[String]("rangejoin.notCut")
-
-  /**
-   * The order a side has to come in: by its keys, then by its bound, if it has one.
-   *
-   * @param rangeKey the column that holds the bound, where there is one
-   */
-  def order(
-      keys: Seq[Expression],
-      bound: Option[RangeBound],
-      rangeKey: Option[Attribute]
-  ): Seq[SortOrder] = {
-    val within = rangeKey.orElse(bound.map(b => MonotoneColumn.of(b).getOrElse(b.sortKey)))
-    (keys ++ within).map(SortOrder(_, Ascending))
-  }
 }

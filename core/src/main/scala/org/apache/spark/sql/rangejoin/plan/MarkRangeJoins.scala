@@ -32,12 +32,14 @@ import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition.{RangeCondition, RangeExtractor, Reason}
 import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
+import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 
 /**
- * Marks the sort-merge and broadcast joins that can run as range joins. The plan is Spark's own in
+ * Marks the sort-merge, shuffled hash and broadcast joins that can run as range joins. The plan is Spark's own in
  * every case: this strategy asks `JoinSelection` and hands on its answer, with a mark where it is a
- * join with a range. [[PlaceSortMergeRangeJoins]] and [[PlaceBroadcastRangeJoins]] act on the mark once all
- * rules of Spark that know the stock node are done with it.
+ * join with a range. [[PlaceSortMergeRangeJoins]], [[PlaceShuffledRangeJoins]] and
+ * [[PlaceBroadcastRangeJoins]] act on the mark once all rules of Spark that know the stock node are done
+ * with it.
  *
  * Where Spark has planned a nested loop over two large sides, [[SpreadRangeJoins]] answers with a join by
  * range buckets instead.
@@ -52,8 +54,8 @@ import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
  * A join with the hint `RANGE_JOIN` is marked whatever the settings are, and planned as a sort-merge join
  * where what Spark has planned cannot be marked; where that fails, Spark's log says why.
  *
- * @param everyJoin whether to mark sort-merge joins without a range, too: nothing is gained by it but
- *   that they put the range join to the test
+ * @param everyJoin whether to mark sort-merge and shuffled hash joins without a range, too: nothing is
+ *   gained by it but that they put the range join to the test
  */
 case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
     extends SparkStrategy {
@@ -113,7 +115,7 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
     val spread =
       if (spreadsJoins(join)) SpreadRangeJoins.insteadOf(planned, join, session) else None
     spread.map(plan => Right(Seq(plan))).getOrElse {
-      val refusals = planned.flatMap(mark(_, marksBroadcastJoins(join)))
+      val refusals = planned.flatMap(mark(_, isHinted(join)))
       if (refusals.size < planned.size) Right(planned)
       else Left(refusals.headOption.getOrElse(Reason.NoRangePredicate))
     }
@@ -135,14 +137,25 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
     }
 
   /** Marks a join where it has a range, and otherwise says why there is none. */
-  private def mark(join: SparkPlan, broadcasts: Boolean): Option[Reason] = {
+  private def mark(join: SparkPlan, hinted: Boolean): Option[Reason] = {
     val (tag, range) = join match {
-      case smj: SortMergeJoinExec => (SortMergeMark, rangeOf(smj))
-      case other                  => (BroadcastMark, broadcastRangeOf(other, broadcasts))
+      case smj: SortMergeJoinExec       => (SortMergeMark, rangeOf(smj))
+      case hashed: ShuffledHashJoinExec => (ShuffledMark, shuffledRangeOf(hashed, hinted))
+      case other                        =>
+        (BroadcastMark, broadcastRangeOf(other, hinted || isOn(RangeJoinConf.Broadcast)))
     }
     range.fold(leave(join, _), _ => join.setTagValue(tag, ()))
     range.left.toOption
   }
+
+  private def shuffledRangeOf(
+      join: ShuffledHashJoinExec,
+      hinted: Boolean
+  ): Either[Reason, RangeCondition] =
+    if (hinted || isOn(RangeJoinConf.Shuffled)) {
+      val ours = ShuffledRangeJoinExec.of(join)
+      if (everyJoin) ours.normalForm else ours.extracted
+    } else Left(Reason.SwitchedOff(RangeJoinConf.Shuffled.key))
 
   private def broadcastRangeOf(
       join: SparkPlan,
@@ -152,7 +165,6 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
     case Some(_)                  => Left(Reason.SwitchedOff(RangeJoinConf.Broadcast.key))
     case None                     => Left(join match {
         case _: BroadcastHashJoinExec => Reason.NullAware
-        case _: ShuffledHashJoinExec  => Reason.ShuffledHash
         case _                        => Reason.NoKey
       })
   }
@@ -168,6 +180,9 @@ object MarkRangeJoins extends Logging {
 
   /** On a stock sort-merge join: [[PlaceSortMergeRangeJoins]] replaces it by a range join. */
   val SortMergeMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.sortMerge")
+
+  /** On a stock shuffled hash join: [[PlaceShuffledRangeJoins]] replaces it by a range join. */
+  val ShuffledMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.shuffled")
 
   /** On a stock broadcast join: [[PlaceBroadcastRangeJoins]] replaces it by a range join. */
   val BroadcastMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.broadcast")

@@ -23,12 +23,13 @@ import org.apache.spark.sql.catalyst.expressions.{
   SortOrder
 }
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins.SortMergeJoinExec
-import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan, UnionExec}
+import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan}
 import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
-import org.apache.spark.sql.rangejoin.merge.{CodegenBoundaryExec, SortMergeRangeJoinExec}
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.scan.ScanOrder
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 
 /**
@@ -43,7 +44,7 @@ object PlaceSortMergeRangeJoins extends Rule[SparkPlan] {
       case join: SortMergeJoinExec if join.getTagValue(MarkRangeJoins.SortMergeMark).isDefined =>
         place(join)
     }
-    if (placed.eq(plan)) plan else placed.transformUp { case u: UnionExec => guard(u) }
+    if (placed.eq(plan)) plan else CodegenBoundaries.belowUnions(placed)
   }
 
   private def place(join: SortMergeJoinExec): SparkPlan =
@@ -92,7 +93,7 @@ object PlaceSortMergeRangeJoins extends Rule[SparkPlan] {
         (ProjectExec(projected, unsorted(child)), Some(added.toAttribute))
       case None => (child, None)
     }
-    val order = SortMergeRangeJoinExec.order(keys, bound, rangeKey)
+    val order = ScanOrder.of(keys, bound, rangeKey)
     val sorted =
       if (SortOrder.orderingSatisfies(input.outputOrdering, order)) input
       else RangeSortExec.sort(withEqualOrders(order, child), unsorted(input))
@@ -119,22 +120,5 @@ object PlaceSortMergeRangeJoins extends Rule[SparkPlan] {
   private def unsorted(child: SparkPlan): SparkPlan = child match {
     case SortExec(_, false, input, _) => input
     case other                        => other
-  }
-
-  /**
-   * `UNION` fuses the code of its children unless it finds a stock join of two inputs below; this
-   * join it does not know.
-   */
-  private def guard(union: UnionExec): SparkPlan =
-    union.withNewChildren(union.children.map {
-      case boundary: CodegenBoundaryExec  => boundary
-      case child if fusesRangeJoin(child) => CodegenBoundaryExec(child)
-      case child                          => child
-    })
-
-  private def fusesRangeJoin(plan: SparkPlan): Boolean = plan match {
-    case _: SortMergeRangeJoinExec            => true
-    case _: Exchange | _: CodegenBoundaryExec => false
-    case other                                => other.children.exists(fusesRangeJoin)
   }
 }

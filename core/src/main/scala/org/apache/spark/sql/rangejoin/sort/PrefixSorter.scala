@@ -18,6 +18,7 @@ import java.util.Arrays
 
 import org.apache.spark.internal.config
 import org.apache.spark.sql.catalyst.expressions.{BaseOrdering, UnsafeRow}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.util.collection.unsafe.sort._
 import org.apache.spark.{SparkEnv, TaskContext}
@@ -281,6 +282,9 @@ final class PrefixSorter(
 object PrefixSorter {
 
   private[sort] val FirstLevel = 0
+
+  /** The level to begin with. */
+  def firstLevel(conf: SQLConf): Int = if (conf.enableRadixSort) FirstLevel else LastLevel
 
   /** The level that compares rows. */
   private[sort] val LastLevel = 2

@@ -90,8 +90,7 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
   }
 
   /** A child that was in order when this node was placed may have been replaced by one that is not. */
-  private[sort] def wholeSortLevel: Int =
-    if (conf.enableRadixSort) PrefixSorter.FirstLevel else PrefixSorter.LastLevel
+  private[sort] def wholeSortLevel: Int = PrefixSorter.firstLevel(conf)
 
   private def sortedByGroups(): RDD[InternalRow] = {
     val sortTime = longMetric("sortTime")
@@ -132,7 +131,7 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
  * The rows of a partition in order, which are not read before the first one of them is asked for: a
  * join that finds its other side empty does not sort this one. Whether there are any is known before.
  */
-private final class SortedOnDemand(rows: Iterator[UnsafeRow], sorter: PrefixSorter)
+private[rangejoin] final class SortedOnDemand(rows: Iterator[UnsafeRow], sorter: PrefixSorter)
     extends Iterator[UnsafeRow] {
   private var sorted: Iterator[UnsafeRow] = _
 

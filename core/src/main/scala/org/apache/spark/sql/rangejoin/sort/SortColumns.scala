@@ -25,7 +25,7 @@ import org.apache.spark.sql.types._
  * @param order the order, ascending, bound to the row
  * @param numFields columns of a row
  */
-private[sort] final class SortColumns(order: Seq[SortOrder], val numFields: Int) {
+private[rangejoin] final class SortColumns(order: Seq[SortOrder], val numFields: Int) {
   private val expressions = order.map(_.child)
 
   /** What is known of each column's longs. */
@@ -55,15 +55,15 @@ private[sort] final class SortColumns(order: Seq[SortOrder], val numFields: Int)
     InternalRow.copyValue(expressions(column).eval(row))
 
   /** What tells the strings of a column apart; null where their first bytes do. */
-  def tailOf(column: Int, rows: Iterable[InternalRow]): KeyCodes =
+  private[sort] def tailOf(column: Int, rows: Iterable[InternalRow]): KeyCodes =
     StringTail.of(expressions(column), rows)
 
   /** A dictionary of the strings that a column has in these rows; null where they are too many. */
-  def dictionaryOf(column: Int, rows: Iterable[InternalRow]): KeyDictionary =
+  private[sort] def dictionaryOf(column: Int, rows: Iterable[InternalRow]): KeyDictionary =
     KeyDictionary.ofStrings(expressions(column), rows)
 }
 
-private[sort] object SortColumns {
+private[rangejoin] object SortColumns {
 
   /** The least and the greatest long of a type whose values are all of its longs in between. */
   private def ends(dataType: DataType): (Long, Long) = dataType match {

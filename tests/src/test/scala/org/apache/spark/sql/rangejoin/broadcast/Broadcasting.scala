@@ -40,7 +40,7 @@ trait Broadcasting extends RangeJoinTest {
     collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }
 
   override protected def plannedJoins(df: DataFrame): Int =
-    broadcastJoins(df).size + rangeJoins(df).size
+    broadcastJoins(df).size + super.plannedJoins(df)
 }
 
 /**

@@ -64,13 +64,13 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.UnregisteredIndex       => "unregistered index"
       case Reason.DynamicPruning          => "dynamic pruning"
       // Of plans, too: JoinReportsSuite has examples.
-      case Reason.NoKey               => "no key"
-      case Reason.FullOuterWithoutKey => "full outer without key"
-      case Reason.NullAware           => "null-aware"
-      case Reason.ShuffledHash        => "shuffled hash"
-      case Reason.Streaming           => "streaming"
-      case _: Reason.SwitchedOff      => "switched off"
-      case Reason.PlannedOtherwise    => "planned otherwise"
+      case Reason.NoKey                  => "no key"
+      case Reason.FullOuterWithoutKey    => "full outer without key"
+      case Reason.NullAware              => "null-aware"
+      case _: Reason.OrderedStreamedSide => "ordered streamed side"
+      case Reason.Streaming              => "streaming"
+      case _: Reason.SwitchedOff         => "switched off"
+      case Reason.PlannedOtherwise       => "planned otherwise"
     }
     assert(examples.map { case (_, reason) => name(reason) }.distinct.size == 7)
   }
@@ -85,10 +85,12 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.SubqueryInBuildBound(bound) => assert(reason.message.contains(bound.toString))
       case Reason.UnregisteredIndex           =>
         assert(reason.message.contains("spark.kryo.registrationRequired"))
-      case Reason.NoConjunct(predicate) => assert(reason.message.contains(predicate.sql))
-      case Reason.SwitchedOff(key)      => assert(reason.message.contains(key))
+      case Reason.NoConjunct(predicate)      => assert(reason.message.contains(predicate.sql))
+      case Reason.OrderedStreamedSide(order) =>
+        assert(reason.message.contains(order.head.child.sql))
+      case Reason.SwitchedOff(key) => assert(reason.message.contains(key))
       case Reason.NoCondition | Reason.NoRangePredicate | Reason.DynamicPruning | Reason.NoKey | Reason.FullOuterWithoutKey |
-          Reason.NullAware | Reason.ShuffledHash | Reason.Streaming | Reason.PlannedOtherwise =>
+          Reason.NullAware | Reason.Streaming | Reason.PlannedOtherwise =>
         assert(reason.message.nonEmpty)
     }
   }

@@ -98,8 +98,10 @@ class JoinReportsSuite extends RangeJoinTest {
     assert(reasonFor("SELECT * FROM l JOIN r ON l.k = r.k") == Reason.NoCondition)
     assert(reasonFor("SELECT * FROM l JOIN r ON l.k = r.k AND l.y <> r.y") ==
       Reason.NoRangePredicate)
-    assert(reasonFor(s"SELECT /*+ SHUFFLE_HASH(r) */ * FROM l JOIN r ON l.k = r.k AND $band") ==
-      Reason.ShuffledHash)
+    withConf(RangeJoinConf.Shuffled.key -> "false") {
+      assert(reasonFor(s"SELECT /*+ SHUFFLE_HASH(r) */ * FROM l JOIN r ON l.k = r.k AND $band") ==
+        Reason.SwitchedOff(RangeJoinConf.Shuffled.key))
+    }
     assert(reasonFor(s"SELECT /*+ BROADCAST(l) */ * FROM l LEFT JOIN r ON $band")
       .isInstanceOf[Reason.PreservedSideBroadcast])
     withConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB") {

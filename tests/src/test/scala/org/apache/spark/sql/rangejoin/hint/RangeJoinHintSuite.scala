@@ -42,7 +42,7 @@ class RangeJoinHintSuite extends RangeJoinTest {
   private val both = s"FROM l JOIN r ON $band"
 
   override protected def plannedJoins(df: DataFrame): Int =
-    rangeJoins(df).size + broadcastRangeJoins(df)
+    super.plannedJoins(df) + broadcastRangeJoins(df)
 
   private def broadcastRangeJoins(df: DataFrame): Int =
     collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }.size
@@ -199,12 +199,24 @@ class RangeJoinHintSuite extends RangeJoinTest {
 
   test("it overrides a hint for a join that cannot be a range join, with Spark's warning") {
     tables()
-    for (other <- Seq("SHUFFLE_HASH(r)", "SHUFFLE_HASH(l)", "SHUFFLE_REPLICATE_NL(l)")) {
+    for (other <- Seq("SHUFFLE_REPLICATE_NL(r)", "SHUFFLE_REPLICATE_NL(l)")) {
       val sql = s"SELECT /*+ RANGE_JOIN(r, 10), $other */ * $both"
       withConf(Flag -> "false") {
         val expected = rows(spark.sql(bare(sql)))
         val said = warnings(checkRangeJoins(spark.sql(sql), expected, joins = 1, nextEngine))
         assert(only(said).contains("is overridden by another hint and will not take effect"))
+      }
+    }
+  }
+
+  test("beside a hint for a shuffled hash join it gives a range join of that kind") {
+    tables()
+    for (other <- Seq("SHUFFLE_HASH(r)", "SHUFFLE_HASH(l)")) {
+      val sql = s"SELECT /*+ RANGE_JOIN(r, 10), $other */ * $both"
+      withConf(Flag -> "false", RangeJoinConf.Shuffled.key -> "false") {
+        val expected = rows(spark.sql(bare(sql)))
+        assert(warnings(checkRangeJoins(spark.sql(sql), expected, joins = 1, nextEngine)).isEmpty)
+        assert(shuffledJoins(spark.sql(sql)).size == 1)
       }
     }
   }
@@ -222,7 +234,7 @@ class RangeJoinHintSuite extends RangeJoinTest {
     withConf(
       "spark.sql.join.preferSortMergeJoin" -> "false",
       SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "40") {
-      check(s"$hinted $few q ON l.k = q.k AND l.y > q.y", "ShuffledHashJoin", "SortMergeRangeJoin")
+      check(s"$hinted $few q ON l.k = q.k AND l.y > q.y", "ShuffledHashJoin", "ShuffledRangeJoin")
     }
     withConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB") {
       check(s"$hinted r q ON l.k = q.k AND l.y > q.y", "BroadcastHashJoin", "BroadcastRangeJoin")

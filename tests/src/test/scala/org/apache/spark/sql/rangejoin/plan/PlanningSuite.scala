@@ -25,6 +25,7 @@ import org.apache.spark.sql.execution.{SortExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 import org.apache.spark.sql.rangejoin.{BandOfTables, LogCapture, RangeJoinConf}
 
@@ -63,7 +64,7 @@ class PlanningSuite extends BandOfTables {
 
   for ((hint, node) <- Seq[(String, Class[_])](
       "broadcast" -> classOf[BroadcastRangeJoinExec],
-      "shuffle_hash" -> classOf[ShuffledHashJoinExec],
+      "shuffle_hash" -> classOf[ShuffledRangeJoinExec],
       "shuffle_replicate_nl" -> classOf[CartesianProductExec]
     )) {
     test(s"the hint $hint keeps its effect") {
@@ -123,7 +124,10 @@ class PlanningSuite extends BandOfTables {
             "l.k = r.k and l.t <> r.t",
             "l.k = r.k and l.t + r.t <= 10"
           )) assert(timesAsked(l.join(r, expr(condition))) == 1, condition)
-        assert(timesAsked(l.join(r.hint("shuffle_hash"), band)) == 1)
+        assert(timesAsked(l.join(r.hint("shuffle_hash"), band)) == 0)
+        withConf(RangeJoinConf.Shuffled.key -> "false") {
+          assert(timesAsked(l.join(r.hint("shuffle_hash"), band)) == 1)
+        }
         withConf(RangeJoinConf.Broadcast.key -> "false") {
           assert(timesAsked(l.join(r.hint("broadcast"), band)) == 1)
         }

@@ -12,7 +12,7 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.merge
+package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, UnsafeRow}
@@ -28,7 +28,8 @@ final class StreamedRangeScanner(
     buffered: Iterator[InternalRow],
     parts: ScannerParts,
     behavior: JoinTypeBehavior
-) extends RangeScanner(parts) with CandidateScanner {
+) extends RangeScanner(parts)
+    with CandidateScanner {
   import RangeScanner.Candidate
 
   private[this] val visitsAll = behavior.visitsAllStreamed
@@ -92,17 +93,10 @@ final class StreamedRangeScanner(
     } finally endUse()
   }
 
-  /**
-   * Like `nextCandidate`, but false where the next candidate is not simply the next row in memory: the
-   * inner loop of the generated code, which is left before another thread goes on with the scan.
-   */
-  def step(): Boolean = step(windowRow)
+  /** As declared; the inner loop is left before another thread goes on with the scan. */
+  override def step(): Boolean = step(windowRow)
 
-  /**
-   * Likewise, with a row of the caller's, who has to say by `keepStep` where it is before anything
-   * else of the scanner is called.
-   */
-  def step(row: UnsafeRow): Boolean =
+  override def step(row: UnsafeRow): Boolean =
     // As a use would be, but for the request that it would meet as it ends: the next one does.
     if (isUsedAlone) stepOn(row) else stepInTurn(row)
 
@@ -112,13 +106,9 @@ final class StreamedRangeScanner(
     finally endUse()
   }
 
-  /** Points a row at the current candidate. */
-  def beginSteps(row: UnsafeRow): Unit = pointTo(row, windowRow)
+  override def beginSteps(row: UnsafeRow): Unit = CandidateScanner.pointTo(row, windowRow)
 
-  def keepStep(row: UnsafeRow): Unit = pointTo(windowRow, row)
-
-  private def pointTo(target: UnsafeRow, source: UnsafeRow): Unit =
-    target.pointTo(source.getBaseObject, source.getBaseOffset, source.getSizeInBytes)
+  override def keepStep(row: UnsafeRow): Unit = CandidateScanner.pointTo(windowRow, row)
 
   private def find(): Boolean = {
     endSteps()

@@ -12,10 +12,11 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.merge
+package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.memory.TaskMemoryManager
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.join.{PairTestSpec, PairTests}
 import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeJoinKernelFactory}
@@ -38,7 +39,7 @@ case class RangeScannerFactory(
 ) {
 
   /**
-   * A scanner for any join type but full outer, that belongs to the current task and is closed with
+   * A scanner for a join that keeps no buffered rows, which belongs to the current task and is closed with
    * it, however it ends.
    */
   def create(
@@ -47,11 +48,12 @@ case class RangeScannerFactory(
   ): StreamedRangeScanner =
     closedWithTask(new StreamedRangeScanner(streamed, buffered, parts, behavior))
 
-  /** Likewise for a full outer join. */
+  /** Likewise for a join that keeps buffered rows. */
   def createFullOuter(
       streamed: Iterator[InternalRow],
       buffered: Iterator[InternalRow]
-  ): FullOuterRangeScanner = closedWithTask(new FullOuterRangeScanner(streamed, buffered, parts))
+  ): FullOuterRangeScanner =
+    closedWithTask(new FullOuterRangeScanner(streamed, buffered, parts, behavior.keepsStreamed))
 
   private def parts: ScannerParts = ScannerParts(
     RangeJoinKernelFactory.createObject(kernel),
@@ -92,4 +94,22 @@ case class RangeScannerFactory(
     val current = Thread.currentThread
     if (current.getName.startsWith("Executor task launch worker")) current else null
   }
+}
+
+object RangeScannerFactory {
+
+  /**
+   * As the settings of Spark's sort-merge join for its buffer have it, which keeps rows in memory up to
+   * the one threshold, and then up to the other.
+   */
+  def limits(conf: SQLConf): WindowLimits = WindowLimits(
+    rows = math.max(
+      1,
+      math.max(
+        conf.sortMergeJoinExecBufferInMemoryThreshold,
+        conf.sortMergeJoinExecBufferSpillThreshold
+      )
+    ),
+    bytes = conf.sortMergeJoinExecBufferSpillSizeThreshold
+  )
 }

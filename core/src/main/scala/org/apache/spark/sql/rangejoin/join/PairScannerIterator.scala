@@ -12,13 +12,12 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.merge
+package org.apache.spark.sql.rangejoin.join
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.rangejoin.join.{JoinOutput, RangeJoinIterator}
 
-/** Full outer joins. */
-final class FullOuterIterator(scanner: FullOuterRangeScanner, output: JoinOutput)
+/** Joins that keep rows of the side that is not streamed. */
+final class PairScannerIterator(scanner: PairScanner, output: JoinOutput)
     extends RangeJoinIterator(output) {
 
   override protected def findNext(): Boolean = {

@@ -12,7 +12,7 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.merge
+package org.apache.spark.sql.rangejoin.scan
 
 import scala.collection.mutable
 

@@ -12,14 +12,15 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.merge
+package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.join.PairScanner
 
 /**
- * Scans for a full outer join: gives candidates, and the rows of either side that have found no
- * match. A row of the window has a mark once it is matched. A buffered row without one comes out
+ * Scans for a join that keeps buffered rows: gives candidates, and the rows of either side, or of the
+ * buffered side alone, that have found no match. A row of the window has a mark once it is matched. A buffered row without one comes out
  * where it leaves: when it is evicted, when its group ends, or when it is passed over because it
  * never was in reach (its key or a bound is NULL, no streamed row has its key, it is dead on
  * arrival).
@@ -34,8 +35,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 final class FullOuterRangeScanner(
     streamed: Iterator[InternalRow],
     buffered: Iterator[InternalRow],
-    parts: ScannerParts
-) extends RangeScanner(parts) {
+    parts: ScannerParts,
+    keepsStreamed: Boolean = true
+) extends RangeScanner(parts) with PairScanner {
   import FullOuterRangeScanner._
   import RangeScanner.{Candidate, End, Unmatched}
 
@@ -56,8 +58,7 @@ final class FullOuterRangeScanner(
 
   override def currentCandidate: UnsafeRow = pairBuffered
 
-  /** Whether the current rows are a candidate, and not a row without a match. */
-  def isPair: Boolean = candidateIndex != NoIndex
+  override def isPair: Boolean = candidateIndex != NoIndex
 
   override def markMatched(): Unit = {
     matched = true
@@ -66,8 +67,7 @@ final class FullOuterRangeScanner(
     finally endUse()
   }
 
-  /** Goes on to the next candidate or row without a match; false at the end of both sides. */
-  def nextPair(): Boolean = {
+  override def nextPair(): Boolean = {
     window.enter()
     try {
       if (closed) release()
@@ -88,6 +88,7 @@ final class FullOuterRangeScanner(
         case Finish => finishGroup()
         case Drain  => drain()
       }
+      found = found && (keepsStreamed || pairBuffered != null)
     }
     if (closed) release()
     found

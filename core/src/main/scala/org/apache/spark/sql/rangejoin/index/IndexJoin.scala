@@ -12,7 +12,7 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.broadcast
+package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
@@ -25,9 +25,9 @@ import org.apache.spark.sql.rangejoin.join.PairTestSpec
  * @param keys of the streamed side, as the index has them
  * @param condition the whole condition of the join, of which the range is a part
  * @param streamed the columns of the streamed side
- * @param build the columns of the broadcast side
+ * @param build the columns of the side that is indexed
  */
-private[broadcast] case class IndexJoin(
+case class IndexJoin(
     keys: Seq[Expression],
     range: RangeCondition,
     condition: Expression,
@@ -40,11 +40,10 @@ private[broadcast] case class IndexJoin(
   /** Bound to a streamed row. */
   def ofStreamed(e: Expression): Expression = bindReference(e, streamed)
 
-  /** Bound to a streamed row followed by a row of the broadcast side. */
+  /** Bound to a streamed row followed by a row of the index. */
   def ofPair(e: Expression): Expression = bindReference(e, streamed ++ build)
 
-  def scannerFactory(cursors: CursorFactory): IndexScannerFactory = IndexScannerFactory(
-    cursors,
+  def scannerFactory: IndexScannerFactory = IndexScannerFactory(
     boundKeys,
     range.lowerBound.map(ofStreamed),
     range.upperBound.map(ofStreamed),
@@ -52,9 +51,3 @@ private[broadcast] case class IndexJoin(
     behavior
   )
 }
-
-/** An index that was built: how to get at it, and what code depends on. */
-private[broadcast] case class BuiltIndex(
-    cursors: CursorFactory,
-    isOfNoRows: Boolean,
-    keyIsUnique: Boolean)

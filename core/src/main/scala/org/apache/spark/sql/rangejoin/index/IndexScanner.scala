@@ -12,10 +12,8 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.broadcast
+package org.apache.spark.sql.rangejoin.index
 
-import org.apache.spark.TaskContext
-import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
   Expression,
@@ -24,18 +22,16 @@ import org.apache.spark.sql.catalyst.expressions.{
   UnsafeProjection,
   UnsafeRow
 }
-import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
-import org.apache.spark.sql.rangejoin.index.{RangeCursor, RangeIndex}
 import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairTestSpec, PairTests}
-import org.apache.spark.util.TaskCompletionListener
 
 /**
- * Scans a broadcast index for one streamed row after the other, which may come in any order.
+ * Scans an index for one streamed row after the other, which may come in any order.
  * `nextStreamed` stops at rows that have no candidates, too, if the join visits all of them.
  *
  * @param keyOf the key of a streamed row; null where there are no keys
  * @param boundsOf the lower and the upper bound of a streamed row
+ * @param readsKeys whether keys of streamed rows are evaluated, of an index that has no rows, too
  */
 final class IndexScanner(
     streamed: Iterator[InternalRow],
@@ -43,12 +39,10 @@ final class IndexScanner(
     keyOf: UnsafeProjection,
     boundsOf: UnsafeProjection,
     tests: PairTests,
-    behavior: JoinTypeBehavior
+    behavior: JoinTypeBehavior,
+    readsKeys: Boolean
 ) extends CandidateScanner {
   private[this] val visitsAll = behavior.visitsAllStreamed
-  // What is evaluated is what stock evaluates, and raises what it raises.
-  private[this] val readsKeys =
-    keyOf != null && !(cursor.isOfNoRows && behavior.needsNoKeyOverNoRows)
   private[this] val readsStreamed = visitsAll || keyOf == null || readsKeys
   private[this] val stopsAtMatch = behavior.stopsAtMatch
   private[this] val condition = tests.condition
@@ -111,24 +105,20 @@ final class IndexScanner(
     scanning
   }
 
+  override def step(): Boolean = step(cursor.row)
+
+  override def step(row: UnsafeRow): Boolean = cursor.step(row)
+
+  /** The place of the current candidate in the index. */
+  def place: Int = cursor.place
+
+  /** The cursor knows by itself. */
+  override def keepStep(row: UnsafeRow): Unit = ()
+
   override protected def noCandidate(): Unit = candidate = null
 
   private def holds(pair: InternalRow): Boolean =
     if (stopsAtMatch) errors.holds(condition, pair) else condition.eval(pair)
-}
-
-/** Makes the cursors of tasks, and reports what they have done. */
-case class CursorFactory(index: Broadcast[RangeIndex], candidates: SQLMetric) {
-
-  def create(): RangeCursor = {
-    val relation = index.value
-    val cursor = relation.cursor()
-    TaskContext.get().taskMetrics().incPeakExecutionMemory(relation.estimatedSize)
-    TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {
-      override def onTaskCompletion(context: TaskContext): Unit = candidates += cursor.candidates
-    })
-    cursor
-  }
 }
 
 /**
@@ -140,7 +130,6 @@ case class CursorFactory(index: Broadcast[RangeIndex], candidates: SQLMetric) {
  * @param tests bound to the streamed row followed by a row of the index
  */
 case class IndexScannerFactory(
-    cursors: CursorFactory,
     keys: Seq[Expression],
     lower: Option[Expression],
     upper: Option[Expression],
@@ -148,12 +137,23 @@ case class IndexScannerFactory(
     behavior: JoinTypeBehavior
 ) {
 
-  def create(streamed: Iterator[InternalRow]): IndexScanner = new IndexScanner(
+  /**
+   * A scanner of streamed rows.
+   *
+   * @param readsKeysOfNone whether to evaluate the keys of streamed rows where the index was built of no
+   *   rows: what is evaluated is what stock evaluates, and raises what it raises
+   */
+  def create(
+      streamed: Iterator[InternalRow],
+      cursor: RangeCursor,
+      readsKeysOfNone: Boolean = !behavior.needsNoKeyOverNoRows
+  ): IndexScanner = new IndexScanner(
     streamed,
-    cursors.create(),
+    cursor,
     if (keys.isEmpty) null else UnsafeProjection.create(keys),
     UnsafeProjection.create(Seq(lower, upper).map(_.getOrElse(Literal(0L)))),
     PairTests.create(tests),
-    behavior
+    behavior,
+    readsKeys = keys.nonEmpty && (readsKeysOfNone || !cursor.isOfNoRows)
   )
 }

@@ -12,37 +12,40 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.merge
+package org.apache.spark.sql.rangejoin.join
 
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.join.{OwnMethod, RowColumns}
 import org.apache.spark.sql.types.BooleanType
 
 /**
- * Emits the part of the join that whole-stage code generation fuses with its parents: the residual
- * and the columns of the output, in a loop around the scanner.
+ * Emits the part of a join of two inputs that whole-stage code generation fuses with its parents: the
+ * residual and the columns of the output, in a loop around a [[CandidateScanner]] or, where rows of the
+ * other side are kept, a [[PairScanner]].
  *
  * Columns are read late: those of the residual before it (of the streamed row once per scan), all
  * others where a parent asks for them. The innermost loop goes on from one candidate to the row behind
  * it in memory (`step`). After each output row the loop asks whether to stop, and
  * resumes the scan where it stood, so that rows of a hot key do not pile up.
  *
+ * @param asksOften whether the scanner asks the condition of many candidates, of which the residual then
+ *   need not be asked again
  * @param goOn condition, ending in `&&` where there is one, without which no more rows are needed
  * @param stopCheck statement that leaves the loop when the consumer has to be served first
  */
-private[merge] class SortMergeRangeJoinCodegen(
+private[rangejoin] class ScannerCodegen(
     ctx: CodegenContext,
     scanner: String,
     streamed: Seq[Attribute],
     buffered: Seq[Attribute],
     residual: Option[Expression],
+    asksOften: Boolean,
     goOn: String,
     stopCheck: String
 ) {
-  import SortMergeRangeJoinCodegen.Emit
+  import ScannerCodegen.Emit
 
   private val streamedRow = ctx.freshName("streamedRow")
   private val bufferedRow = ctx.freshName("bufferedRow")
@@ -156,7 +159,7 @@ private[merge] class SortMergeRangeJoinCodegen(
     val isMatch = if (residual.isEmpty) s"$found = true;"
     else {
       s"""
-         |try {
+         |${unlessAsked(s"$found = true;")} try {
          |  ${readForResidual(buffered, bufferedColumns)}
          |  ${checkResidual(streamedColumns ++ bufferedColumns)}
          |  $found = true;
@@ -191,20 +194,26 @@ private[merge] class SortMergeRangeJoinCodegen(
   private def readForResidual(attributes: Seq[Attribute], columns: Seq[ExprCode]): String =
     RowColumns.read(attributes, columns, residual)
 
+  /** The beginning of a statement that is for candidates the condition was not asked of. */
+  private def unlessAsked(otherwise: String): String =
+    if (asksOften) s"if ($scanner.isMatch()) { $otherwise } else" else ""
+
   private def checkResidual(columns: Seq[ExprCode]): String =
     residual.map { predicate =>
       ctx.currentVars = columns
       ctx.INPUT_ROW = null
       val bound = bindReference(predicate, streamed ++ buffered)
       val holds = OwnMethod.split(bound).genCode(ctx)
-      s"""
-         |${holds.code}
-         |if (${holds.isNull} || !${holds.value}) continue;
-       """.stripMargin
+      val check =
+        s"""
+           |${holds.code}
+           |if (${holds.isNull} || !${holds.value}) continue;
+         """.stripMargin
+      if (asksOften) s"if (!$scanner.isMatch()) {\n$check\n}" else check
     }.getOrElse("")
 }
 
-private[merge] object SortMergeRangeJoinCodegen {
+private[rangejoin] object ScannerCodegen {
 
   /** Code for one output row from the columns of the streamed and of the buffered side. */
   type Emit = (Seq[ExprCode], Seq[ExprCode]) => String

@@ -1,0 +1,78 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+import org.apache.spark.memory.{MemoryConsumer, MemoryMode, TaskMemoryManager}
+
+/** Where the memory of an index comes from. The index asks before it allocates. */
+trait IndexMemory {
+
+  /** Takes note of bytes that will be allocated; false where they may not be. */
+  def acquire(bytes: Long): Boolean
+
+  /** Takes note of bytes that are no longer in use. */
+  def release(bytes: Long): Unit
+
+  /** What another consumer of the task needs to begin with, which is to take over what is held. */
+  def toBeginWith: Long
+}
+
+object IndexMemory {
+
+  /** Of an index that is made on the driver, whose exchange has limits of its own. */
+  object Unlimited extends IndexMemory {
+    override def acquire(bytes: Long): Boolean = true
+    override def release(bytes: Long): Unit = ()
+    override def toBeginWith: Long = 0L
+  }
+}
+
+/**
+ * The memory of an index, accounted to a task. Its arrays are on the heap, and stay there as long as
+ * somebody reads them: to give them back is to say so. So a thread that reads the index while the task
+ * ends reads what is still there, and no other consumer of the task can take a part of it.
+ *
+ * @param limit bytes there may be at most
+ */
+final class TaskIndexMemory(tasks: TaskMemoryManager, limit: Long)
+    extends MemoryConsumer(tasks, tasks.pageSizeBytes, MemoryMode.ON_HEAP)
+    with IndexMemory {
+  private[this] var peak = 0L
+
+  /** Greatest number of bytes held at a time. */
+  def peakBytes: Long = synchronized(peak)
+
+  override def acquire(bytes: Long): Boolean =
+    bytes <= limit - getUsed && {
+      val granted = acquireMemory(bytes)
+      synchronized { peak = math.max(peak, getUsed) }
+      if (granted < bytes) freeMemory(granted)
+      granted == bytes
+    }
+
+  override def release(bytes: Long): Unit = synchronized(freeMemory(math.min(bytes, getUsed)))
+
+  /** Pages of its own, and of others that it meets. */
+  override def toBeginWith: Long = 2L * tasks.pageSizeBytes
+
+  /** Gives back what is held. */
+  def releaseAll(): Unit = synchronized {
+    val held = getUsed
+    if (held > 0) freeMemory(held)
+  }
+
+  /** An index is read in any order. */
+  override def spill(size: Long, trigger: MemoryConsumer): Long = 0L
+}

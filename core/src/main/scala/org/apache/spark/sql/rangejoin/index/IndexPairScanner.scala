@@ -1,0 +1,78 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.join.PairScanner
+
+/**
+ * Scans an index whose rows are kept: the candidates of one streamed row after the other and, at the
+ * end, the rows of the index that were not said to be matched, and those that match nothing at all.
+ *
+ * Invariant: a row of the index has its mark from its first match on. One bit a row.
+ *
+ * @param keepsStreamed whether streamed rows without a match come out as well
+ */
+final class IndexPairScanner(scanner: IndexScanner, index: RangeIndex, keepsStreamed: Boolean)
+    extends PairScanner {
+  private[this] val marks = new Array[Long]((index.size + 63) >>> 6)
+  private[this] val unmatched = new UnsafeRow(index.fields)
+
+  private[this] var streaming = true
+  // The places of the index, and behind them of the rows that match nothing, to be looked at next.
+  private[this] var next = 0
+
+  override def currentStreamed: InternalRow = if (streaming) scanner.currentStreamed else null
+
+  override def currentCandidate: UnsafeRow =
+    if (streaming) scanner.currentCandidate else unmatched
+
+  override def isPair: Boolean = streaming && scanner.currentCandidate != null
+
+  override def isMatch: Boolean = scanner.isMatch
+
+  override def markMatched(): Unit = {
+    scanner.markMatched()
+    val place = scanner.place
+    marks(place >>> 6) |= 1L << place
+  }
+
+  override def nextPair(): Boolean = {
+    streaming = streaming && nextOfStreamed()
+    streaming || nextUnmatched()
+  }
+
+  private def nextOfStreamed(): Boolean = {
+    var found = false
+    while (!found && (scanner.isScanning || scanner.nextStreamed())) {
+      found = if (keepsStreamed) scanner.nextCandidateOrNone() else scanner.nextCandidate()
+    }
+    found
+  }
+
+  private def nextUnmatched(): Boolean = {
+    while (next < index.size && isMarked(next)) next += 1
+    val found = next < index.size + index.alone.size
+    if (found) {
+      if (next < index.size) index.rows.read(next, unmatched)
+      else index.alone.read(next - index.size, unmatched)
+      next += 1
+    }
+    found
+  }
+
+  private def isMarked(place: Int): Boolean = (marks(place >>> 6) & (1L << place)) != 0L
+}

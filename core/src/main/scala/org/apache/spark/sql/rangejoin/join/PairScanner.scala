@@ -1,0 +1,50 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.join
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/**
+ * Finds candidates, and rows without a match, of a join that keeps rows of the side that is not
+ * streamed. Driven as
+ *
+ * {{{
+ *   while (nextPair())
+ *     if (!isPair || <the residual holds>) ...     // markMatched() where it is a pair that matches
+ * }}}
+ *
+ * where the loop may be left at any time.
+ */
+trait PairScanner {
+
+  /** The current streamed row; null where the current candidate has no match. */
+  def currentStreamed: InternalRow
+
+  /** The current row of the other side; null where the streamed row has no match. */
+  def currentCandidate: UnsafeRow
+
+  /** Whether the current rows are a candidate, and not a row without a match. */
+  def isPair: Boolean
+
+  /** Whether the condition of the join was asked of the current candidate, and holds. */
+  def isMatch: Boolean
+
+  /** Says that the current candidate is a match. */
+  def markMatched(): Unit
+
+  /** Goes on to the next candidate or row without a match; false at the end of both sides. */
+  def nextPair(): Boolean
+}

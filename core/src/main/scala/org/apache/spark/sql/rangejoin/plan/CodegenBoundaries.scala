@@ -1,0 +1,43 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.execution.exchange.Exchange
+import org.apache.spark.sql.execution.{SparkPlan, UnionExec}
+import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
+
+/** Where code generation has to end because of a range join of two inputs. */
+private[plan] object CodegenBoundaries {
+
+  /**
+   * `UNION` fuses the code of its children unless it finds a stock join of two inputs below; those of
+   * ours it does not know.
+   */
+  def belowUnions(plan: SparkPlan): SparkPlan = plan.transformUp { case union: UnionExec =>
+    union.withNewChildren(union.children.map {
+      case boundary: CodegenBoundaryExec  => boundary
+      case child if fusesRangeJoin(child) => CodegenBoundaryExec(child)
+      case child                          => child
+    })
+  }
+
+  private def fusesRangeJoin(plan: SparkPlan): Boolean = plan match {
+    case _: SortMergeRangeJoinExec | _: ShuffledRangeJoinExec => true
+    case _: Exchange | _: CodegenBoundaryExec                 => false
+    case other => other.children.exists(fusesRangeJoin)
+  }
+}

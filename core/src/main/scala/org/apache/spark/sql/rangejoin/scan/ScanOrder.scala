@@ -1,0 +1,37 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.scan
+
+import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, Expression, SortOrder}
+import org.apache.spark.sql.rangejoin.condition.MonotoneColumn
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
+
+/** The order in which the sides of a scan come. */
+object ScanOrder {
+
+  /**
+   * By the keys of a side, then by its bound, if it has one.
+   *
+   * @param rangeKey the column that holds the bound, where there is one
+   */
+  def of(
+      keys: Seq[Expression],
+      bound: Option[RangeBound],
+      rangeKey: Option[Attribute] = None
+  ): Seq[SortOrder] = {
+    val within = rangeKey.orElse(bound.map(b => MonotoneColumn.of(b).getOrElse(b.sortKey)))
+    (keys ++ within).map(SortOrder(_, Ascending))
+  }
+}

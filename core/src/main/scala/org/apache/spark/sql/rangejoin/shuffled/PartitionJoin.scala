@@ -1,0 +1,142 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.shuffled
+
+import java.util.concurrent.TimeUnit.NANOSECONDS
+
+import org.apache.spark.TaskContext
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.index._
+import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairScanner}
+import org.apache.spark.sql.rangejoin.scan.RangeScanner
+import org.apache.spark.sql.rangejoin.sort.SortedOnDemand
+
+/**
+ * The join of one partition. The build side is read when this is made, into an index of its range, and
+ * the streamed side is scanned through it, in the order it comes.
+ *
+ * Where there is no memory for the index the rows that it has taken, all other rows of the build side,
+ * and the streamed side are sorted, and the partition is scanned as a sort-merge range join would. Both
+ * ways are a scanner to the loop around it.
+ *
+ * What is held is given back by `close`, at the end of the join or of the task.
+ */
+final class PartitionJoin private[shuffled] (
+    streamed: Iterator[InternalRow],
+    build: Iterator[InternalRow],
+    parts: PartitionJoinFactory
+) extends AutoCloseable
+    with Logging {
+  import parts.{behavior, metrics}
+
+  private[this] val task = TaskContext.get()
+  private[this] val memory = new TaskIndexMemory(task.taskMemoryManager(), parts.indexLimit)
+  private[this] var way: Way = _
+  private[this] var buildNanos = 0L
+  private[this] var closed = false
+
+  /** Reads the build side. */
+  private[shuffled] def begin(): this.type = {
+    val begin = System.nanoTime()
+    way = open()
+    buildNanos = System.nanoTime() - begin
+    this
+  }
+
+  /** Of a join that keeps no rows of the build side. */
+  def scanner: CandidateScanner = way.scanner
+
+  /** Of a join that does. */
+  def pairScanner: PairScanner = way.pairScanner
+
+  private def open(): Way = {
+    val index = new IndexBuild(parts.mode, 0, behavior.keepsBuffered, memory)
+    var refused: InternalRow = null
+    while (refused == null && build.hasNext) {
+      val row = build.next()
+      if (!index.add(row)) refused = row
+    }
+    val built = if (refused == null) index.result() else None
+    built.fold[Way](new Sorted(index, refused))(new Indexed(_))
+  }
+
+  override def close(): Unit = synchronized {
+    if (!closed) {
+      closed = true
+      // There is none where the build side could not be read.
+      if (way != null) way.close()
+      memory.releaseAll()
+      metrics.buildTime += NANOSECONDS.toMillis(buildNanos)
+      metrics.window.peakMemory += memory.peakBytes
+      task.taskMetrics().incPeakExecutionMemory(memory.peakBytes)
+    }
+  }
+
+  private sealed abstract class Way {
+    def scanner: CandidateScanner
+    def pairScanner: PairScanner
+    def close(): Unit
+  }
+
+  private final class Indexed(index: RangeIndex) extends Way {
+    private[this] val cursor = index.cursor()
+
+    override val scanner: IndexScanner =
+      parts.index.create(streamed, cursor, parts.readsKeysOfNone)
+
+    override lazy val pairScanner: PairScanner =
+      new IndexPairScanner(scanner, index, behavior.keepsStreamed)
+
+    override def close(): Unit = {
+      metrics.window.candidates += cursor.candidates
+      metrics.buildDataSize += index.estimatedSize
+    }
+  }
+
+  /** @param refused the row that there was no memory for; null where there was for each of them */
+  private final class Sorted(index: IndexBuild, refused: InternalRow) extends Way {
+    logInfo("There is no memory for the range index of a partition: both sides are sorted")
+    private[this] val ofBuild = parts.sorting.build()
+    private[this] val ofStreamed = parts.sorting.streamed()
+
+    private[this] val merged: RangeScanner = {
+      index.drain(ofBuild.insert)
+      if (refused != null) ofBuild.insert(refused.asInstanceOf[UnsafeRow])
+      build.foreach(row => ofBuild.insert(row.asInstanceOf[UnsafeRow]))
+      val rows = ofBuild.sorted()
+      val streamedRows =
+        new SortedOnDemand(streamed.asInstanceOf[Iterator[UnsafeRow]], ofStreamed)
+      if (behavior.keepsBuffered) parts.window.createFullOuter(streamedRows, rows)
+      else parts.window.create(streamedRows, rows)
+    }
+
+    override def scanner: CandidateScanner = merged.asInstanceOf[CandidateScanner]
+
+    override def pairScanner: PairScanner = merged.asInstanceOf[PairScanner]
+
+    override def close(): Unit = {
+      merged.close()
+      metrics.sortedPartitions += 1
+      for (sorter <- Seq(ofBuild, ofStreamed)) {
+        sorter.cleanupResources()
+        metrics.window.peakMemory += sorter.peakMemory
+        metrics.window.spillSize += sorter.spillSize
+        task.taskMetrics().incPeakExecutionMemory(sorter.peakMemory)
+      }
+    }
+  }
+}

@@ -1,0 +1,84 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.shuffled
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.SortOrder
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
+import org.apache.spark.sql.rangejoin.index.{IndexScannerFactory, RangeIndexMode}
+import org.apache.spark.sql.rangejoin.scan.{RangeScannerFactory, WindowMetrics}
+import org.apache.spark.sql.rangejoin.sort.{PrefixSorter, SortColumns}
+import org.apache.spark.util.TaskCompletionListener
+
+/**
+ * What tasks need to join a partition. Interpreted and generated code both start here.
+ *
+ * @param mode what the index is made of
+ * @param indexLimit bytes of an index at most
+ * @param index how it is scanned
+ * @param sorting how both sides are sorted where there is no memory for it
+ * @param window how they are scanned then
+ * @param readsKeysOfNone whether the keys of streamed rows are evaluated where there are no build rows
+ */
+case class PartitionJoinFactory(
+    mode: RangeIndexMode,
+    indexLimit: Long,
+    index: IndexScannerFactory,
+    sorting: SideSorting,
+    window: RangeScannerFactory,
+    readsKeysOfNone: Boolean,
+    metrics: PartitionJoinMetrics
+) {
+  def behavior: JoinTypeBehavior = index.behavior
+
+  /** Reads the build side. What it takes is given back with the current task, at the latest. */
+  def create(streamed: Iterator[InternalRow], build: Iterator[InternalRow]): PartitionJoin = {
+    val join = new PartitionJoin(streamed, build, this)
+    TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {
+      override def onTaskCompletion(context: TaskContext): Unit = join.close()
+    })
+    join.begin()
+  }
+}
+
+/**
+ * The orders in which both sides are scanned where they are sorted, each bound to its rows.
+ *
+ * @param level of the sorters, see [[PrefixSorter]]
+ */
+case class SideSorting(
+    streamedOrder: Seq[SortOrder],
+    streamedFields: Int,
+    buildOrder: Seq[SortOrder],
+    buildFields: Int,
+    level: Int
+) {
+  def streamed(): PrefixSorter = sorter(streamedOrder, streamedFields)
+
+  def build(): PrefixSorter = sorter(buildOrder, buildFields)
+
+  private def sorter(order: Seq[SortOrder], fields: Int) =
+    new PrefixSorter(new SortColumns(order, fields), level)
+}
+
+/** @param window those of the scan, of which candidates and memory are of an index, too */
+case class PartitionJoinMetrics(
+    buildDataSize: SQLMetric,
+    buildTime: SQLMetric,
+    sortedPartitions: SQLMetric,
+    window: WindowMetrics
+)

@@ -1,0 +1,198 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+import scala.collection.mutable
+import scala.util.Random
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.rangejoin.window.TaskMemory
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** An index whose memory is accounted, and what becomes of its rows where there is too little. */
+class IndexMemorySuite extends AnyFunSuite with TaskMemory {
+  import IndexMemorySuite._
+
+  private val types = Seq(LongType, StringType, LongType, LongType, IntegerType)
+
+  /** Rows of a long and a string key, two bounds, a number; with NULLs, in no order. */
+  private def rows(count: Int, keys: Int): Seq[UnsafeRow] = {
+    val random = new Random(count + keys)
+    val project = UnsafeProjection.create(types.toArray[DataType])
+    Seq.tabulate(count) { i =>
+      val key = random.nextInt(keys)
+      def orNull(value: Any): Any = if (random.nextInt(20) == 0) null else value
+      val bound = random.nextInt(1000).toLong
+      project(
+        InternalRow(
+          orNull(key.toLong),
+          UTF8String.fromString(s"key $key" * (1 + key % 3)),
+          orNull(bound),
+          orNull(bound + random.nextInt(50)),
+          i)).copy()
+    }
+  }
+
+  private def mode(ofStrings: Boolean, twoBounds: Boolean): RangeIndexMode = {
+    def column(i: Int) = BoundReference(i, types(i), nullable = true)
+    RangeIndexMode(
+      Seq(column(if (ofStrings) 1 else 0)),
+      Some(column(2)),
+      Option.when(twoBounds)(column(3)),
+      None,
+      None,
+      smallGroup = 4)()
+  }
+
+  private def numbers(rows: Iterable[UnsafeRow]): Seq[Int] = rows.map(_.getInt(4)).toSeq.sorted
+
+  private def rowsOf(index: RangeIndex): Seq[Int] = {
+    val row = new UnsafeRow(types.size)
+    def read(rows: PackedRows) = Seq.tabulate(rows.size) { i =>
+      rows.read(i, row)
+      row.getInt(4)
+    }
+    (read(index.rows) ++ read(index.alone)).sorted
+  }
+
+  for {
+    ofStrings <- Seq(false, true)
+    twoBounds <- Seq(false, true)
+    (count, keys) <- Seq(0 -> 1, 1 -> 1, 20 -> 3, 3000 -> 3000, 3000 -> 5)
+  } test(s"$count rows of $keys keys, strings $ofStrings, two bounds $twoBounds, with any memory") {
+    val of = rows(count, keys)
+    val needed = {
+      val memory = new CountedMemory(Long.MaxValue)
+      val index = build(of, mode(ofStrings, twoBounds), memory).toOption.get
+      assert(rowsOf(index) == numbers(of))
+      val marks = count / 8L + 8L
+      assert(memory.held >= index.estimatedSize && memory.held <= index.estimatedSize + marks)
+      memory.peak
+    }
+    val limits = Seq(0L, 100L, needed - 1, needed) ++ (1 to 12).map(needed * _ / 12)
+    val built = limits.map { limit =>
+      val memory = new CountedMemory(limit)
+      build(of, mode(ofStrings, twoBounds), memory) match {
+        case Right(index) =>
+          assert(limit >= needed && rowsOf(index) == numbers(of))
+          true
+        case Left(drained) =>
+          assert(limit < needed && drained == numbers(of))
+          assert(memory.held == 0L)
+          false
+      }
+    }
+    assert(built.toSet == Set(true, false))
+  }
+
+  test("memory is the task's, and all of it is given back") {
+    val of = rows(3000, 50)
+    withTask(16L << 20) { task =>
+      val memory = new TaskIndexMemory(task, Long.MaxValue)
+      val index = build(of, mode(ofStrings = false, twoBounds = true), memory).toOption.get
+      assert(task.getMemoryConsumptionForThisTask == memory.getUsed)
+      assert(memory.getUsed >= index.estimatedSize && memory.peakBytes > memory.getUsed)
+      memory.releaseAll()
+      memory.releaseAll()
+    }
+    withTask(100L << 10) { task =>
+      val memory = new TaskIndexMemory(task, Long.MaxValue)
+      assert(
+        build(of, mode(ofStrings = false, twoBounds = true), memory) == Left(numbers(of)))
+      assert(memory.getUsed == 0L)
+    }
+  }
+
+  test("another consumer of the task gets what is left, and the index goes on") {
+    withTask(4L << 20) { task =>
+      val memory = new TaskIndexMemory(task, Long.MaxValue)
+      val rival = new Rival(task)
+      assert(rival.take(3L << 20) == (3L << 20))
+      assert(!memory.acquire(2L << 20) && memory.getUsed == 0L)
+      assert(memory.acquire(1L << 20))
+      assert(rival.take(1L << 20) == 0L)
+      memory.releaseAll()
+      rival.giveAll()
+    }
+  }
+
+  test("the rows go as they are taken over, and their memory with them") {
+    val of = Seq.fill(40)(row(1L, 100 << 10)).zipWithIndex.map { case (_, i) =>
+      row(i.toLong, 100 << 10).copy()
+    }
+    val memory = new CountedMemory(Long.MaxValue)
+    val bound = BoundReference(0, LongType, nullable = false)
+    val index =
+      new IndexBuild(
+        RangeIndexMode(Seq(bound), Some(bound), None, None, None, smallGroup = 4)(),
+        0,
+        keepsAlone = false,
+        memory)
+    assert(of.forall(index.add))
+    val held = mutable.ArrayBuffer.empty[Long]
+    index.drain { r =>
+      assert(idOf(r) == held.size)
+      held += memory.held
+    }
+    assert(held.size == of.size && held.head > (3L << 20) && held.last <= (1L << 20))
+    assert(memory.held == 0L)
+  }
+
+  /** The index of the rows, or those that could not be indexed. */
+  private def build(
+      rows: Seq[UnsafeRow],
+      mode: RangeIndexMode,
+      memory: IndexMemory
+  ): Either[Seq[Int], RangeIndex] = {
+    val index = new IndexBuild(mode, 0, keepsAlone = true, memory)
+    val left = rows.dropWhile(index.add)
+    val built = if (left.isEmpty) index.result() else None
+    built.toRight {
+      val drained = mutable.ArrayBuffer.empty[UnsafeRow]
+      index.drain(row => drained += row.copy())
+      numbers(drained ++ left)
+    }
+  }
+}
+
+private object IndexMemorySuite {
+
+  /** Memory of which there is so much. */
+  class CountedMemory(limit: Long) extends IndexMemory {
+    var held = 0L
+    var peak = 0L
+
+    override def acquire(bytes: Long): Boolean = {
+      require(bytes >= 0)
+      val fits = bytes <= limit - held
+      if (fits) {
+        held += bytes
+        peak = math.max(peak, held)
+      }
+      fits
+    }
+
+    override def release(bytes: Long): Unit = {
+      require(bytes >= 0 && bytes <= held)
+      held -= bytes
+    }
+
+    override def toBeginWith: Long = 0L
+  }
+}

@@ -1,0 +1,223 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.shuffled
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
+import org.apache.spark.sql.execution.WholeStageCodegenExec
+import org.apache.spark.sql.execution.joins.ShuffledHashJoinExec
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.condition.Reason
+import org.apache.spark.sql.rangejoin.explain.JoinReports
+import org.apache.spark.sql.rangejoin.{BandOfTables, RangeJoinConf, RangeJoinTest}
+
+/** Where Spark plans a shuffled hash join. */
+class ShuffledPlanningSuite extends BandOfTables {
+  private val joinTypes =
+    Seq("inner", "left_outer", "right_outer", "full_outer", "left_semi", "left_anti")
+
+  private def stockHashed(df: DataFrame): Seq[ShuffledHashJoinExec] =
+    collect(executedPlan(df)) { case join: ShuffledHashJoinExec => join }
+
+  private def hashed: DataFrame = l.join(r.hint("shuffle_hash"), band)
+
+  for {
+    (side, built) <- Seq("left" -> BuildLeft, "right" -> BuildRight)
+    joinType <- joinTypes
+    if built == BuildRight || !Set("left_semi", "left_anti")(joinType)
+  } test(s"a $joinType join that builds the $side side") {
+    def query =
+      if (built == BuildLeft) l.hint("shuffle_hash").join(r, band, joinType)
+      else l.join(r.hint("shuffle_hash"), band, joinType)
+    for ((settings, sorted) <- Seq(
+        Nil -> false,
+        Seq(RangeJoinConf.SmallGroup.key -> "0") -> false,
+        Seq(RangeJoinConf.IndexLimit.key -> "0") -> true)) withConf(settings: _*) {
+      assert(only(shuffledJoins(query)).buildSide == built)
+      checkAgainstStock(query)
+      val df = query
+      val count = rows(df).size
+      val metrics = only(shuffledJoins(df)).metrics
+      assert(metrics("numOutputRows").value == count)
+      assert((metrics("sortedPartitions").value > 0) == sorted)
+      assert((metrics("buildDataSize").value > 0) == !sorted)
+      assert(metrics("peakMemory").value > 0)
+    }
+  }
+
+  test("only pairs in range are looked at, by either way") {
+    def query = table(3000, 1).as("l").join(table(3000, 2).as("r").hint("shuffle_hash"), band)
+    for (limit <- Seq(Long.MaxValue, 0L)) withConf(RangeJoinConf.IndexLimit.key -> s"${limit}b") {
+      val df = query
+      val count = rows(df).size
+      assert(only(shuffledJoins(df)).metrics("numCandidates").value == count)
+    }
+  }
+
+  test("an index that turns out to be too large is given up amid the build side") {
+    def query =
+      table(20000, 1).as("l").join(table(20000, 2).as("r").hint("shuffle_hash"), band, "full_outer")
+    withConf(SQLConf.SHUFFLE_PARTITIONS.key -> "1", RangeJoinConf.IndexLimit.key -> "300k") {
+      checkAgainstStock(query, engines = RangeJoinTest.TwoEngines)
+      val df = query
+      rows(df)
+      val metrics = only(shuffledJoins(df)).metrics
+      assert(metrics("sortedPartitions").value == 1)
+    }
+  }
+
+  test("the flags switch plans at any time in a session") {
+    assert(shuffledJoins(hashed).size == 1 && stockHashed(hashed).isEmpty)
+    for (flag <- Seq(Flag, RangeJoinConf.Shuffled.key)) withConf(flag -> "false") {
+      assert(shuffledJoins(hashed).isEmpty && stockHashed(hashed).size == 1)
+    }
+    assert(shuffledJoins(hashed).size == 1)
+  }
+
+  test("settings and sizes that make Spark choose a shuffled hash join") {
+    val few = spark.range(3).selectExpr("id", "id AS k", "id AS t").as("r")
+    withConf(
+      "spark.sql.join.preferSortMergeJoin" -> "false",
+      SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "40") {
+      def query = l.join(few, expr(s"l.k = r.k and $within"))
+      assert(only(shuffledJoins(query)).buildSide == BuildRight)
+      checkAgainstStock(query)
+    }
+    withConf(
+      SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
+      SQLConf.ADAPTIVE_MAX_SHUFFLE_HASH_JOIN_LOCAL_MAP_THRESHOLD.key -> "1g",
+      SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES.key -> "1m"
+    ) {
+      def query = l.join(r, band)
+      val expected = withConf(Flag -> "false")(rows(query))
+      assert(rangeJoins(query).size == 1, "sorted, as far as Spark knows")
+      val df = query
+      assertSameRows(rows(df), expected, "")
+      assert(shuffledJoins(df).size == 1 && rangeJoins(df).isEmpty, executedPlan(df))
+    }
+  }
+
+  test("a skewed partition is split, and the node says so") {
+    def side(rows: Int) = spark.range(0, rows, 1, 4).selectExpr(
+      "id",
+      s"CASE WHEN id % 10 > 0 THEN 0 ELSE id % 97 END AS k",
+      "id % 1000 AS t")
+    def query = side(20000).as("l").join(side(2000).as("r").hint("shuffle_hash"), band)
+    withConf(
+      SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
+      SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD.key -> "1k",
+      SQLConf.SKEW_JOIN_SKEWED_PARTITION_FACTOR.key -> "1",
+      SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES.key -> "20k",
+      SQLConf.SHUFFLE_PARTITIONS.key -> "5"
+    ) {
+      for (limit <- Seq("1g", "0")) withConf(RangeJoinConf.IndexLimit.key -> limit) {
+        val df = query
+        val expected = withConf(Flag -> "false")(rows(query))
+        assertSameRows(rows(df), expected, "")
+        assert(only(shuffledJoins(df)).nodeName == "ShuffledRangeJoin(skew=true)")
+      }
+    }
+  }
+
+  test("neither side is sorted, and code is generated as for the stock join") {
+    withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+      for (joinType <- joinTypes) {
+        val df = l.join(r.hint("shuffle_hash"), band, joinType)
+        val plan = executedPlan(df)
+        assert(!plan.toString.contains("Sort "), plan)
+        val fusedWithParent = plan.collect {
+          case stage: WholeStageCodegenExec
+              if fused(stage.child).exists(_.isInstanceOf[ShuffledRangeJoinExec]) => stage
+        }
+        assert(fusedWithParent.size == 1, plan)
+      }
+      val off = SQLConf.ENABLE_FULL_OUTER_SHUFFLED_HASH_JOIN_CODEGEN.key -> "false"
+      withConf(off) {
+        val full = l.join(r.hint("shuffle_hash"), band, "full_outer")
+        assert(!only(shuffledJoins(full)).supportCodegen)
+      }
+    }
+  }
+
+  test("below UNION with code generation") {
+    withConf("spark.sql.codegen.wholeStage.union.enabled" -> "true") {
+      checkAgainstStock(hashed.select("l.id").union(hashed.select("r.id")), joins = 2)
+    }
+  }
+
+  test("LIMIT ends the join early, on the index and sorted") {
+    for (limit <- Seq("1g", "0")) withConf(RangeJoinConf.IndexLimit.key -> limit) {
+      for (engine <- RangeJoinTest.Engines) withConf(engine: _*) {
+        assert(l.join(r.hint("shuffle_hash"), band, "full_outer").limit(7).collect().length == 7)
+        assert(hashed.limit(7).collect().length == 7)
+      }
+    }
+  }
+
+  test("many partitions in one task are joined one after the other") {
+    withConf(
+      SQLConf.SHUFFLE_PARTITIONS.key -> "7",
+      SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+      checkAgainstStock(hashed.coalesce(1))
+    }
+  }
+
+  /** A stock join that keeps the order of its streamed side, which sorting would not. */
+  private def overOrdered: DataFrame = {
+    val numbered = l.selectExpr("*", "row_number() OVER (PARTITION BY k ORDER BY id) AS n").as("l")
+    numbered.join(r.hint("shuffle_hash"), band).where("n > 1")
+  }
+
+  test("a streamed side in an order that sorting would lose keeps the stock join, and says why") {
+    withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+      val df = overOrdered
+      val join = only(stockHashed(df))
+      assert(join.outputOrdering.nonEmpty)
+      assert(only(JoinReports.of(executedPlan(df))).reason.exists {
+        case Reason.OrderedStreamedSide(order) => order == join.outputOrdering
+        case _                                 => false
+      })
+      assertSameRows(rows(df), withConf(Flag -> "false")(rows(overOrdered)), "")
+    }
+  }
+
+  test("a streamed side in the order of its keys keeps it, by either way") {
+    def query = {
+      val first = l.join(r.hint("merge"), band).select(
+        col("l.id").as("id"),
+        col("l.k").as("k"),
+        col("l.t").as("t")).as("l")
+      val second = first.join(table(100, 5).as("r").hint("shuffle_hash"), band)
+        .select(col("l.id"), col("l.k").as("k"), col("r.id").as("other")).as("second")
+      second.join(table(50, 7).as("z").hint("merge"), expr("second.k = z.k"))
+    }
+    for (limit <- Seq("1g", "0")) withConf(RangeJoinConf.IndexLimit.key -> limit) {
+      val df = query
+      assert(shuffledJoins(df).size == 1 && shuffledJoins(df).head.outputOrdering.nonEmpty)
+      checkAgainstStock(query, joins = 2)
+    }
+  }
+
+  test("EXPLAIN names the range, the sides and the figures") {
+    val report = only(JoinReports.of(executedPlan(hashed)))
+    assert(report.operator == "ShuffledRangeJoin" && report.range.size == 2)
+    val formatted = only(shuffledJoins(hashed)).verboseStringWithOperatorId()
+    for (part <- Seq("Range: ", "Residual: None", "Streamed side: left", "Build side: right")) {
+      assert(formatted.contains(part), formatted)
+    }
+    assert(executedPlan(hashed).toString.contains("ShuffledRangeJoin [k#"))
+  }
+}
