@@ -29,6 +29,9 @@ import org.scalatest.BeforeAndAfterAll
 class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
   import LittleMemorySuite._
 
+  /** What an index may take beside the memory there is. */
+  protected def indexLimit: String = "1g"
+
   protected def memory: RangeJoinTest.Settings = Seq(
     "spark.testing.memory" -> (Memory * 10 / 6).toString,
     "spark.testing.reservedMemory" -> "0"
@@ -66,13 +69,35 @@ class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
       s"SELECT * FROM l $joinType JOIN r ON $on AND hash(l.id, r.id) % 2 = 0"
     }
     val broadcast = s"SELECT /*+ BROADCAST(r) */ * FROM l LEFT JOIN r ON $on"
-    for (sql <- joined) {
+    val hashed = Seq("INNER", "FULL", "LEFT ANTI").map { joinType =>
+      s"SELECT /*+ SHUFFLE_HASH(r) */ * FROM l $joinType JOIN r ON $on AND hash(l.id, r.id) % 2 = 0"
+    }
+    for (sql <- joined ++ hashed) {
       checkAgainstStock(spark.sql(sql), engines = RangeJoinTest.TwoEngines)
       withConf(RangeJoinTest.spillingFrom(3): _*) {
         checkAgainstStock(spark.sql(sql), engines = RangeJoinTest.TwoEngines.take(1))
       }
     }
     checkAgainstStock(spark.sql(broadcast), engines = RangeJoinTest.TwoEngines)
+  }
+
+  test("one hot key, of which there is no memory for an index") {
+    for (name <- Seq("l", "r")) {
+      spark.range(0, Rows, 1, 2).selectExpr("id", "id % 1 AS k", "id AS t", "repeat('x', 60) AS p")
+        .createOrReplaceTempView(name)
+    }
+    // Stock's relation of the key does not fit, and its join would look at every pair.
+    for (joinType <- Seq("INNER", "FULL"); settings <- RangeJoinTest.TwoEngines) {
+      withConf(settings :+ (RangeJoinConf.IndexLimit.key -> indexLimit): _*) {
+        val df = spark.sql(s"SELECT /*+ SHUFFLE_HASH(r) */ count(*), sum(r.t - l.t), max(r.p) " +
+          s"FROM l $joinType JOIN r ON l.k = r.k AND r.t BETWEEN l.t + 1 AND l.t + 2")
+        val pairs = 2L * Rows - 3
+        val all = if (joinType == "FULL") pairs + 2 else pairs
+        assert(rows(df) == Seq(s"$all|${3L * Rows - 5}|${"x" * 60}"))
+        val metrics = only(shuffledJoins(df)).metrics
+        assert(metrics("sortedPartitions").value == 1 && metrics("spillSize").value > 0)
+      }
+    }
   }
 
   test("a script is fed by another thread than the one that sorts what it puts out") {
@@ -95,6 +120,9 @@ class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
 
 /** Likewise, off the heap. */
 class OffHeapLittleMemorySuite extends LittleMemorySuite {
+  // An index is on the heap, of which there is enough.
+  override protected def indexLimit: String = "2m"
+
   override protected def memory: RangeJoinTest.Settings = Seq(
     "spark.memory.offHeap.enabled" -> "true",
     "spark.memory.offHeap.size" -> LittleMemorySuite.Memory.toString

@@ -19,14 +19,15 @@ import org.apache.spark.sql.execution.joins.{
   ExistenceJoinSuite,
   InnerJoinSuite,
   OuterJoinSuite,
+  ShuffledHashJoinExec,
   SortMergeJoinExec
 }
 import org.apache.spark.sql.rangejoin.plan.MarkRangeJoins
 import org.apache.spark.sql.{DataFrame, QueryTest, Row}
 
 /**
- * For suites that make their nodes by hand, so that no strategy sees them: each sort-merge join
- * they make is marked, and the extension does the rest when the plan is prepared.
+ * For suites that make their nodes by hand, so that no strategy sees them: each sort-merge
+ * and shuffled hash join they make is marked, and the extension does the rest when the plan is prepared.
  */
 trait MarksHandMadeJoins extends QueryTest with EveryJoin {
 
@@ -39,8 +40,9 @@ trait MarksHandMadeJoins extends QueryTest with EveryJoin {
     def marked(plans: Seq[SparkPlan]): SparkPlan = {
       val plan = planFunction(plans)
       plan.foreach {
-        case join: SortMergeJoinExec => join.setTagValue(MarkRangeJoins.SortMergeMark, ())
-        case _                       =>
+        case join: SortMergeJoinExec    => join.setTagValue(MarkRangeJoins.SortMergeMark, ())
+        case join: ShuffledHashJoinExec => join.setTagValue(MarkRangeJoins.ShuffledMark, ())
+        case _                          =>
       }
       plan
     }

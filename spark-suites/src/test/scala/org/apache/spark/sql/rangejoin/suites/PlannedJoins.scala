@@ -22,6 +22,7 @@ import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 
 /**
  * Counts the range joins in the plans of a suite; to be loaded after the extension itself. A join
@@ -45,7 +46,8 @@ object PlannedJoins {
   private object Count extends Rule[SparkPlan] {
     override def apply(plan: SparkPlan): SparkPlan = {
       plan.foreach {
-        case join @ (_: SortMergeRangeJoinExec | _: BroadcastRangeJoinExec) =>
+        case join @ (_: SortMergeRangeJoinExec | _: BroadcastRangeJoinExec |
+            _: ShuffledRangeJoinExec) =>
           val of = join.asInstanceOf[BaseJoinExec]
           seen.add((of.leftKeys, of.rightKeys, of.joinType, of.condition))
         case _ =>

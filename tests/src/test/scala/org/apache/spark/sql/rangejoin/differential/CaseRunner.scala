@@ -23,6 +23,7 @@ import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.rangejoin.spread.{BucketShuffleExec, RangeBucketExec}
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
@@ -89,6 +90,7 @@ final class CaseRunner(spark: SparkSession) extends AdaptiveSparkPlanHelper {
       val joins = collect(query.executedPlan) {
         case j: SortMergeRangeJoinExec => j
         case j: BroadcastRangeJoinExec => j
+        case j: ShuffledRangeJoinExec  => j
       }
       if (joins.isEmpty) (None, None)
       else {
@@ -111,6 +113,7 @@ final class CaseRunner(spark: SparkSession) extends AdaptiveSparkPlanHelper {
     if (node.leftKeys.isEmpty) "broadcast, without keys"
     else if (node.leftKeys.exists(RangeBucketExec.isBucket)) "sort-merge, by buckets"
     else if (node.isInstanceOf[BroadcastRangeJoinExec]) "broadcast"
+    else if (node.isInstanceOf[ShuffledRangeJoinExec]) "shuffled"
     else "sort-merge"
 
   private def wrongType(join: JoinCase, node: BaseJoinExec): Option[String] =

@@ -55,7 +55,11 @@ final class Fuzz(
   }
 }
 
-/** `make fuzz CASES=10000 SEED=1`, with `--only spread` or `--only cut` for joins by range buckets, without keys and of cut keys; exits with 1 where a case or the run fails. */
+/**
+ * `make fuzz CASES=10000 SEED=1`, with `--only spread` or `--only cut` for joins by range buckets, without
+ * keys and of cut keys, or `--only shuffled` for shuffled hash joins; exits with 1 where a case or the run
+ * fails.
+ */
 object Fuzz {
 
   /** What may be looked at alone, by the setting that its cases have. */
@@ -75,9 +79,12 @@ object Fuzz {
     val options = args.toSeq.grouped(2).collect { case Seq(name, value) => name -> value }.toMap
     val cases = options.getOrElse("--cases", "1000").toInt
     val seed = options.getOrElse("--seed", "1").toLong
-    val only = options.get("--only").map(Settings)
-    def isWanted(join: JoinCase) = only.forall(key => join.engines.exists(_.exists(_._1 == key)))
-    val report = new Fuzz(TestSession.spark, println(_), isWanted(_)).run(cases, seed)
+    val isWanted: JoinCase => Boolean = options.get("--only") match {
+      case Some("shuffled") => _.query.sql.contains("SHUFFLE_HASH")
+      case only             => join =>
+          only.map(Settings).forall(key => join.engines.exists(_.exists(_._1 == key)))
+    }
+    val report = new Fuzz(TestSession.spark, println(_), isWanted).run(cases, seed)
     TestSession.spark.stop()
     println(report.table)
     val shortcomings = if (cases < 100 || options.contains("--only")) Nil else report.shortcomings

@@ -102,6 +102,7 @@ object FuzzReport {
       "sort-merge",
       "sort-merge, by buckets",
       "sort-merge, keys cut",
+      "shuffled",
       "broadcast",
       "broadcast, without keys")
 

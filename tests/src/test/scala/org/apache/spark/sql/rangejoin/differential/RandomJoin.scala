@@ -184,8 +184,11 @@ final class RandomJoin(seed: Long) {
   private val cut =
     if (broadcast.isEmpty && spread.isEmpty && draw.chance(40)) draw.pick(Cuts) else Nil
 
+  // Likewise.
+  private val index = if (hint.contains("SHUFFLE_HASH")) draw.pick(Indexes) else Nil
+
   val join: JoinCase = {
-    val engines = drawn.engines.map(_ ++ buffer ++ broadcast ++ spread ++ cut)
+    val engines = drawn.engines.map(_ ++ buffer ++ broadcast ++ spread ++ cut ++ index)
     if (keyless || spread.nonEmpty) drawn.copy(engines = engines, query = withoutKeys(drawn.query))
     else drawn.copy(engines = engines)
   }
@@ -224,6 +227,14 @@ object RandomJoin {
     Seq.fill(3)(Nil) ++ Seq(searched, searched, small)
   }
 
+  /** The index of a partition: searched always, or where that is worth it; too large, so that it is sorted. */
+  private val Indexes: Seq[Seq[(String, String)]] = Seq(
+    Seq(RangeJoinConf.SmallGroup.key -> "0"),
+    Seq(RangeJoinConf.SmallGroup.key -> "0"),
+    Nil,
+    Seq(RangeJoinConf.IndexLimit.key -> "0"),
+    Seq(RangeJoinConf.IndexLimit.key -> "67000"))
+
   /** Numbers of buckets of a join without keys: few rows in many buckets show what is amiss at borders. */
   private val Spreads: Seq[Seq[(String, String)]] =
     Seq(1, 2, 7, 200).map(n => Seq(RangeJoinConf.SpreadBuckets.key -> n.toString))
@@ -239,7 +250,8 @@ object RandomJoin {
     Seq.fill(3)("America/Los_Angeles") ++ Seq("UTC", "Australia/Lord_Howe", "Europe/Berlin")
 
   private val Hints =
-    Seq("MERGE(l)", "MERGE(r)", "SHUFFLE_MERGE(l)", "SHUFFLE_MERGE(r)", "MERGE(l, r)")
+    (Seq("MERGE(l)", "MERGE(r)", "SHUFFLE_MERGE(l)", "SHUFFLE_MERGE(r)", "MERGE(l, r)") ++
+      Seq.fill(2)(Seq("SHUFFLE_HASH(l)", "SHUFFLE_HASH(r)")).flatten)
       .map(hint => s"/*+ $hint */ ")
 
   private val Residuals = Seq(

@@ -1,0 +1,106 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.bench
+
+import java.nio.file.Files
+
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
+
+/**
+ * Band joins of two tables where Spark builds a hash table of the right one, or sorts both: stock's and
+ * ours alternated in one session, in seconds, and beside them the shuffle of both sides alone. Medians of
+ * five after two, of Parquet files. Arguments are parts of the names of the cases to run.
+ */
+object ShuffledJoins {
+
+  /**
+   * @param key SQL of the key, of a random number `n` below `keys` and of `id`
+   * @param reach how far off a match is at most
+   */
+  private case class Case(name: String, rows: Int, keys: Int, key: String, reach: Int, slow: Boolean)
+
+  private val cases = Seq(
+    Case("100 keys, 200,000 rows", 200000, 100, "n", 500000, slow = true),
+    Case("100 keys", 1000000, 100, "n", 1000000, slow = false),
+    Case("10,000 keys", 1000000, 10000, "n", 10000000, slow = true),
+    Case("100,000 keys", 1000000, 100000, "n", 100000000, slow = true),
+    Case("a row a key, int", 1000000, 1000000, "CAST(id AS INT)", 100000000, slow = true),
+    Case("a row a key, bigint", 1000000, 1000000, "xxhash64(id)", 100000000, slow = true),
+    Case("a row a key, string", 1000000, 1000000, "concat('sensor-', id)", 100000000, slow = true)
+  )
+  private val Warm = 2
+  private val Measured = 5
+
+  private val Merge = "/*+ MERGE(r) */"
+  private val Hash = "/*+ SHUFFLE_HASH(r) */"
+
+  def main(args: Array[String]): Unit = {
+    val directory = Files.createTempDirectory("shuffled")
+    val spark = SparkSession.builder().master("local[2]")
+      .config("spark.ui.enabled", "false")
+      .config("spark.log.level", "ERROR")
+      .config("spark.sql.extensions", classOf[RangeJoinExtensions].getName)
+      .config("spark.sql.shuffle.partitions", "4")
+      .config("spark.sql.adaptive.enabled", "false")
+      .config("spark.sql.autoBroadcastJoinThreshold", "-1")
+      .getOrCreate()
+    println(
+      "| case | stock, sorted | stock, hashed | range join, sorted | range join, indexed | shuffle " +
+        "| indexed / best stock | indexed / sorted |\n|---|---:|---:|---:|---:|---:|---:|---:|")
+    try cases.filter(c => args.isEmpty || args.exists(c.name.contains))
+        .foreach(run(spark, _, directory.toString))
+    finally spark.stop()
+  }
+
+  private def run(spark: SparkSession, of: Case, directory: String): Unit = {
+    for ((table, seed) <- Seq("l" -> 1, "r" -> 2)) {
+      val path = s"$directory/$table-${of.name.replaceAll("\\W", "")}"
+      spark.range(0, of.rows, 1, 2)
+        .selectExpr("id", s"pmod(xxhash64(id, $seed), ${of.keys}) AS n")
+        .selectExpr(s"${of.key} AS k", s"pmod(xxhash64(id, ${seed + 7}), 1000000000) AS y", "id AS v")
+        .write.parquet(path)
+      spark.read.parquet(path).createOrReplaceTempView(table)
+    }
+    def join(hint: String) = s"SELECT $hint l.v AS a, r.v AS b FROM l JOIN r ON l.k = r.k " +
+      s"AND r.y BETWEEN l.y - ${of.reach} AND l.y + ${of.reach}"
+    def seconds(rangeJoin: Boolean, sql: String*): Double = {
+      spark.conf.set(RangeJoinConf.Enabled.key, rangeJoin)
+      System.gc()
+      val begin = System.nanoTime()
+      sql.foreach(spark.sql(_).write.format("noop").mode("overwrite").save())
+      (System.nanoTime() - begin) / 1e9
+    }
+    val contestants = Seq[(Boolean, () => Double)](
+      of.slow -> (() => seconds(rangeJoin = false, join(Merge))),
+      of.slow -> (() => seconds(rangeJoin = false, join(Hash))),
+      true -> (() => seconds(rangeJoin = true, join(Merge))),
+      true -> (() => seconds(rangeJoin = true, join(Hash))),
+      true -> (() =>
+        seconds(
+          rangeJoin = true,
+          "SELECT * FROM l DISTRIBUTE BY k",
+          "SELECT * FROM r DISTRIBUTE BY k"))
+    )
+    val rounds = Seq.fill(Warm + Measured)(contestants.map { case (runs, measure) =>
+      if (runs) measure() else Double.NaN
+    })
+    val medians = contestants.indices.map(i => rounds.drop(Warm).map(_(i)).sorted.apply(Measured / 2))
+    val stock = medians.take(2).min
+    println((medians.map(s => f"$s%.2f") ++
+      Seq(f"${medians(3) / stock}%.2f", f"${medians(3) / medians(2)}%.2f"))
+      .mkString(s"| ${of.name} | ", " | ", " |"))
+  }
+}
