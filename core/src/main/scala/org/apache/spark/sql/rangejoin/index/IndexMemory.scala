@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.index
 
+import org.apache.spark.TaskKilledException
 import org.apache.spark.memory.{MemoryConsumer, MemoryMode, TaskMemoryManager}
 
 /** Where the memory of an index comes from. The index asks before it allocates. */
@@ -48,27 +49,33 @@ object IndexMemory {
  */
 final class TaskIndexMemory(tasks: TaskMemoryManager, limit: Long)
     extends MemoryConsumer(tasks, tasks.pageSizeBytes, MemoryMode.ON_HEAP)
-    with IndexMemory {
+    with IndexMemory
+    with AutoCloseable {
   private[this] var peak = 0L
+  private[this] var closed = false
 
   /** Greatest number of bytes held at a time. */
   def peakBytes: Long = synchronized(peak)
 
-  override def acquire(bytes: Long): Boolean =
+  /** As declared; who still builds an index when its task has ended, in another thread, ends here. */
+  override def acquire(bytes: Long): Boolean = synchronized {
+    if (closed) throw new TaskKilledException("the task of a range join has ended")
     bytes <= limit - getUsed && {
       val granted = acquireMemory(bytes)
-      synchronized { peak = math.max(peak, getUsed) }
+      peak = math.max(peak, getUsed)
       if (granted < bytes) freeMemory(granted)
       granted == bytes
     }
+  }
 
   override def release(bytes: Long): Unit = synchronized(freeMemory(math.min(bytes, getUsed)))
 
   /** Pages of its own, and of others that it meets. */
   override def toBeginWith: Long = 2L * tasks.pageSizeBytes
 
-  /** Gives back what is held. */
-  def releaseAll(): Unit = synchronized {
+  /** Gives back what is held, for good. */
+  override def close(): Unit = synchronized {
+    closed = true
     val held = getUsed
     if (held > 0) freeMemory(held)
   }

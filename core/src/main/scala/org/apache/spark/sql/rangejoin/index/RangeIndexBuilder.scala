@@ -118,11 +118,11 @@ private[index] final class RangeIndexBuilder(
     held = math.min(held, bytes)
   }
 
-  /** The index, whose memory stays held; None where there is no memory for it. */
+  /** The index, whose memory stays held; None where there is no memory for it. Without rows it is free. */
   def result(ofNoRows: Boolean, beginNanos: Long): Option[RangeIndex] = {
     val starts = groupStarts
     val isSearched = largestGroup(starts) > smallGroup
-    val bytes = bytesToFinish(isSearched) + first
+    val bytes = if (ofNoRows) 0L else bytesToFinish(isSearched) + first
     Option.when(memory.acquire(bytes)) {
       held += bytes
       val index = build(starts, isSearched, ofNoRows, beginNanos)

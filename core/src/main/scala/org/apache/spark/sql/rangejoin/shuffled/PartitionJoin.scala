@@ -79,7 +79,7 @@ final class PartitionJoin private[shuffled] (
       closed = true
       // There is none where the build side could not be read.
       if (way != null) way.close()
-      memory.releaseAll()
+      memory.close()
       metrics.buildTime += NANOSECONDS.toMillis(buildNanos)
       metrics.window.peakMemory += memory.peakBytes
       task.taskMetrics().incPeakExecutionMemory(memory.peakBytes)
