@@ -30,7 +30,13 @@ object ShuffledJoins {
    * @param key SQL of the key, of a random number `n` below `keys` and of `id`
    * @param reach how far off a match is at most
    */
-  private case class Case(name: String, rows: Int, keys: Int, key: String, reach: Int, slow: Boolean)
+  private case class Case(
+      name: String,
+      rows: Int,
+      keys: Int,
+      key: String,
+      reach: Int,
+      slow: Boolean)
 
   private val cases = Seq(
     Case("100 keys, 200,000 rows", 200000, 100, "n", 500000, slow = true),
@@ -70,7 +76,10 @@ object ShuffledJoins {
       val path = s"$directory/$table-${of.name.replaceAll("\\W", "")}"
       spark.range(0, of.rows, 1, 2)
         .selectExpr("id", s"pmod(xxhash64(id, $seed), ${of.keys}) AS n")
-        .selectExpr(s"${of.key} AS k", s"pmod(xxhash64(id, ${seed + 7}), 1000000000) AS y", "id AS v")
+        .selectExpr(
+          s"${of.key} AS k",
+          s"pmod(xxhash64(id, ${seed + 7}), 1000000000) AS y",
+          "id AS v")
         .write.parquet(path)
       spark.read.parquet(path).createOrReplaceTempView(table)
     }
@@ -97,7 +106,8 @@ object ShuffledJoins {
     val rounds = Seq.fill(Warm + Measured)(contestants.map { case (runs, measure) =>
       if (runs) measure() else Double.NaN
     })
-    val medians = contestants.indices.map(i => rounds.drop(Warm).map(_(i)).sorted.apply(Measured / 2))
+    val medians =
+      contestants.indices.map(i => rounds.drop(Warm).map(_(i)).sorted.apply(Measured / 2))
     val stock = medians.take(2).min
     println((medians.map(s => f"$s%.2f") ++
       Seq(f"${medians(3) / stock}%.2f", f"${medians(3) / medians(2)}%.2f"))

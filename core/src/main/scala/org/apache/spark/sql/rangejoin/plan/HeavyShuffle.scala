@@ -24,7 +24,8 @@ import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ShuffleExch
 import org.apache.spark.sql.execution.metric.SQLShuffleReadMetricsReporter
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
-import org.apache.spark.sql.rangejoin.merge.{CodegenBoundaryExec, SortMergeRangeJoinExec}
+import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 
 /**

@@ -233,7 +233,8 @@ object RandomJoin {
     Seq(RangeJoinConf.SmallGroup.key -> "0"),
     Nil,
     Seq(RangeJoinConf.IndexLimit.key -> "0"),
-    Seq(RangeJoinConf.IndexLimit.key -> "67000"))
+    Seq(RangeJoinConf.IndexLimit.key -> "67000")
+  )
 
   /** Numbers of buckets of a join without keys: few rows in many buckets show what is amiss at borders. */
   private val Spreads: Seq[Seq[(String, String)]] =

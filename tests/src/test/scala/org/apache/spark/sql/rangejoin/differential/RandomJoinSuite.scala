@@ -61,8 +61,10 @@ class RandomJoinSuite extends AnyFunSuite {
     })
     // Broadcasts that differ in the size of a small group are the same here.
     assert(ofOthers.distinct.size == 16 * (2 + 4))
-    val limits = drawn.flatMap(_.engines.flatten).collect { case (key, limit)
-        if key == RangeJoinConf.IndexLimit.key => limit }
+    val limits = drawn.flatMap(_.engines.flatten).collect {
+      case (key, limit)
+          if key == RangeJoinConf.IndexLimit.key => limit
+    }
     assert(limits.distinct.size == 2)
     for (hint <- Seq("MERGE(l)", "SHUFFLE_MERGE(l)", "SHUFFLE_HASH(l)", "SHUFFLE_HASH(r)")) {
       assert(share(_.query.sql.contains(hint)) > 0.02)

@@ -83,7 +83,8 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
       val index = build(of, mode(ofStrings, twoBounds), memory).toOption.get
       assert(rowsOf(index) == numbers(of))
       val marks = count / 8L + 8L
-      assert((memory.held >= index.estimatedSize || count == 0) && memory.held <= index.estimatedSize + marks)
+      assert(
+        (memory.held >= index.estimatedSize || count == 0) && memory.held <= index.estimatedSize + marks)
       memory.peak
     }
     val limits = Seq(0L, 100L, needed - 1, needed) ++ (1 to 12).map(needed * _ / 12)
