@@ -60,7 +60,8 @@ final class TaskIndexMemory(tasks: TaskMemoryManager, limit: Long)
   /** As declared; who still builds an index when its task has ended, in another thread, ends here. */
   override def acquire(bytes: Long): Boolean = synchronized {
     if (closed) throw new TaskKilledException("the task of a range join has ended")
-    bytes <= limit - getUsed && {
+    // Spark takes a request for nothing to be an error.
+    bytes == 0L || bytes <= limit - getUsed && {
       val granted = acquireMemory(bytes)
       peak = math.max(peak, getUsed)
       if (granted < bytes) freeMemory(granted)

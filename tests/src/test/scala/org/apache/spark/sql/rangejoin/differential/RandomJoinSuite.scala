@@ -59,8 +59,7 @@ class RandomJoinSuite extends AnyFunSuite {
       Seq(RangeJoinConf.IndexLimit, RangeJoinConf.SmallGroup, RangeJoinConf.SpreadKeysBuckets)
         .exists(_.key == key)
     })
-    // Broadcasts that differ in the size of a small group are the same here.
-    assert(ofOthers.distinct.size == 16 * (2 + 4))
+    assert(ofOthers.distinct.size == 16 * (3 + 4))
     val limits = drawn.flatMap(_.engines.flatten).collect {
       case (key, limit)
           if key == RangeJoinConf.IndexLimit.key => limit

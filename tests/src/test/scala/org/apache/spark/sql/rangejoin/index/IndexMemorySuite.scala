@@ -88,7 +88,7 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
       memory.peak
     }
     val limits = Seq(0L, 100L, needed - 1, needed) ++ (1 to 12).map(needed * _ / 12)
-    val built = limits.map { limit =>
+    val built = limits.filter(_ >= 0L).map { limit =>
       val memory = new CountedMemory(limit)
       build(of, mode(ofStrings, twoBounds), memory) match {
         case Right(index) =>
@@ -129,7 +129,7 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
       val rival = new Rival(task)
       assert(rival.take(3L << 20) == (3L << 20))
       assert(!memory.acquire(2L << 20) && memory.getUsed == 0L)
-      assert(memory.acquire(1L << 20))
+      assert(memory.acquire(0L) && memory.acquire(1L << 20))
       assert(rival.take(1L << 20) == 0L)
       memory.close()
       rival.giveAll()
