@@ -75,8 +75,8 @@ def test_a_join_by_buckets_has_their_figures(spark: SparkSession) -> None:
         (after,) = found = rangejoin.explain(df)
         assert (after.owner, after.buckets) == (before.owner, 4)
         assert (after.left_rows, after.right_rows) == (60, 60)
-        assert after.copies is not None and after.copies > 0
-        assert after.largest_bucket is not None and after.largest_bucket >= 120 // 4
+        assert (after.copies or 0) > 0
+        assert (after.largest_bucket or 0) >= 120 // 4
         assert after.sampling_ms is not None
         assert f"buckets        4 (chosen in {after.sampling_ms:,} ms), " in str(found)
         assert f"owner: {after.owner}" in str(found)

@@ -11,6 +11,7 @@ from rangejoin.health import check
 from rangejoin.measured import metrics
 from rangejoin.names import ENABLED_CONF, EXTENSION_CLASS
 from rangejoin.packaged import jar_path
+from rangejoin.prepared import PreparedTable, prepare
 from rangejoin.session import configure
 
 __all__ = [
@@ -19,10 +20,12 @@ __all__ = [
     "Explanation",
     "JoinExplanation",
     "PairEstimate",
+    "PreparedTable",
     "RangeJoinError",
     "check",
     "configure",
     "explain",
     "jar_path",
     "metrics",
+    "prepare",
 ]

@@ -201,8 +201,8 @@ def _of_server(df: DataFrame) -> list[dict[str, Any]]:
         text = str(explained._explain_string())
     except PySparkException as error:
         raise RangeJoinError(
-            f"the server cannot explain joins, most likely it has no class {REPORT_GENERATOR_CLASS}: "
-            f"{SERVER_REMEDY}. It says: {error}"
+            "the server cannot explain joins, most likely it has no class "
+            f"{REPORT_GENERATOR_CLASS}: {SERVER_REMEDY}. It says: {error}"
         ) from error
     finally:
         if before:

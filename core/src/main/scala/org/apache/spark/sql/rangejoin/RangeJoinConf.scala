@@ -119,6 +119,23 @@ object RangeJoinConf {
         .createWithDefaultString("32MB")
     }
 
+  val PreparedTables: ConfigEntry[Boolean] = flag("spark.sql.join.preparedTables.enabled")(
+    "When true, and range joins are on, a sort-merge range join takes the rows of a table that is " +
+      "bucketed and sorted in the order of its files, merging those of a bucket, and does not sort " +
+      "them. When false, it sorts them, unless stock Spark relies on their order.")
+
+  val PreparedTablesFiles: ConfigEntry[Int] =
+    entry("spark.sql.join.preparedTables.maxFilesPerBucket") { key =>
+      SQLConf
+        .buildConf(key)
+        .doc("The number of sorted files of a bucket that a task of a range join reads at a time; each " +
+          "takes the memory of a reader. Where a bucket has more, its rows are sorted.")
+        .version("0.1.0")
+        .intConf
+        .checkValue(_ >= 0, "The number of files must not be negative.")
+        .createWithDefault(32)
+    }
+
   /** All entries, in the order they are documented. */
   val all: Seq[ConfigEntry[_]] = Seq(
     Enabled,
@@ -131,7 +148,9 @@ object RangeJoinConf {
     SpreadThreshold,
     SpreadKeys,
     SpreadKeysBuckets,
-    SpreadKeysThreshold
+    SpreadKeysThreshold,
+    PreparedTables,
+    PreparedTablesFiles
   )
 
   private def flag(key: String)(doc: String): ConfigEntry[Boolean] =

@@ -29,6 +29,7 @@ import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.prepared.SortedFiles
 import org.apache.spark.sql.rangejoin.scan.ScanOrder
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 
@@ -53,9 +54,10 @@ object PlaceSortMergeRangeJoins extends Rule[SparkPlan] {
       .fold(_ => join, rangeJoin(join, _))
 
   private def rangeJoin(join: SortMergeJoinExec, range: RangeCondition): SparkPlan = {
-    val (left, leftKey) = ordered(join.left, join.leftKeys, boundOf(join.left, range, LeftSide))
+    val (leftSide, rightSide) = (inOrderOfFiles(join.left), inOrderOfFiles(join.right))
+    val (left, leftKey) = ordered(leftSide, join.leftKeys, boundOf(leftSide, range, LeftSide))
     val (right, rightKey) =
-      ordered(join.right, join.rightKeys, boundOf(join.right, range, RightSide))
+      ordered(rightSide, join.rightKeys, boundOf(rightSide, range, RightSide))
     SortMergeRangeJoinExec(
       join.leftKeys,
       join.rightKeys,
@@ -67,6 +69,15 @@ object PlaceSortMergeRangeJoins extends Rule[SparkPlan] {
       right,
       join.isSkewJoin
     )
+  }
+
+  /** In the order of the files that it is read from, where that saves the sort, or some of it. */
+  private def inOrderOfFiles(child: SparkPlan): SparkPlan = child match {
+    case SortExec(byKeys, false, input, _) =>
+      SortedFiles.inOrder(input)
+        .filter(files => SortOrder.orderingSatisfies(files.outputOrdering, byKeys))
+        .getOrElse(child)
+    case other => other
   }
 
   /** The bound a side is sorted by; one it need not be in order by where it is sorted in any case. */

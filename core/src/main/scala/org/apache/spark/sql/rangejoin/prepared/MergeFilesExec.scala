@@ -1,0 +1,57 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.prepared
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.datasources.FilePartition
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.rangejoin.sort.RangeSortExec
+
+/**
+ * Reads each bucket of a table in the order that each of its files is in: the files of a bucket are read
+ * side by side and merged. That each file is in order is checked as its rows go by.
+ *
+ * The child is run once for each file: it reads one partition of files, and what is above the scan looks
+ * at one row at a time (see [[SortedFiles]]). Holds open a reader for each file of a bucket.
+ *
+ * @param sortOrder the order of each file, in columns of the child
+ */
+case class MergeFilesExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends UnaryExecNode {
+
+  override def output: Seq[Attribute] = child.output
+
+  override def outputOrdering: Seq[SortOrder] = sortOrder
+
+  override def outputPartitioning: Partitioning = child.outputPartitioning
+
+  override lazy val metrics: Map[String, SQLMetric] = Map(
+    "numFiles" -> SQLMetrics.createMetric(sparkContext, "number of sorted files read"))
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val rows = child.execute()
+    // Whatever has taken the place of Spark's scan may divide its rows in another way.
+    if (rows.partitions.forall(_.isInstanceOf[FilePartition])) {
+      new MergedFilesRDD(rows, bindReferences(sortOrder, output), longMetric("numFiles"))
+    } else RangeSortExec.sort(sortOrder, child).execute()
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): MergeFilesExec =
+    copy(child = newChild)
+}

@@ -1,0 +1,62 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.prepared
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.{Partition, SparkException, TaskContext}
+
+/**
+ * The rows of each partition of files, merged.
+ *
+ * @param rows computed from a scan of files, partition by partition
+ * @param order of each file, bound to a row
+ */
+private[prepared] final class MergedFilesRDD(
+    rows: RDD[InternalRow],
+    order: Seq[SortOrder],
+    numFiles: SQLMetric
+) extends RDD[InternalRow](rows) {
+
+  override protected def getPartitions: Array[Partition] = rows.partitions
+
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
+    val partition = split.asInstanceOf[FilePartition]
+    val sources = partition.files.map { file =>
+      new SortedSource(
+        rowsOf(partition, file, context),
+        order,
+        () => MergedFilesRDD.outOfOrder(file))
+    }
+    numFiles += sources.length
+    if (sources.length == 1) sources.head.all else new MergeIterator(sources, order)
+  }
+
+  /** What is between the scan and this RDD hands its partition down. */
+  private def rowsOf(partition: FilePartition, file: PartitionedFile, context: TaskContext) =
+    firstParent[InternalRow]
+      .iterator(FilePartition(partition.index, Array(file)), context)
+      .asInstanceOf[Iterator[UnsafeRow]]
+}
+
+private object MergedFilesRDD {
+  private def outOfOrder(file: PartitionedFile): Throwable = new SparkException(
+    s"The rows of the file ${file.urlEncodedPath} are not in the order in which its table says that they " +
+      "are (SORTED BY), so that a range join cannot rely on it. Write the table anew, or set " +
+      "spark.sql.join.preparedTables.enabled to false to have its rows sorted.")
+}

@@ -1,0 +1,83 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.prepared
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, SortOrder}
+import org.apache.spark.sql.execution.datasources.BucketingUtils
+import org.apache.spark.sql.execution.{
+  FileSourceScanExec,
+  FilterExec,
+  LeafExecNode,
+  ProjectExec,
+  SparkPlan
+}
+import org.apache.spark.sql.rangejoin.RangeJoinConf
+
+/**
+ * Finds tables that are bucketed and sorted (`CLUSTERED BY .. SORTED BY ..`) below a side of a join, whose
+ * order stock Spark does not use: it would have to sort again what several files of a bucket are.
+ */
+object SortedFiles {
+
+  /**
+   * The plan in the order of the files it reads. None where they have none, where what is above the scan
+   * cannot be run file by file, or where a bucket has more files than may be open.
+   */
+  def inOrder(plan: SparkPlan): Option[SparkPlan] =
+    for {
+      scan <- scanBelow(plan)
+      if plan.conf.getConf(RangeJoinConf.PreparedTables) && plan.outputOrdering.isEmpty
+      order = orderOf(plan, scan)
+      if order.nonEmpty
+      if mostFiles(scan) <= plan.conf.getConf(RangeJoinConf.PreparedTablesFiles)
+    } yield MergeFilesExec(order, plan)
+
+  /** Through what gives the same for each row wherever it is. */
+  private def scanBelow(plan: SparkPlan): Option[FileSourceScanExec] = plan match {
+    case scan: FileSourceScanExec if scan.bucketedScan => Some(scan)
+    case node @ (_: ProjectExec | _: FilterExec) if node.expressions.forall(_.deterministic) =>
+      scanBelow(node.children.head)
+    case _ => None
+  }
+
+  /** The order of each file, as far as its columns are read, in columns of the plan. */
+  private def orderOf(plan: SparkPlan, scan: FileSourceScanExec): Seq[SortOrder] = {
+    val columns = scan.relation.bucketSpec.toSeq.flatMap(_.sortColumnNames)
+      .map(name => scan.output.find(_.name == name)).takeWhile(_.isDefined).flatten
+    val ordered = InOrder(scan.output, columns.map(SortOrder(_, Ascending)))
+    plan.transformUp { case `scan` => ordered }.outputOrdering
+  }
+
+  private def mostFiles(scan: FileSourceScanExec): Int = {
+    val files = scan.selectedPartitions.toPartitionArray
+      .groupBy(file => BucketingUtils.getBucketId(file.toPath.getName))
+      .map { case (bucket, of) => bucket -> of.length }
+    val buckets = scan.optionalNumCoalescedBuckets.fold(files.values.toSeq) { count =>
+      files.groupBy { case (bucket, _) => bucket.map(_ % count) }.values.map(_.values.sum).toSeq
+    }
+    buckets.maxOption.getOrElse(0)
+  }
+
+  /** Stands for a scan, to see what becomes of its order above. */
+  private case class InOrder(
+      override val output: Seq[Attribute],
+      override val outputOrdering: Seq[SortOrder]
+  ) extends LeafExecNode {
+    override protected def doExecute(): RDD[InternalRow] =
+      throw new IllegalStateException("not part of a plan that is run")
+  }
+}
