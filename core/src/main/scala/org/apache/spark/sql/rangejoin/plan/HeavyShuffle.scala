@@ -61,6 +61,13 @@ private[plan] case class ShuffledSide(
     if (parts.isEmpty) Seq(whole(partitions.head, partitions.head + 1)) else parts
   }
 
+  /** The bytes that a task reads. */
+  def sizeOf(spec: ShufflePartitionSpec): Long = spec match {
+    case CoalescedPartitionSpec(start, end, _)    => bytes.slice(start, end).sum
+    case PartialReducerPartitionSpec(_, _, _, of) => of
+    case _                                        => 0L
+  }
+
   def whole(start: Int, end: Int): CoalescedPartitionSpec =
     CoalescedPartitionSpec(start, end, Some(bytes.slice(start, end).sum))
 }
@@ -101,12 +108,14 @@ private[plan] object ShuffledSide {
  *
  * @param heavy these partitions, rising
  * @param target bytes of both sides that a task ought to have
+ * @param largest bytes that the longest task would read
  * @param rest by task that is left alone, what it reads of the left side and of the right one
  */
 private[plan] case class HeavyShuffle(
     sides: Map[Side, ShuffledSide],
     heavy: Seq[Int],
     target: Long,
+    largest: Long,
     rest: Seq[(ShufflePartitionSpec, ShufflePartitionSpec)]
 ) {
 
@@ -114,13 +123,10 @@ private[plan] case class HeavyShuffle(
 
   def heavyBytes: Long = heavyBytes(LeftSide) + heavyBytes(RightSide)
 
-  /** Bytes of the largest partition. */
-  def largest: Long = heavy.map(HeavyShuffle.bytes(sides, _)).max
-
   def larger: Side = if (heavyBytes(RightSide) > heavyBytes(LeftSide)) RightSide else LeftSide
 
-  private def heavySpecs(side: Side): Seq[ShufflePartitionSpec] =
-    sides(side).specsOf(heavy, target)
+  private lazy val heavySpecs: Map[Side, Seq[ShufflePartitionSpec]] =
+    sides.map { case (side, of) => side -> of.specsOf(heavy, target) }
 
   /** The rows of the heavy partitions. */
   def heavyRows(side: Side): RDD[InternalRow] = sides(side).rows(heavySpecs(side))
@@ -162,17 +168,24 @@ private[plan] object HeavyShuffle {
       all = left.bytes.indices.map(bytes(sides, _))
       target = targetBytes(join, all)
       heavy = all.indices.filter(p => if (isForced) all(p) > 0 else all(p) > Behind * target)
-      if heavy.nonEmpty && (isForced || all.max > threshold && isWorthIt(all, heavy, target))
+      longest = left.specs.zip(right.specs)
+        .map { case (l, r) => left.sizeOf(l) + right.sizeOf(r) }.maxOption.getOrElse(0L)
+      if heavy.nonEmpty &&
+        (isForced || longest > threshold && isWorthIt(all, heavy, target, longest))
       rest <- restOf(left, right, heavy.toSet)
-    } yield HeavyShuffle(sides, heavy, target, rest)
+    } yield HeavyShuffle(sides, heavy, target, longest, rest)
 
   /**
-   * Whether the longest task takes longer than to cut, in units of what joining takes a task that has
-   * what it ought to: dealing the heavy partitions out anew is spread over all tasks.
+   * Whether the longest task, as Spark has planned it, takes longer than to cut, in units of what joining
+   * takes a task that has what it ought to: dealing the heavy partitions out anew is spread over all tasks.
    */
-  private def isWorthIt(bytes: Seq[Long], heavy: Seq[Int], target: Long): Boolean = {
+  private def isWorthIt(
+      bytes: Seq[Long],
+      heavy: Seq[Int],
+      target: Long,
+      longest: Long): Boolean = {
     val cutting = CostOfCutting * heavy.map(bytes(_)).sum / bytes.sum
-    bytes.max.toDouble / target > Margin * (cutting + Behind)
+    longest.toDouble / target > Margin * (cutting + Behind)
   }
 
   private def targetBytes(join: SortMergeRangeJoinExec, bytes: Seq[Long]): Long = {

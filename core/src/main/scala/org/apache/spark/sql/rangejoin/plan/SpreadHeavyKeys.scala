@@ -16,11 +16,23 @@ package org.apache.spark.sql.rangejoin.plan
 
 import java.util.concurrent.TimeUnit.NANOSECONDS
 
-import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
+import scala.util.control.NonFatal
+
+import org.apache.spark.SparkThrowable
+import org.apache.spark.rdd.DeterministicLevel
+import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression, PlanExpression}
 import org.apache.spark.sql.catalyst.plans.FullOuter
-import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AQEShuffleReadRule
 import org.apache.spark.sql.execution.exchange.{ShuffleOrigin, ValidateRequirements}
+import org.apache.spark.sql.execution.{
+  CollectLimitExec,
+  CollectTailExec,
+  LimitExec,
+  OrderPreservingUnaryExecNode,
+  SparkPlan,
+  UnionExec
+}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.spread._
@@ -33,8 +45,9 @@ import org.apache.spark.sql.rangejoin.{JobDescription, RangeJoinConf}
  * tasks (see [[BucketShuffleExec]]). Other partitions are read as they would have been.
  *
  * So a join whose keys are many and even pays nothing, and one of few keys a second shuffle. Not done
- * where something above the join in the same stage relies on rows being together by key, or where the
- * user has asked for the shuffle.
+ * where something above the join in the same stage relies on rows being together by key, where the
+ * user has asked for the shuffle or does not want skewed joins to be handled, or where only the first rows
+ * of the join are asked for, which may be had without most of its tasks.
  */
 object SpreadHeavyKeys extends AQEShuffleReadRule {
 
@@ -44,7 +57,16 @@ object SpreadHeavyKeys extends AQEShuffleReadRule {
 
   override def apply(plan: SparkPlan): SparkPlan =
     if (!conf.getConf(RangeJoinConf.SpreadKeys)) plan
+    else if (forced == 0 && (!conf.getConf(SQLConf.SKEW_JOIN_ENABLED) || isLimited(plan))) plan
     else joins(plan).indices.reverse.foldLeft(plan)(spreadJoin)
+
+  /** Whether a stage ends in a limit that reads no more rows than it needs. */
+  private def isLimited(plan: SparkPlan): Boolean = plan match {
+    case _: CollectLimitExec | _: CollectTailExec | _: LimitExec => true
+    case node: OrderPreservingUnaryExecNode                      => isLimited(node.child)
+    case union: UnionExec                                        => union.children.exists(isLimited)
+    case _                                                       => false
+  }
 
   private def joins(plan: SparkPlan): Seq[SortMergeRangeJoinExec] =
     plan.collect { case join: SortMergeRangeJoinExec => join }
@@ -77,10 +99,28 @@ object SpreadHeavyKeys extends AQEShuffleReadRule {
 
   private def choose(heavy: HeavyJoin, range: SpreadRange): Either[String, KeyedSpread] = {
     val start = System.nanoTime()
-    val plan = JobDescription.within(
-      heavy.join.session.sparkContext,
-      s"range join: heavy values of ${heavy.join.leftKeys.map(_.sql).mkString(", ")}")(
-      heavy.choosePlan(range, forced))
+    try {
+      val plan = JobDescription.within(
+        heavy.join.session.sparkContext,
+        s"range join: heavy values of ${heavy.join.leftKeys.map(_.sql).mkString(", ")}")(
+        heavy.choosePlan(range, forced))
+      chosen(heavy, range, plan, start)
+    } catch {
+      // It is the query that is cancelled.
+      case e: SparkThrowable if e.getCondition == "SPARK_JOB_CANCELLED" =>
+        throw e.asInstanceOf[Throwable]
+      // The query does not depend on it, and has the same error again if it is one of its own.
+      case NonFatal(e) =>
+        logWarning("Heavy keys are not cut: looking for them has failed", e)
+        Left(s"looking for them has failed: ${e.getMessage}")
+    }
+  }
+
+  private def chosen(
+      heavy: HeavyJoin,
+      range: SpreadRange,
+      plan: KeyedPlan,
+      start: Long): Either[String, KeyedSpread] = {
     val millis = NANOSECONDS.toMillis(System.nanoTime() - start)
     val partitions = heavy.shuffle.heavy.size
     logInfo(s"Range join: $partitions heavy partitions, ${plan.heavyKeys} heavy keys in " +
@@ -105,20 +145,35 @@ private class HeavyJoin(val join: SortMergeRangeJoinExec, val shuffle: HeavyShuf
   /** How its rows can be spread, or why they cannot be. */
   def range: Either[String, SpreadRange] =
     if (join.joinType == FullOuter) Left("a FULL OUTER join keeps the rows of both sides")
-    else
-      RangeExtractor
-        .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
-        .toOption
-        .flatMap(SpreadRange.of(_, join.joinType, shuffle.larger))
-        .filter(isOfShuffles)
-        .toRight("there is no range over columns of the shuffle")
+    else {
+      for {
+        range <- RangeExtractor
+          .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
+          .toOption
+          .flatMap(SpreadRange.of(_, join.joinType, shuffle.larger))
+          .filter(isOfShuffles)
+          .toRight("there is no range over columns of the shuffle")
+        // It has no result before the stage runs.
+        _ <- Either.cond(
+          !needed(range).exists { case (_, es) =>
+            es.exists(_.exists(_.isInstanceOf[PlanExpression[_]]))
+          },
+          (),
+          "a key or a bound has a subquery")
+      } yield range
+    }
+
+  /** Keys and bounds of both sides. */
+  private def needed(range: SpreadRange): Map[Side, Seq[Expression]] =
+    Seq[Side](LeftSide, RightSide).map { side =>
+      side -> (keys(side) ++ range.bounds(side == range.owner).columns)
+    }.toMap
 
   /** Whether keys and bounds are of columns that have been shuffled. */
   private def isOfShuffles(range: SpreadRange): Boolean =
-    Seq[Side](LeftSide, RightSide).forall { side =>
-      val needed = keys(side) ++ range.bounds(side == range.owner).columns
-      AttributeSet.fromAttributeSets(needed.map(_.references))
-        .subsetOf(AttributeSet(shuffle.sides(side).output)) && needed.forall(_.deterministic)
+    needed(range).forall { case (side, of) =>
+      AttributeSet.fromAttributeSets(of.map(_.references))
+        .subsetOf(AttributeSet(shuffle.sides(side).output)) && of.forall(_.deterministic)
     }
 
   /** The join over divided partitions; its children do not have all rows of a key in one place. */
@@ -157,7 +212,18 @@ private class HeavyJoin(val join: SortMergeRangeJoinExec, val shuffle: HeavyShuf
     val planner = new KeyedLayoutPlanner(range, owner, copied, target, forced)
     planner.plan(
       if (range.isPoint || planner.hashes.isEmpty) planner.hashes.toSeq.map(_ => Lengths.Zero)
+      else if (!isRepeatable(range.owner)) planner.hashes.toSeq.map(_ => Lengths.Any)
       else KeyedSampling.lengths(ownerRows, planner.hashes, planner.cells))
+  }
+
+  /** Whether rows of a side that are lost, and computed again, are the same. */
+  private def isRepeatable(side: Side): Boolean = {
+    val of = shuffle.sides(side)
+    of.exchange.shuffleDependency.rdd.outputDeterministicLevel != DeterministicLevel.INDETERMINATE &&
+    of.exchange.child.collectFirst {
+      case node if node.logicalLink.isDefined => node.logicalLink.get
+    }
+      .exists(RepeatablePlan(_))
   }
 
   /** The largest task is to have less than so many rows. */

@@ -150,6 +150,13 @@ case class BucketShuffleExec(
     )
   }
 
+  /**
+   * Exchanges above are the same if what they shuffle is, however it was divided: one is used in the place
+   * of another as a whole, with both sides of the join below it.
+   */
+  override protected def doCanonicalize(): SparkPlan =
+    super.doCanonicalize().asInstanceOf[BucketShuffleExec].copy(spread = None)
+
   override protected def withNewChildrenInternal(
       newChildren: IndexedSeq[SparkPlan]): BucketShuffleExec = copy(inputs = newChildren)
 }

@@ -79,9 +79,11 @@ private[rangejoin] object KeyedSampling {
   def lengths(owner: Rows, hashes: Array[Int], cells: Array[CellSearch]): Seq[Lengths] = {
     val columns = owner.columns
     val bounds = columns.places
-    def longest(rows: Iterator[InternalRow]): Array[Array[Int]] = {
+
+    /** By key that there is: a task sees few of them. */
+    def longest(rows: Iterator[InternalRow]): Array[(Int, Array[Int])] = {
       val keys = hashes.zipWithIndex.toMap
-      val longest = Array.fill(hashes.length)(Lengths.None.longest.clone())
+      val longest = new Array[Array[Int]](hashes.length)
       val project = columns.projection()
       rows.foreach { of =>
         val row = project(of)
@@ -90,15 +92,21 @@ private[rangejoin] object KeyedSampling {
             def cell(at: Int) = bounds.cell(row, at, cells(key))
             val length = math.max(0, cell(bounds.high.get) - cell(bounds.low.get))
             val bits = BucketLayout.bitsOf(length)
+            if (longest(key) == null) longest(key) = Lengths.None.longest.clone()
             longest(key)(bits) = math.max(longest(key)(bits), length)
           }
         }
       }
-      longest
+      longest.zipWithIndex.collect { case (of, key) if of != null => (key, of) }
     }
-    val none = Seq.fill(hashes.length)(Lengths.None)
-    owner.rdd.sparkContext
-      .runJob(owner.rdd, (_: TaskContext, rows: Iterator[InternalRow]) => longest(rows))
-      .foldLeft(none)((sum, of) => sum.zip(of).map { case (a, b) => a.merge(Lengths(b)) })
+    val merged = Array.fill(hashes.length)(Lengths.None)
+    owner.rdd.sparkContext.runJob[InternalRow, Array[(Int, Array[Int])]](
+      owner.rdd,
+      (_: TaskContext, rows: Iterator[InternalRow]) => longest(rows),
+      owner.rdd.partitions.indices,
+      (_: Int, of: Array[(Int, Array[Int])]) =>
+        of.foreach { case (key, found) => merged(key) = merged(key).merge(Lengths(found)) }
+    )
+    merged.toSeq
   }
 }

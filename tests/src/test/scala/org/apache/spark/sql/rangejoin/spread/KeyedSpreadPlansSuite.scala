@@ -157,7 +157,44 @@ class KeyedSpreadPlansSuite extends KeyedSpreadTest {
     }
   }
 
-  test("what adaptive execution splits as skewed is cut, for each join type") {
+  test(
+    "where the first rows are asked for, or skewed joins are not to be handled, nothing is cut") {
+    views(Hot)
+    val text = s"SELECT l.id, r.id AS other FROM l JOIN r ON $Band"
+    withConf(BySize: _*) {
+      val first = sql(s"$text LIMIT 5")
+      assert(first.collect().length == 5)
+      assert(shuffles(first).isEmpty && rangeJoins(first).nonEmpty, executedPlan(first))
+    }
+    val whole = ran(text, BySize :+ (SQLConf.SKEW_JOIN_ENABLED.key -> "false"))
+    assert(shuffles(whole).isEmpty && rangeJoins(whole).nonEmpty, executedPlan(whole))
+    // A limit of what needs all rows of the join.
+    val count =
+      ran(s"SELECT other, count(*) AS n FROM ($text) GROUP BY other ORDER BY n, other LIMIT 5")
+    assert(shuffles(count).size == 2, executedPlan(count))
+  }
+
+  test("a key or a bound with a subquery, which has no result yet") {
+    views(Hot)
+    for (condition <- Seq(
+        "l.k = r.k AND r.p BETWEEN l.p AND l.p + (SELECT max(id) FROM range(7))",
+        "l.k + (SELECT max(id) FROM range(7)) = r.k + 6 AND r.p BETWEEN l.p AND l.p + 7"
+      )) {
+      val df = ran(s"SELECT l.id, r.id FROM l LEFT JOIN r ON $condition")
+      assertNotCut(df, "has a subquery")
+    }
+  }
+
+  test("an exchange above a join that is cut is used again") {
+    views(Hot)
+    val df = ran(
+      s"""WITH x AS (SELECT l.p, count(*) AS n FROM l JOIN r ON $Band GROUP BY l.p)
+         |SELECT a.p, b.n FROM x a JOIN x b ON a.p = b.p""".stripMargin)
+    assert(shuffles(df).nonEmpty, executedPlan(df))
+    assert(collect(executedPlan(df)) { case e: ReusedExchangeExec => e }.nonEmpty, executedPlan(df))
+  }
+
+  test("what adaptive execution splits as skewed is cut where a part is still far too large") {
     views(Hot)
     val skewed = Seq(
       SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD.key -> "1",
@@ -175,7 +212,10 @@ class KeyedSpreadPlansSuite extends KeyedSpreadTest {
       // Spark knows no way to do so where the join is an EXISTS.
       assert(rangeJoins(before).exists(_.isSkewJoin) == (joinType != Existence))
       val df = ran(text, BySize ++ skewed)
-      assert(shuffles(df).size == 2, executedPlan(df))
+      // Of an inner join both sides are split; of others each part is joined with all of the other side,
+      // which has fewer columns where its rows are only looked for.
+      val isCut = Seq(LeftOuter, RightOuter, Existence).contains(joinType)
+      assert(shuffles(df).size == (if (isCut) 2 else 0), s"$joinType\n${executedPlan(df)}")
     }
   }
 
