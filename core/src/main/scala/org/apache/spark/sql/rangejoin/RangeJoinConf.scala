@@ -58,6 +58,7 @@ object RangeJoinConf {
             "partition are sorted. Zero sorts all of them.")
         .version("0.1.0")
         .bytesConf(org.apache.spark.network.util.ByteUnit.BYTE)
+        .checkValue(_ >= 0, "The number of bytes must not be negative.")
         .createWithDefault(Long.MaxValue)
     }
 

@@ -118,7 +118,8 @@ private[index] object PackedRows {
     /** Bytes that the next row makes it allocate at most, those it then gives up included. */
     def bytesToAppend(bytes: Int): Long = {
       val ofRow =
-        if (used + bytes.toLong <= chunk.length) 0L
+        // A chunk that is full is closed, and another one begun.
+        if (used + bytes.toLong <= chunk.length && used + bytes.toLong < chunkBytes) 0L
         else if (closed.size >= mostChunks - 2) Long.MaxValue / 2
         else 2L * math.max(math.min(2L * chunk.length, chunkBytes.toLong), bytes.toLong)
       ofRow + (if (count + 1 < addresses.length) 0L else larger(addresses.length) * 4L)

@@ -53,9 +53,9 @@ private[index] final class RangeIndexBuilder(
   private[this] val rows = new PackedRows.Builder(expected, wordBits)
   private[this] val alone = if (keepsAlone) new PackedRows.Builder(0, wordBits) else null
   private[this] val capacity = math.max(expected, 16)
-  private[this] val groups = new PrimitiveVector[Int](capacity)
-  private[this] val sort = new PrimitiveVector[Long](capacity)
-  private[this] val evict =
+  private[this] var groups = new PrimitiveVector[Int](capacity)
+  private[this] var sort = new PrimitiveVector[Long](capacity)
+  private[this] var evict =
     if (upper.isMade && lower.isMade) new PrimitiveVector[Long](capacity) else null
   private[this] var fields = 0
 
@@ -173,9 +173,13 @@ private[index] final class RangeIndexBuilder(
    */
   def drain(visit: UnsafeRow => Unit): Unit = {
     def release(bytes: Long): Unit = holdOnly(math.max(0L, held - bytes))
+    groups = null
+    sort = null
+    evict = null
+    val kept = rows.allocatedBytes + keys.allocatedBytes +
+      (if (alone == null) 0L else alone.allocatedBytes)
     // Who takes them has to begin with something.
-    val left = rows.rowBytes + (if (alone == null) 0L else alone.rowBytes) - memory.toBeginWith
-    holdOnly(math.max(0L, left))
+    holdOnly(math.max(0L, math.min(held, kept) - memory.toBeginWith))
     rows.drain(visit, fields)(release)
     if (alone != null) alone.drain(visit, fields)(release)
     holdOnly(0L)
@@ -408,7 +412,7 @@ private[index] final class RangeIndexBuilder(
   private def permutedRows(order: Array[Int]): PackedRows =
     if (order == null) rows.result()
     else {
-      val ordered = new PackedRows.Builder(order.length)
+      val ordered = new PackedRows.Builder(order.length, wordBits)
       val row = new UnsafeRow(fields)
       var i = 0
       while (i < order.length) {

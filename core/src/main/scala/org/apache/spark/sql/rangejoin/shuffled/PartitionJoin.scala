@@ -48,6 +48,10 @@ final class PartitionJoin private[shuffled] (
   private[this] var way: Way = _
   private[this] var buildNanos = 0L
   private[this] var closed = false
+  private[this] var release: () => Unit = _
+
+  /** Has something done at the end, so that who closes this with its task need not hold it any longer. */
+  private[shuffled] def onClose(action: () => Unit): Unit = release = action
 
   /** Reads the build side. */
   private[shuffled] def begin(): this.type = {
@@ -83,6 +87,7 @@ final class PartitionJoin private[shuffled] (
       metrics.buildTime += NANOSECONDS.toMillis(buildNanos)
       metrics.window.peakMemory += memory.peakBytes
       task.taskMetrics().incPeakExecutionMemory(memory.peakBytes)
+      if (release != null) release()
     }
   }
 

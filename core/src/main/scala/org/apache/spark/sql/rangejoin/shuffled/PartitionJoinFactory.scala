@@ -48,10 +48,21 @@ case class PartitionJoinFactory(
   /** Reads the build side. What it takes is given back with the current task, at the latest. */
   def create(streamed: Iterator[InternalRow], build: Iterator[InternalRow]): PartitionJoin = {
     val join = new PartitionJoin(streamed, build, this)
-    TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {
-      override def onTaskCompletion(context: TaskContext): Unit = join.close()
-    })
+    TaskContext.get().addTaskCompletionListener(new CloseWithTask(join))
     join.begin()
+  }
+}
+
+/**
+ * Closes a join that is open when its task ends. A task may have several joins, one after another: one
+ * that is closed is let go of, with its index.
+ */
+private final class CloseWithTask(private var join: PartitionJoin) extends TaskCompletionListener {
+  join.onClose(() => join = null)
+
+  override def onTaskCompletion(context: TaskContext): Unit = {
+    val open = join
+    if (open != null) open.close()
   }
 }
 

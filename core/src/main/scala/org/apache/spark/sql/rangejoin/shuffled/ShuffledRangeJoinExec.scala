@@ -70,23 +70,25 @@ case class ShuffledRangeJoinExec(
       keepsBuffered = true).flatMap(inOrder)
 
   /** Likewise, where a condition without a range is taken as well: every row of a key is within it. */
-  lazy val normalForm: Either[Reason, RangeCondition] =
+  lazy val normalForm: Either[Reason, RangeCondition] = taken.flatMap(inOrder)
+
+  private def taken: Either[Reason, RangeCondition] =
     RangeExtractor.normalForm(
       joinType,
       condition,
       left.outputSet,
       right.outputSet,
       Some(streamedSide),
-      keepsBuffered = true).flatMap(inOrder)
+      keepsBuffered = true)
 
   /** Where both sides are sorted, rows come in the order of the keys and the range. */
   private def inOrder(range: RangeCondition): Either[Reason, RangeCondition] =
     Either.cond(
-      SortOrder.orderingSatisfies(streamedOrder(range), outputOrdering),
+      SortOrder.orderingSatisfies(streamedOrder(range), stock.outputOrdering),
       range,
-      Reason.OrderedStreamedSide(outputOrdering))
+      Reason.OrderedStreamedSide(stock.outputOrdering))
 
-  private lazy val range: RangeCondition = normalForm.fold(
+  private lazy val range: RangeCondition = taken.fold(
     reason => throw new IllegalStateException(s"$reason:\n${simpleStringWithNodeId()}"),
     identity)
 
@@ -103,7 +105,9 @@ case class ShuffledRangeJoinExec(
     right,
     isSkewJoin)
 
-  override def outputOrdering: Seq[SortOrder] = stock.outputOrdering
+  /** A side may turn out to be in order only when this join is in its place. */
+  override def outputOrdering: Seq[SortOrder] =
+    if (normalForm.isRight) stock.outputOrdering else Nil
 
   /** As in Spark's hash joins, which sort nothing. */
   override def requiredChildOrdering: Seq[Seq[SortOrder]] = Seq(Nil, Nil)

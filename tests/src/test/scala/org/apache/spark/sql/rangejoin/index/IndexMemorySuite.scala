@@ -158,6 +158,24 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
     assert(memory.held == 0L)
   }
 
+  test("rows that fill an array to the last byte are accounted for") {
+    val project = UnsafeProjection.create(Array.fill[DataType](7)(LongType))
+    val row = project(InternalRow.fromSeq(Seq.fill(7)(5L))).copy()
+    assert(row.getSizeInBytes == 64)
+    val bound = BoundReference(0, LongType, nullable = false)
+    val memory = new CountedMemory(Long.MaxValue)
+    val index = new IndexBuild(
+      RangeIndexMode(Seq(bound), Some(bound), None, None, None, smallGroup = 4)(),
+      0,
+      keepsAlone = false,
+      memory)
+    val count = 60000
+    assert((1 to count).forall(_ => index.add(row)))
+    // The row, its bound, its group and its place.
+    assert(memory.held >= count * (64L + 8 + 4))
+    assert(index.result().isDefined)
+  }
+
   /** The index of the rows, or those that could not be indexed. */
   private def build(
       rows: Seq[UnsafeRow],
