@@ -2,23 +2,44 @@
 # A target that leaves files behind is not repeated while they are up to date.
 
 VERSION := $(shell cat VERSION)
-PYSPARK_VERSION := 4.2.0
 SBT_VERSION := 1.12.14
 PYTHON ?= python3
 
-JAR_NAME := spark-range-join_4.2_2.13-$(VERSION).jar
-JAR := core/target/scala-2.13/$(JAR_NAME)
-WHEEL_JARS := python/src/rangejoin/jars
-WHEEL := python/dist/spark_range_join-$(VERSION)-py3-none-any.whl
+# The line of Spark that a target is about; spark-lines.txt has them. SCALA chooses where it has two.
+DEFAULT_LINE := 4.2
+LINE ?= $(DEFAULT_LINE)
+SCALA ?=
+export LINE SCALA
+LINES := $(shell awk '/^[0-9]/ && !seen[$$1]++ { print $$1 }' spark-lines.txt)
+OTHER_LINES := $(filter-out $(DEFAULT_LINE),$(LINES))
+PYSPARK_VERSION := $(shell awk '$$1 == "$(LINE)" { print $$6; exit }' spark-lines.txt)
+ifeq ($(PYSPARK_VERSION),)
+$(error spark-lines.txt has no line $(LINE), but $(LINES))
+endif
 
-VENV := .venv
+# The jars that a line runs, by its name or a pattern of awk: where sbt puts them.
+jars_of = $(shell awk '/^[0-9]/ && $$1 ~ /^($(1))$$/ { split($$4, v, "."); scala = v[1] "." v[2]; \
+	folder = $$2 == "$(DEFAULT_LINE)" ? "" : "spark-" $$2 "_" scala "/"; \
+	jar = "core/target/" folder "scala-" scala "/spark-range-join_" $$2 "_" scala "-$(VERSION).jar"; \
+	if (!seen[jar]++) print jar }' spark-lines.txt)
+ALL_JARS := $(call jars_of,.*)
+JARS := $(call jars_of,$(LINE))
+WHEEL_JARS := python/src/rangejoin/jars
+WHEEL_NAME := spark_range_join-$(VERSION)-py3-none-any.whl
+# With the jars of all lines; beside it are wheels of one line each, for development.
+WHEEL := python/dist/$(WHEEL_NAME)
+LINE_WHEELS := $(LINES:%=python/dist/%/$(WHEEL_NAME))
+
+VENV := $(if $(filter $(DEFAULT_LINE),$(LINE)),.venv,.venv-spark-$(PYSPARK_VERSION))
 BIN := $(VENV)/bin
 DEPENDENCIES := $(VENV)/.dependencies
+# Where there is no other way to a Spark than its package, sbt reads its jars from there.
+UNPUBLISHED := $(if $(shell awk '$$1 == "$(LINE)" && $$3 == "pyspark"' spark-lines.txt),$(DEPENDENCIES))
 INSTALLED := $(VENV)/.installed
 NEIGHBOURS := $(VENV)/.neighbours
 
 JVM_SOURCES := $(shell find codegen/src core/src -type f) \
-	VERSION build.sbt $(wildcard project/*.sbt project/*.scala) project/build.properties
+	VERSION spark-lines.txt build.sbt $(wildcard project/*.sbt project/*.scala) project/build.properties
 PYTHON_SOURCES := $(shell find python/src/rangejoin -name '*.py' -o -name py.typed) \
 	python/hatch_build.py python/pyproject.toml python/README.md LICENSE VERSION
 
@@ -33,11 +54,12 @@ SBT := $(JAVA) -Xmx2g -Xss4m -Dsbt.supershell=false -jar $(SBT_LAUNCHER)
 endif
 
 # Other releases of Spark, each in a virtual environment of its own; tests/neighbours names them.
-OTHER_SPARKS := 3.5.9 4.0.5 4.1.4 4.2.1 4.3.0
+OTHER_SPARKS := $(shell awk '/^[0-9]/ && $$1 != "$(DEFAULT_LINE)" && !seen[$$6]++ { print $$6 }' \
+	spark-lines.txt) 4.2.1
 OTHER_VENVS := $(OTHER_SPARKS:%=.venv-spark-%/.installed)
 NEIGHBOUR_JARS := .tools/neighbours/.copied
 
-LINT_PYTHON := .ci/summary.py python/src python/hatch_build.py bench tests/cluster tests/neighbours tests/python
+LINT_PYTHON := .ci/summary.py python/src python/hatch_build.py bench tests/cluster tests/lines tests/neighbours tests/python
 RUFF := $(BIN)/ruff
 MYPY := $(BIN)/mypy --config-file python/pyproject.toml
 
@@ -58,8 +80,9 @@ PYTEST_ARGS ?=
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup jar wheel demo check test test-all test-scala test-python test-cluster \
-	test-neighbours test-engines spark-suites durations fuzz docs publish-local lint lint-scala \
+.SECONDEXPANSION:
+.PHONY: help setup jar jars wheel demo check test test-all test-scala test-python test-cluster \
+	test-lines fuzz-python test-neighbours test-engines spark-suites durations fuzz docs publish-local lint lint-scala \
 	lint-python format bench clean check-java check-python
 
 help: ## list the targets
@@ -67,9 +90,12 @@ help: ## list the targets
 
 setup: $(DEPENDENCIES) $(SBT_LAUNCHER) | check-java ## make .venv with all that Python needs, and fetch sbt
 
-jar: $(JAR) ## build the extension's jar
+jar: $(JARS) ## build the extension's jar for a line of Spark (LINE=4.0)
 
-wheel: $(WHEEL) ## build the Python wheel that carries the jar
+jars: $(ALL_JARS) ## build the jars of all lines: ten minutes
+
+# `make wheel LINE=4.0` and what is made for tests have the jars of one line, and take a minute.
+wheel: $(if $(filter file,$(origin LINE)),$(WHEEL),python/dist/$(LINE)/$(WHEEL_NAME)) ## build the Python wheel with the jars of all lines (LINE=4.0: of one)
 
 demo: $(INSTALLED) ## join real flights with real weather, against stock Spark (DEMO_ARGS=...)
 	$(BIN)/rangejoin demo $(DEMO_ARGS)
@@ -89,12 +115,18 @@ test-all: ## run that and all the rest, which takes hours; each part is a target
 	$(MAKE) test-engines
 	$(MAKE) spark-suites
 	$(MAKE) fuzz CASES=10000
+	$(MAKE) test-lines
 	$(MAKE) test-neighbours
 
-test-scala: $(SBT_LAUNCHER) | check-java ## run the Scala tests (SUITES='*WindowSuite' TEST='part of a name')
-	$(SBT) core/packageBin "testOnly $(SUITES_AND_TEST)"
+test-scala: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run the Scala tests (SUITES='*WindowSuite' TEST='part of a name')
+	SHARE=$(SHARE) $(SBT) core/packageBin "testOnly $(SUITES_AND_TEST)"
 
-test-engines: $(SBT_LAUNCHER) | check-java ## run every Scala case under every engine (SUITES=... SHARE=1/4)
+test-lines: ## run Scala and Python tests and random joins on every other line of Spark: hours
+	@failed=; for line in $(OTHER_LINES); do for target in test-scala test-python fuzz fuzz-python; do \
+		$(MAKE) $$target LINE=$$line || failed="$$failed $$target/$$line"; \
+	done; done; test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
+
+test-engines: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run every Scala case under every engine (SUITES=... SHARE=1/4)
 	RANGEJOIN_EVERY_ENGINE=1 SHARE=$(SHARE) $(SBT) \
 		"tests/testOnly $(SUITES) -- -n rangejoin.Query$(if $(TEST), -z \"$(TEST)\")"
 
@@ -105,9 +137,13 @@ spark-suites: $(DEPENDENCIES) $(SBT_LAUNCHER) | check-java ## run Spark's own su
 durations: $(SBT_LAUNCHER) | check-java ## write the durations of suites from the reports of the last tests
 	$(SBT) tests/renewDurations sparkSuites/renewDurations
 
-fuzz: $(SBT_LAUNCHER) | check-java ## compare random joins with stock Spark (CASES=... SEED=...)
+fuzz: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## compare random joins with stock Spark (CASES=... SEED=... LINE=3.5)
 	$(SBT) "tests/Test/runMain org.apache.spark.sql.rangejoin.differential.Fuzz \
 		--cases $(CASES) --seed $(SEED)"
+
+# From Python: the Spark that users install, which for 3.5 is of another Scala than the tests are.
+fuzz-python: $(INSTALLED) ## the same from PySpark, for a line of Spark (CASES=... SEED=... LINE=3.5)
+	$(BIN)/python tests/lines/random_joins.py --cases $(CASES) --seed $(SEED)
 
 # What launches processes runs beside what shares a session: each of both takes about one core.
 test-python: $(INSTALLED) ## run the Python tests against the installed wheel (PYTEST_ARGS=...)
@@ -176,39 +212,47 @@ check-python:
 		-Dartifact=org.scala-sbt:sbt-launch:$* -DoutputDirectory=.tools
 	@touch $@
 
-$(JAR): $(JVM_SOURCES) $(SBT_LAUNCHER) | check-java
-	$(SBT) core/packageBin
+# The name says for which line and which Scala it is.
+$(ALL_JARS): $(JVM_SOURCES) $(SBT_LAUNCHER) | check-java
+	LINE=$(word 2,$(subst _, ,$(notdir $@))) \
+		SCALA=$(firstword $(subst -, ,$(word 3,$(subst _, ,$(notdir $@))))) $(SBT) core/packageBin
 	@test -f $@ || { echo "sbt built no $@" >&2; exit 1; }
 	@touch $@
 
 # The project itself is installed as a link only to bring its dependencies; the wheel replaces it.
-$(DEPENDENCIES): python/pyproject.toml | check-python
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check \
-		-e './python[demo,test,lint,docs]' 'pyspark==$(PYSPARK_VERSION)'
+.venv/.dependencies: python/pyproject.toml | check-python
+	$(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install -q --disable-pip-version-check -e './python[demo,test,lint,docs]' \
+		"pyspark==$$(awk '$$1 == "$(DEFAULT_LINE)" { print $$6 }' spark-lines.txt)"
 	@touch $@
 
-$(WHEEL): $(JAR) $(PYTHON_SOURCES) $(DEPENDENCIES)
-	rm -rf $(WHEEL_JARS) python/dist
-	mkdir -p $(WHEEL_JARS)
-	cp $(JAR) $(WHEEL_JARS)/
-	$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation \
-		--wheel-dir python/dist ./python
+.venv-spark-%/.dependencies: python/pyproject.toml | check-python
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install -q --disable-pip-version-check -e './python[demo,test]' 'pyspark==$*'
 	@touch $@
 
-$(INSTALLED): $(WHEEL)
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --force-reinstall $(WHEEL)
+build_wheel = rm -rf $(WHEEL_JARS) $@ && mkdir -p $(WHEEL_JARS) && cp $(1) $(WHEEL_JARS)/ && \
+	$(2) .venv/bin/python -m pip wheel -q --disable-pip-version-check --no-deps \
+	--no-build-isolation --wheel-dir $(@D) ./python && touch $@
+
+$(WHEEL): $(ALL_JARS) $(PYTHON_SOURCES) .venv/.dependencies
+	$(call build_wheel,$(ALL_JARS),)
+
+$(LINE_WHEELS): python/dist/%/$(WHEEL_NAME): $$(call jars_of,$$*) $(PYTHON_SOURCES) .venv/.dependencies
+	$(call build_wheel,$(call jars_of,$*),RANGEJOIN_WHEEL_LINE=$*)
+
+.venv/.installed: python/dist/$(DEFAULT_LINE)/$(WHEEL_NAME) .venv/.dependencies
+	.venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --force-reinstall $<
+	@touch $@
+
+# 4.0.5 is of the line 4.0.
+.venv-spark-%/.installed: python/dist/$$(basename $$*)/$(WHEEL_NAME) .venv-spark-%/.dependencies
+	$(@D)/bin/python -m pip install -q --disable-pip-version-check --no-deps --force-reinstall $<
 	@touch $@
 
 # Not through the project itself: it would replace the installed wheel by a link.
 $(NEIGHBOURS): tests/neighbours/requirements.txt $(DEPENDENCIES)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -r $<
-	@touch $@
-
-.venv-spark-%/.installed: $(WHEEL) | check-python
-	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install -q --disable-pip-version-check 'pyspark==$*'
-	$(@D)/bin/python -m pip install -q --disable-pip-version-check --no-deps --force-reinstall $(WHEEL)
 	@touch $@
 
 $(NEIGHBOUR_JARS): tests/neighbours/pom.xml

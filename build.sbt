@@ -2,11 +2,12 @@
 // Dependencies between modules go one way: bench, tests, sparkSuites -> core -> codegen -> Spark's
 // catalyst.
 
-val sparkVersion = "4.2.0"
+// The line of Spark this build is for: LINE=4.0 in the environment, and SCALA=2.12 where it has two.
+val line = SparkLine.chosen
 
 ThisBuild / organization := "io.github.spark-range-join"
 ThisBuild / version := IO.read((ThisBuild / baseDirectory).value / "VERSION").trim
-ThisBuild / scalaVersion := "2.13.18"
+ThisBuild / scalaVersion := line.scala
 ThisBuild / description := "Range joins for Spark: equi key plus band, planned automatically"
 ThisBuild / homepage := Some(url("https://github.com/spark-range-join/spark-range-join"))
 ThisBuild / scmInfo := Some(
@@ -17,20 +18,48 @@ ThisBuild / scmInfo := Some(
 )
 ThisBuild / versionScheme := Some("early-semver")
 ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
-ThisBuild / javacOptions ++= Seq("--release", "17", "-Xlint:all,-serial,-processing", "-Werror")
-ThisBuild / scalacOptions ++= Seq(
-  "-release:17",
-  "-deprecation",
-  "-feature",
-  "-unchecked",
-  "-Xlint:_,-byname-implicit",
-  "-Wunused",
-  "-Wdead-code",
-  "-Werror"
-)
+ThisBuild / javacOptions ++=
+  Seq("--release", line.java, "-Xlint:all,-serial,-processing,-options", "-Werror")
+ThisBuild / scalacOptions ++= Seq("-release", line.java, "-feature", "-unchecked")
+// What is deprecated, unused or needless differs from line to line, and from compiler to compiler.
+ThisBuild / scalacOptions ++= {
+  if (line != SparkLine.Default) Nil
+  else
+    Seq("-deprecation", "-Xlint:_,-byname-implicit", "-Wunused", "-Wdead-code", "-Werror")
+}
 
-def spark(module: String, scope: String) =
-  "org.apache.spark" %% s"spark-$module" % sparkVersion % scope
+/** A module of Spark; none where its jars come from the `pyspark` package ([[ofLine]]). */
+def spark(module: String, scope: String): Seq[ModuleID] =
+  if (line.spark == "pyspark") Nil
+  else Seq("org.apache.spark" %% s"spark-$module" % line.spark % scope)
+
+/** Sources, jars and results of the line, for every project that is compiled against Spark. */
+lazy val ofLine: Seq[Setting[_]] = Seq(
+  target := line.target(baseDirectory.value),
+  Compile / unmanagedJars ++=
+    line.unpublished((ThisBuild / baseDirectory).value).map(Attributed.blank)
+) ++ Seq(Compile, Test).flatMap(inConfig(_)(Seq(
+  unmanagedSourceDirectories ++= line.sources(sourceDirectory.value),
+  // Formatted are the sources of all lines.
+  scalafmt / unmanagedSourceDirectories ++= SparkLine.allSources(sourceDirectory.value)
+)))
+
+/** Writes down which lines a jar is for, for `RangeJoinExtensions`. */
+lazy val builtFor = Compile / sourceGenerators += Def.task {
+  val file = (Compile / sourceManaged).value / "BuiltFor.scala"
+  val lines = SparkLine.sharing(line.jar).map("\"" + _ + "\"").mkString(", ")
+  IO.write(
+    file,
+    s"""package org.apache.spark.sql.rangejoin.line
+       |
+       |/** The lines of Spark that this jar is for, as `major.minor`. */
+       |object BuiltFor {
+       |  val lines: Seq[String] = Seq($lines)
+       |}
+       |""".stripMargin
+  )
+  Seq(file)
+}
 
 /** Modules of the JDK that Spark reaches into, as its own launcher opens them. */
 val sparkJvmOptions = Seq(
@@ -134,13 +163,12 @@ lazy val durationsRenewed = renewDurations := {
 }
 
 lazy val codegen = project
+  .settings(ofLine)
   .settings(
     name := "spark-range-join-codegen",
     publish / skip := true, // inside the jar of core
-    libraryDependencies ++= Seq(
-      spark("catalyst", "provided"),
-      "org.scalatest" %% "scalatest" % "3.2.19" % "test"
-    ),
+    libraryDependencies ++= spark("catalyst", "provided") :+
+      "org.scalatest" %% "scalatest" % "3.2.19" % "test",
     // Its suites stand here and not in `tests`: what they need is catalyst, and they show that.
     Test / fork := true,
     Test / javaOptions ++= sparkJvmOptions ++ testJvmOptions :+ "-Xmx1g",
@@ -149,12 +177,13 @@ lazy val codegen = project
 
 lazy val core = project
   .dependsOn(codegen)
+  .settings(ofLine, builtFor)
   .settings(
     name := "spark-range-join",
-    moduleName := "spark-range-join_4.2", // `name` would turn the dot into a dash
+    moduleName := s"spark-range-join_${line.line}", // `name` would turn the dot into a dash
     // What is Java here comes by what Spark hides from Scala alone.
     compileOrder := CompileOrder.JavaThenScala,
-    libraryDependencies += spark("sql", "provided"),
+    libraryDependencies ++= spark("sql", "provided"),
     Compile / packageBin / mappings ++= (codegen / Compile / packageBin / mappings).value.distinct,
     Compile / packageSrc / mappings ++= (codegen / Compile / packageSrc / mappings).value,
     // No user calls these classes, and scaladoc cannot read the Java that sees what Spark hides.
@@ -163,13 +192,12 @@ lazy val core = project
   )
 
 lazy val tests = project
-  .dependsOn(core)
+  .dependsOn(core, codegen % "test->test")
+  .settings(ofLine)
   .settings(
     publish / skip := true,
-    libraryDependencies ++= Seq(
-      spark("sql", "test"),
-      "org.scalatest" %% "scalatest" % "3.2.19" % "test"
-    ),
+    libraryDependencies ++= spark("sql", "test") :+
+      "org.scalatest" %% "scalatest" % "3.2.19" % "test",
     Test / fork := true,
     Test / parallelExecution := true, // of JVMs; within one, suites run one after the other
     Test / javaOptions ++= sparkJvmOptions ++ testJvmOptions ++ Seq(
@@ -206,11 +234,12 @@ lazy val sparkTestHome = taskKey[File]("test data of Spark, laid out as in its s
 lazy val sparkSuites = project
   .in(file("spark-suites"))
   .dependsOn(core)
+  .settings(ofLine)
   .settings(
     publish / skip := true,
-    libraryDependencies ++= spark("sql", "test") +:
+    libraryDependencies ++= spark("sql", "test") ++
       Seq("core", "catalyst", "sql", "sql-api", "common-utils", "tags")
-        .map(spark(_, "test").classifier("tests")),
+        .flatMap(spark(_, "test").map(_.classifier("tests"))),
     libraryDependencies ++= Seq(
       "org.scalatest" %% "scalatest" % "3.2.19" % "test",
       "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % "test",
@@ -263,9 +292,10 @@ def testData(home: File): File = home / "sql" / "core" / "src" / "test" / "resou
 lazy val bench = project
   .dependsOn(core)
   .enablePlugins(JmhPlugin)
+  .settings(ofLine)
   .settings(
     publish / skip := true,
-    libraryDependencies += spark("sql", "compile"),
+    libraryDependencies ++= spark("sql", "compile"),
     run / fork := true,
     javaOptions ++= sparkJvmOptions
   )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -103,6 +104,15 @@ class TestWithoutJvm:
         monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.jars=c.jar pyspark-shell")
         builder = SparkSession.builder.config("spark.sql.extensions", "x.B")
         assert configured(builder) == (f"c.jar,{jar_path()}", f"x.B,{EXTENSION_CLASS}")
+
+    def test_a_spark_without_range_joins_is_left_as_it_is_with_one_warning(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(pyspark, "__version__", "4.4.1")
+        builder = SparkSession.builder
+        with pytest.warns(UserWarning, match=r"is for Spark 3\.5, .* and this is Spark 4\.4\.1"):
+            assert configure(builder) is builder
+        assert builder._options == {}
 
     def test_a_client_of_a_server_is_told_to_configure_the_server(
         self, monkeypatch: pytest.MonkeyPatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -10,12 +11,17 @@ import zipfile
 from importlib.metadata import metadata
 from pathlib import Path
 
+import pyspark
 import pytest
 from conftest import REPOSITORY
 
 from rangejoin import jar_path
+from rangejoin.packaged import line_of
 
 JAR_NAME = Path(jar_path()).name
+JAR_LINE, SCALA = JAR_NAME.split("-")[2].split("_")[1:]
+LINE = line_of(pyspark.__version__)
+OTHER_JAR = JAR_NAME.replace(f"_{JAR_LINE}_{SCALA}", "_4.9_2.13")
 
 
 @pytest.fixture
@@ -26,11 +32,18 @@ def project(tmp_path: Path) -> Path:
     shutil.copytree(REPOSITORY / "python", copy, ignore=ignored)
     (copy / "src" / "rangejoin" / "jars").mkdir()
     shutil.copy(REPOSITORY / "VERSION", tmp_path)
+    # A line of the table with one jar, and another one.
+    (tmp_path / "spark-lines.txt").write_text(
+        f"# line jar\n4.9 4.9 4.9.0 2.13.1 17 4.9.0\n{LINE} {JAR_LINE} x {SCALA}.1 17 x\n"
+    )
     return copy
 
 
-def build(project: Path) -> subprocess.CompletedProcess[str]:
-    """Builds the wheel of `project` into its folder `dist`."""
+def build(project: Path, line: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Builds the wheel of `project` into its folder `dist`: of all lines, or of one."""
+    environment = {k: v for k, v in os.environ.items() if k != "RANGEJOIN_WHEEL_LINE"}
+    if line:
+        environment["RANGEJOIN_WHEEL_LINE"] = line
     return subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "dist"],
         cwd=project,
@@ -38,6 +51,7 @@ def build(project: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=120,
         check=False,
+        env=environment,
     )
 
 
@@ -47,8 +61,8 @@ def put(project: Path, *names: str) -> None:
         shutil.copy(jar_path(), project / "src" / "rangejoin" / "jars" / name)
 
 
-def test_the_wheel_carries_jar_types_licence_and_command(project: Path) -> None:
-    put(project, JAR_NAME)
+def test_the_wheel_carries_jars_types_licence_and_command(project: Path) -> None:
+    put(project, JAR_NAME, OTHER_JAR)
     # As in the repository: the jar is ignored by git, and has to be in all the same.
     (project / ".gitignore").write_text("/src/rangejoin/jars/\n")
     built = build(project)
@@ -57,7 +71,7 @@ def test_the_wheel_carries_jar_types_licence_and_command(project: Path) -> None:
     assert wheel.name.endswith("-py3-none-any.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert f"rangejoin/jars/{JAR_NAME}" in names
+    assert {f"rangejoin/jars/{JAR_NAME}", f"rangejoin/jars/{OTHER_JAR}"} <= set(names)
     assert "rangejoin/py.typed" in names
     assert [name for name in names if name.endswith("licenses/LICENSE")]
     assert [name for name in names if name.endswith("entry_points.txt")]
@@ -71,19 +85,28 @@ def test_the_wheel_carries_jar_types_licence_and_command(project: Path) -> None:
         ((JAR_NAME, "another.jar"), rf"there is another\.jar, {JAR_NAME};"),
     ],
 )
-def test_a_wheel_without_exactly_its_jar_is_not_built(
+def test_a_wheel_without_exactly_the_jar_of_its_line_is_not_built(
     project: Path, jars: tuple[str, ...], found: str
 ) -> None:
     put(project, *jars)
-    built = build(project)
+    built = build(project, LINE)
     assert built.returncode != 0
     assert not list(project.glob("dist/*.whl"))
-    assert re.search(rf"carries exactly one jar, \S+{JAR_NAME}.*{found}", built.stderr)
+    assert re.search(rf"carries exactly {JAR_NAME} in .*{found}", built.stderr)
+
+
+def test_a_wheel_of_all_lines_is_not_built_without_each_of_their_jars(project: Path) -> None:
+    put(project, JAR_NAME)
+    built = build(project)
+    assert built.returncode != 0
+    assert "carries exactly" in built.stderr
+    assert OTHER_JAR in built.stderr
+    assert build(project, LINE).returncode == 0
 
 
 def test_twine_finds_nothing_to_complain_about(project: Path) -> None:
     put(project, JAR_NAME)
-    assert build(project).returncode == 0
+    assert build(project, LINE).returncode == 0
     (wheel,) = (project / "dist").glob("*.whl")
     checked = subprocess.run(
         [sys.executable, "-m", "twine", "check", "--strict", str(wheel)],

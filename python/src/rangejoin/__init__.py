@@ -1,4 +1,4 @@
-"""Range joins for Spark 4.2, from PySpark.
+"""Range joins for Spark, from PySpark.
 
 >>> import rangejoin
 >>> spark = rangejoin.configure(SparkSession.builder).getOrCreate()

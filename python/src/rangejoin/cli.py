@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         if options.command == "jar":
-            print(jar_path())
+            print(jar_path(options.spark, options.scala))
         elif options.command == "explain":
             _explain(options)
         else:
@@ -56,9 +56,19 @@ def _text(sql: str) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="rangejoin", description="Range joins for Spark 4.2.")
+    parser = argparse.ArgumentParser(prog="rangejoin", description="Range joins for Spark.")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("jar", help="print the path of the jar, as for spark-submit --jars")
+    jar = commands.add_parser("jar", help="print the path of a jar, as for spark-submit --jars")
+    jar.add_argument(
+        "--spark",
+        metavar="VERSION",
+        help="the version of Spark, such as 3.5 or 4.0.2 (default: that of the installed PySpark)",
+    )
+    jar.add_argument(
+        "--scala",
+        choices=["2.12", "2.13"],
+        help="the version of Scala, of which Spark 3.5 comes in two (default: that of its PySpark)",
+    )
     explain = commands.add_parser(
         "explain",
         help="say what the joins of a query are, and why they are no range joins",

@@ -11,8 +11,9 @@ from rangejoin.names import (
     EXTENSIONS_CONF,
     PLAN_NODE,
     SERVER_REMEDY,
-    SPARK_VERSION,
+    SPARK_LINES,
 )
+from rangejoin.packaged import line_of
 from rangejoin.session import can_load
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ def check(spark: SparkSession) -> None:
     session the class path of the server cannot be inspected, so the planned join alone decides.
 
     Raises:
-        RangeJoinError: Spark is not 4.2.x; or the extension is not in `spark.sql.extensions`; or
-            its class cannot be loaded; or the join was planned by stock Spark all the same. The
-            message names the remedy.
+        RangeJoinError: there are no range joins for this line of Spark; or the extension is not in
+            `spark.sql.extensions`; or its class cannot be loaded; or the join was planned by stock
+            Spark all the same. The message names the remedy.
     """
     _require_version(spark.version)
     _require_listed(spark)
@@ -53,10 +54,11 @@ def check(spark: SparkSession) -> None:
 
 
 def _require_version(version: str) -> None:
-    if not version.startswith(f"{SPARK_VERSION}."):
+    if line_of(version) is None:
+        lines = ", ".join(SPARK_LINES)
         raise RangeJoinError(
-            f"Spark is {version}, the range join works in {SPARK_VERSION}.x and steps aside in "
-            f"any other: pip install 'pyspark=={SPARK_VERSION}.*'"
+            f"Spark is {version}, range joins work in {lines} and step aside in any other: use one "
+            f"of these, such as pip install 'pyspark=={SPARK_LINES[-1]}.*'"
         )
 
 
@@ -88,7 +90,8 @@ def _require_planned(spark: SparkSession) -> None:
     if PLAN_NODE not in plan:
         raise RangeJoinError(
             "the extension is listed, but a band join was planned without it; most likely Spark "
-            f"was running before the extension was added: {_remedy(spark)}. The plan:\n{plan}"
+            "was running before the extension was added, or the jar is for another Spark than "
+            f"{spark.version}: {_remedy(spark)}. The plan:\n{plan}"
         )
 
 

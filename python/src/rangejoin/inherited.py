@@ -116,8 +116,14 @@ def _defaults(words: list[str]) -> dict[str, str]:
 
 def _conf_dir() -> Path:
     named = os.environ.get("SPARK_CONF_DIR")
-    if named:
-        return Path(named)
+    return Path(named) if named else Path(spark_home() or ".", "conf")
+
+
+def spark_home() -> str | None:
+    """The folder of the Spark that PySpark would start; None where it finds none."""
     from pyspark.find_spark_home import _find_spark_home
 
-    return Path(_find_spark_home(), "conf")
+    try:
+        return str(_find_spark_home())
+    except SystemExit:
+        return None

@@ -22,15 +22,19 @@ PLAN_NODE = "SortMergeRangeJoin"
 BROADCAST_NODE = "BroadcastRangeJoin"
 """How the operators print in EXPLAIN, where both sides are sorted and where one is broadcast."""
 
-SPARK_VERSION = "4.2"
-"""The Spark release line the extension works in; in any other it steps aside."""
+SPARK_LINES = ("3.5", "4.0", "4.1", "4.2", "4.3")
+"""The lines of Spark that there are range joins for, oldest first; elsewhere they step aside."""
+
+JAR_LINES = {"4.3": "4.2"}
+"""The line whose jar a line runs, where it has none of its own."""
 
 EXTENSIONS_CONF = "spark.sql.extensions"
 EXPLAIN_CONF = "spark.sql.extendedExplainProviders"
 JARS_CONF = "spark.jars"
 
 SERVER_REMEDY = (
-    'start the server with `--jars "$(rangejoin jar)" '
-    f"--conf {EXTENSIONS_CONF}={EXTENSION_CLASS}`; clients need no configuration"
+    'start the server with `--jars "$(rangejoin jar --spark VERSION)" '
+    f"--conf {EXTENSIONS_CONF}={EXTENSION_CLASS}`, where VERSION is that of the server; clients "
+    "need no configuration"
 )
 """What to do where a Spark Connect server lacks the extension."""

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+import pyspark
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
@@ -25,8 +26,9 @@ from rangejoin.names import (
     EXTENSIONS_CONF,
     JARS_CONF,
     SERVER_REMEDY,
+    SPARK_LINES,
 )
-from rangejoin.packaged import jar_path
+from rangejoin.packaged import jar_path, line_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,6 +47,9 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     `spark.jars` on its class path; a list of jars in `PYSPARK_SUBMIT_ARGS` would win over the
     builder's, so the jar is added to that variable as well. Where one runs without a
     SparkContext (`spark-submit`, or after `spark.stop()`), the jar is added to its class loader.
+
+    In a Spark that there are no range joins for, nothing is added: a warning says so, and joins
+    are planned by stock Spark.
 
     A session that already runs cannot be given an extension: `getOrCreate` would return it as
     it is. A warning says so here, and `rangejoin.check` raises.
@@ -66,6 +71,13 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     remote = str(options.get("spark.remote") or os.environ.get("SPARK_REMOTE", ""))
     if remote.startswith("sc://"):
         raise RangeJoinError(f"a client cannot give {remote} an extension: {SERVER_REMEDY}")
+    if line_of(pyspark.__version__) is None:
+        warnings.warn(
+            f"spark-range-join is for Spark {', '.join(SPARK_LINES)} and this is Spark "
+            f"{pyspark.__version__}: joins are planned by stock Spark",
+            stacklevel=2,
+        )
+        return builder
     jar = jar_path()
     jars = options.get(JARS_CONF) or inherited_setting(JARS_CONF)
     extensions = options.get(EXTENSIONS_CONF) or inherited_setting(EXTENSIONS_CONF)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -36,11 +37,54 @@ def explain_statements(text: str, settings: Sequence[str], run: bool, sample: bo
             raise RangeJoinError(f"--conf {setting}: write KEY=VALUE")
         builder = builder.config(key, value)
     spark = configure(builder).getOrCreate()
-    jvm: Any = vars(spark)["_jvm"]
-    utils = jvm.org.apache.spark.sql.catalyst.util.StringUtils
-    for statement in utils.splitSemiColonWithIndex(text, False).mkString("\0").split("\0"):
-        if statement.strip():
-            _explain_one(spark, statement.strip(), run, sample)
+    for statement in split_statements(text):
+        _explain_one(spark, statement, run, sample)
+
+
+# A comment in brackets is found by its beginning alone: it may have others inside.
+_TOKEN = re.compile(
+    r"""(?P<quoted>'(?:\\.|[^'\\])*' | "(?:\\.|[^"\\])*" | `[^`]*`)
+    | (?P<comment>--[^\n]*) | (?P<bracket>/\*) | (?P<end>;) | (?P<other>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_BRACKET = re.compile(r"/\*|\*/")
+
+
+def split_statements(text: str) -> list[str]:
+    """The statements of a text with `;` between them, as `spark-sql` tells them apart.
+
+    A `;` in quotes or in a comment ends nothing; of comments alone there is no statement. A hint
+    is part of its statement.
+    """
+    statements = []
+    begin = position = 0
+    is_statement = False
+    while position < len(text):
+        token = _TOKEN.match(text, position)
+        assert token is not None, "every character is a token"
+        position = token.end()
+        if token["bracket"]:
+            position = _end_of_bracket(text, position)
+        elif token["end"]:
+            if is_statement:
+                statements.append(text[begin : token.start()].strip())
+            begin, is_statement = position, False
+        elif not token["comment"]:
+            is_statement = is_statement or not token[0].isspace()
+    if is_statement:
+        statements.append(text[begin:].strip())
+    return statements
+
+
+def _end_of_bracket(text: str, position: int) -> int:
+    depth = 1
+    while depth:
+        mark = _BRACKET.search(text, position)
+        if mark is None:
+            return len(text)
+        depth += 1 if mark[0] == "/*" else -1
+        position = mark.end()
+    return position
 
 
 def _explain_one(spark: SparkSession, statement: str, run: bool, sample: bool) -> None:

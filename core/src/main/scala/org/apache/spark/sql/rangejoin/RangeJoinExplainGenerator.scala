@@ -14,16 +14,16 @@
 
 package org.apache.spark.sql.rangejoin
 
-import org.apache.spark.sql.ExtendedExplainGenerator
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.rangejoin.explain.JoinReports
+import org.apache.spark.sql.rangejoin.line.ExplainProvider
 
 /**
  * Adds to EXPLAIN, and to the plan in the SQL tab, which joins are range joins, and why the others are
  * not: name this class in `spark.sql.extendedExplainProviders`. A join of equi keys alone is passed
  * over.
  */
-class RangeJoinExplainGenerator extends ExtendedExplainGenerator {
+class RangeJoinExplainGenerator extends ExplainProvider {
 
   override def title: String = "Range joins"
 
@@ -37,7 +37,7 @@ class RangeJoinExplainGenerator extends ExtendedExplainGenerator {
 }
 
 /** The same for programs, and of all joins: one line of JSON. `rangejoin.explain` asks a server for it. */
-class RangeJoinReportGenerator extends ExtendedExplainGenerator {
+class RangeJoinReportGenerator extends ExplainProvider {
 
   override def title: String = "Range joins as JSON"
 

@@ -18,9 +18,9 @@ import org.apache.spark.SPARK_VERSION
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.classic
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinHint}
+import org.apache.spark.sql.rangejoin.line.{BuiltFor, ClassicSession, Hints}
 import org.apache.spark.sql.rangejoin.plan.{
   MarkRangeJoins,
   PlaceBroadcastRangeJoins,
@@ -56,17 +56,12 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
   override def apply(extensions: SparkSessionExtensions): Unit =
     if (RangeJoinExtensions.supports(SPARK_VERSION)) {
       RangeJoinConf.all.foreach(entry => logDebug(s"Registered ${entry.key}"))
-      extensions.injectHintResolutionRule(_ => ResolveRangeJoinHint)
-      // A session with Hive support has no rules for hints but Spark's.
-      extensions.injectResolutionRule(_ => ResolveRangeJoinHint)
+      Hints.inject(extensions, ResolveRangeJoinHint)
       extensions.injectPostHocResolutionRule(_ => KeepRangeJoinHint)
       // First: a join over a range index is planned as that, and by no other strategy.
       extensions.injectPlannerStrategy(_ => PlanIndexedStages)
       extensions.injectPlannerStrategy(_ => PlanBucketedStages)
-      extensions.injectPlannerStrategy {
-        case session: classic.SparkSession => strategy(session)
-        case other => throw new IllegalStateException(s"Not a classic session: ${other.getClass}")
-      }
+      extensions.injectPlannerStrategy(session => strategy(ClassicSession.of(session)))
       extensions.injectQueryStagePrepRule(_ => PlaceBroadcastRangeJoins)
       extensions.injectQueryStagePrepRule(_ => PlaceShuffledRangeJoins)
       extensions.injectQueryStagePrepRule(_ => PlaceSortMergeRangeJoins)
@@ -78,24 +73,24 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
     }
 
   /** Decides which joins become range joins. */
-  protected def strategy(session: classic.SparkSession): MarkRangeJoins = MarkRangeJoins(session)
+  protected def strategy(session: ClassicSession.SparkSession): MarkRangeJoins =
+    MarkRangeJoins(session)
 }
 
 object RangeJoinExtensions extends Logging {
 
-  /** The Spark versions this build plans joins for, as `major.minor`. */
-  val SupportedSparkVersion = "4.2"
-
   private var warned = false
 
+  /** Whether this jar is for a version of Spark: by `major.minor`, whatever the release. */
   private[rangejoin] def supports(sparkVersion: String): Boolean =
-    sparkVersion.startsWith(SupportedSparkVersion + ".")
+    BuiltFor.lines.exists(line => sparkVersion == line || sparkVersion.startsWith(line + "."))
 
   private[rangejoin] def warnOnce(sparkVersion: String): Unit = synchronized {
     if (!warned) {
       warned = true
-      logWarning(s"spark-range-join is built for Spark $SupportedSparkVersion and this is Spark " +
-        s"$sparkVersion: joins are planned by stock Spark. Use the release built for this version.")
+      logWarning(
+        s"spark-range-join is built for Spark ${BuiltFor.lines.mkString(" and ")} and this is Spark " +
+          s"$sparkVersion: joins are planned by stock Spark. Use the jar built for this version.")
     }
   }
 

@@ -114,7 +114,7 @@ private object DocumentationSuite {
   private def row(cells: Seq[String]): String = cells.mkString("| ", " | ", " |")
 
   /** A path below `src/main`: the folder below the root package, and the name of the file. */
-  private val Source = """(?:java|scala)/org/apache/spark/sql/rangejoin/(.*?)(\w+)\.\w+""".r
+  private val Source = """(?:java|scala[^/]*)/org/apache/spark/sql/rangejoin/(.*?)(\w+)\.\w+""".r
 
   private val Folder = """    ( *)([\w-]+)/.*""".r
   private val Names = """    +((?:[A-Z]\w+)(?:, [A-Z]\w+)*)(?: .*)?""".r

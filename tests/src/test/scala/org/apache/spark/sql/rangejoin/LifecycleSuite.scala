@@ -24,9 +24,9 @@ import scala.util.Try
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
 import org.apache.spark.{SparkEnv, SparkException, TaskContext, TaskKilled}
 
 /**

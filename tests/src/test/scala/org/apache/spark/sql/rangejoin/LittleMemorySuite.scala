@@ -15,10 +15,10 @@
 package org.apache.spark.sql.rangejoin
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.SparkScriptTransformationExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 
 import org.scalatest.BeforeAndAfterAll
 

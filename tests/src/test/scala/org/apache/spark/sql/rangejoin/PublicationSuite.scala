@@ -18,8 +18,10 @@ import java.io.File
 import java.util.jar.JarFile
 
 import scala.jdk.CollectionConverters._
-import scala.util.Using
+import scala.util.{Properties, Using}
 import scala.xml.XML
+
+import org.apache.spark.SPARK_VERSION_SHORT
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -27,17 +29,18 @@ import org.scalatest.funsuite.AnyFunSuite
 class PublicationSuite extends AnyFunSuite {
   private val pom = XML.loadFile(System.getProperty("rangejoin.pom"))
   private val jar = new File(System.getProperty("rangejoin.jar"))
+  private val scala = Properties.versionNumberString.split('.').take(2).mkString(".")
   private val version = Repository.lines("VERSION").mkString.trim
 
   test("the POM depends on Scala, and on Spark where it is there already") {
     val found = (pom \ "dependencies" \ "dependency").map { dependency =>
       (dependency \ "artifactId").text -> (dependency \ "scope").text
     }
-    assert(found.toSet == Set("scala-library" -> "", "spark-sql_2.13" -> "provided"))
+    assert(found.toSet == Set("scala-library" -> "", s"spark-sql_$scala" -> "provided"))
   }
 
   test("the POM has what a repository asks of it") {
-    assert((pom \ "artifactId").text == "spark-range-join_4.2_2.13")
+    assert((pom \ "artifactId").text == s"spark-range-join_${SPARK_VERSION_SHORT.split('.').take(2).mkString(".")}_$scala")
     assert((pom \ "version").text == version)
     for (field <- Seq("name", "description", "url", "licenses", "scm")) {
       assert((pom \ field).text.trim.nonEmpty, field)

@@ -14,11 +14,11 @@
 
 package org.apache.spark.sql.rangejoin
 
-import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.joins.SortMergeJoinExec
 import org.apache.spark.sql.internal.{SQLConf, StaticSQLConf}
+import org.apache.spark.sql.rangejoin.line.ClassicSession.{Dataset, SparkSession}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.{DataFrame, Row}

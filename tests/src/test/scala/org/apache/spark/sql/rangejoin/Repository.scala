@@ -14,14 +14,14 @@
 
 package org.apache.spark.sql.rangejoin
 
-import java.nio.file.{Files, Path}
+import java.nio.file.{Files, Path, Paths}
 
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
 /** The files of the repository, for tests that hold pages to the code. */
 object Repository {
-  private val home = Path.of(System.getProperty("rangejoin.home"))
+  private val home = Paths.get(System.getProperty("rangejoin.home"))
 
   /** The lines of a page. */
   def lines(path: String): Seq[String] = Files.readAllLines(home.resolve(path)).asScala.toSeq

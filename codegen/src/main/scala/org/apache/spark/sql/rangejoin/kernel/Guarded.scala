@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.kernel
 import scala.util.control.NonFatal
 
 import org.apache.spark.TaskKilledException
-import org.apache.spark.sql.catalyst.expressions.{ConditionalExpression, Expression}
+import org.apache.spark.sql.rangejoin.line.EvaluatedInPlace
 
 /**
  * An expression that answers where evaluating its children raises an error: ranges are read ahead
@@ -26,13 +26,7 @@ import org.apache.spark.sql.catalyst.expressions.{ConditionalExpression, Express
  * Nothing below may be evaluated ahead of it (as a common subexpression, for example), since that
  * would raise outside of the guard.
  */
-trait Guarded extends ConditionalExpression {
-  override def alwaysEvaluatedInputs: Seq[Expression] = Nil
-
-  override def withNewAlwaysEvaluatedInputs(inputs: Seq[Expression]): ConditionalExpression = this
-
-  override def branchGroups: Seq[Seq[Expression]] = Nil
-}
+trait Guarded extends EvaluatedInPlace
 
 object Guarded {
 

@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.kernel
 
 import java.math.BigInteger
 
+import org.apache.spark.sql.rangejoin.line.{BinaryStrings, TimeOfDay}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
 
@@ -33,7 +34,7 @@ object OrderedLong {
   /** Whether the encoding loses nothing. */
   def isLossless(dataType: DataType): Boolean = dataType match {
     case BooleanType | ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType |
-        DateType | TimestampType | TimestampNTZType | _: TimeType | _: AnsiIntervalType =>
+        DateType | TimestampType | TimestampNTZType | TimeOfDay() | _: AnsiIntervalType =>
       true
     case decimal: DecimalType => decimal.precision <= Decimal.MAX_LONG_DIGITS
     case _                    => false
@@ -51,7 +52,7 @@ object OrderedLong {
       ofSmallDecimal(value.asInstanceOf[Decimal], decimal.scale)
     case decimal: DecimalType       => prefixOf(value.asInstanceOf[Decimal], decimal.scale)
     case other if isLossless(other) => value.asInstanceOf[Long]
-    case string: StringType if string.supportsBinaryOrdering =>
+    case string: StringType if BinaryStrings.isBinary(string) =>
       prefixOf(value.asInstanceOf[UTF8String])
     case BinaryType => prefixOf(value.asInstanceOf[Array[Byte]])
     case _          => NoPrefix
@@ -67,9 +68,9 @@ object OrderedLong {
         s"$self.ofSmallDecimal($value, ${decimal.scale})"
       case decimal: DecimalType       => s"$self.prefixOf($value, ${decimal.scale})"
       case other if isLossless(other) => s"(long) $value"
-      case string: StringType if string.supportsBinaryOrdering => s"$self.prefixOf($value)"
-      case BinaryType                                          => s"$self.prefixOf($value)"
-      case _                                                   => s"${NoPrefix}L"
+      case string: StringType if BinaryStrings.isBinary(string) => s"$self.prefixOf($value)"
+      case BinaryType                                           => s"$self.prefixOf($value)"
+      case _                                                    => s"${NoPrefix}L"
     }
   }
 

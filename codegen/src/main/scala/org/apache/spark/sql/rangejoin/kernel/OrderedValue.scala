@@ -16,12 +16,12 @@ package org.apache.spark.sql.rangejoin.kernel
 
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
+import org.apache.spark.sql.rangejoin.line.NullIntolerantExpression
 import org.apache.spark.sql.types.{DataType, LongType}
 
 /** The [[OrderedLong]] of a value, as an expression; NULL where the value is NULL. */
-case class OrderedValue(child: Expression) extends UnaryExpression {
-  override def nullIntolerant: Boolean = true
-
+case class OrderedValue(child: Expression) extends UnaryExpression
+    with NullIntolerantExpression {
   override def dataType: DataType = LongType
 
   override protected def nullSafeEval(input: Any): Any = OrderedLong.encode(input, child.dataType)

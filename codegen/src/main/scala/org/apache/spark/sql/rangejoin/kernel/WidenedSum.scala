@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.kernel
 
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.expressions.{BinaryExpression, Expression}
+import org.apache.spark.sql.rangejoin.line.NullIntolerantExpression
 import org.apache.spark.sql.types.{DataType, DoubleType}
 
 /**
@@ -29,8 +30,8 @@ import org.apache.spark.sql.types.{DataType, DoubleType}
  * @param single whether the difference is rounded to FLOAT, whose numbers lie further apart
  */
 case class WidenedSum(left: Expression, right: Expression, up: Boolean, single: Boolean)
-    extends BinaryExpression {
-  override def nullIntolerant: Boolean = true
+    extends BinaryExpression
+    with NullIntolerantExpression {
 
   override def dataType: DataType = DoubleType
 

@@ -147,7 +147,7 @@ class GenerateRangeJoinKernelSuite extends AnyFunSuite {
 
   test("an error of a bound goes through the guard of the hand-written code") {
     val code = source(spec(Seq(LongType), nullable = false))
-    val guard = s"${classOf[RangeBound].getName}.rethrowUnlessOfData"
+    val guard = s"${Guarded.getClass.getName}.MODULE$$.rethrowUnlessOfData"
     assert(count(code, java.util.regex.Pattern.quote(guard)) == 4)
   }
 

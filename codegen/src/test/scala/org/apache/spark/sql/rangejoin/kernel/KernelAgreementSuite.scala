@@ -131,7 +131,6 @@ class KernelAgreementSuite extends AnyFunSuite {
       Seq(Double.NaN, java.lang.Double.longBitsToDouble(0x7ff8000000000001L))
     ),
     StringType -> Seq("", "A", "a", "aa", "ä", "語").map(text),
-    StringType("UTF8_LCASE") -> Seq(text("a") ++ text("A"), text("b") ++ text("B")),
     BinaryType -> Seq[Seq[Byte]](Nil, Seq(1), Seq(1, 0), Seq(127), Seq(-128), Seq(-1))
       .map(bytes => Seq(bytes.toArray)),
     DecimalType(10, 2) -> Seq(decimal("-1.00", 10), decimal("0.00", 10), decimal("10.50", 10)),
@@ -152,7 +151,8 @@ class KernelAgreementSuite extends AnyFunSuite {
       Seq(array(1, 2)),
       Seq(array(2))
     )
-  )
+  ) ++ TypesOfLine.collated("UTF8_LCASE")
+    .map(_ -> Seq(text("a") ++ text("A"), text("b") ++ text("B")))
 
   private def text(s: String): Seq[Any] = Seq(UTF8String.fromString(s))
   private def decimal(s: String, precision: Int): Seq[Any] =

@@ -70,7 +70,6 @@ class RangeBoundSuite extends AnyFunSuite {
     TimestampNTZType -> Seq(Long.MinValue, -1L, 0L, 1L, Long.MaxValue),
     DayTimeIntervalType() -> Seq(Long.MinValue, -1L, 0L, 1L, Long.MaxValue),
     YearMonthIntervalType() -> Seq(Int.MinValue, -1, 0, 1, Int.MaxValue),
-    TimeType(6) -> Seq(0L, 1L, 86399999999999L),
     BooleanType -> Seq(false, true),
     FloatType -> Seq(
       Float.NegativeInfinity,
@@ -97,7 +96,7 @@ class RangeBoundSuite extends AnyFunSuite {
     ),
     DecimalType(18, 2) ->
       Seq("-9999999999999999.99", "-0.01", "0.00", "0.01", "9999999999999999.99").map(Decimal(_))
-  )
+  ) ++ TypesOfLine.time.map(_ -> Seq(0L, 1L, 86399999999999L))
 
   test("bounds of every exact type stand in the order of their values") {
     for ((dataType, values) <- ascending) {
@@ -133,9 +132,8 @@ class RangeBoundSuite extends AnyFunSuite {
       .map(s => BigDecimal(s)).sorted.map(Decimal(_, 38, 0)),
     DecimalType(38, 18) -> Seq("-99999999999999999999.5", "-0.1", "0", "1e-18", "4.7", "1e19")
       .map(s => Decimal(BigDecimal(s), 38, 18)),
-    ArrayType(IntegerType) -> Seq(new GenericArrayData(Seq(1)), new GenericArrayData(Seq(2))),
-    StringType("UNICODE_CI") -> Seq("a", "B").map(UTF8String.fromString)
-  )
+    ArrayType(IntegerType) -> Seq(new GenericArrayData(Seq(1)), new GenericArrayData(Seq(2)))
+  ) ++ TypesOfLine.collated("UNICODE_CI").map(_ -> Seq("a", "B").map(UTF8String.fromString))
 
   test("bounds of every other type do not fall, and are no extreme") {
     for ((dataType, values) <- prefixed) {

@@ -30,6 +30,7 @@ import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.index.{IndexJoin, RangeIndex, RangeIndexMode}
 import org.apache.spark.sql.rangejoin.join.{JoinOutput, RangeJoinIterator}
+import org.apache.spark.sql.rangejoin.line.HashJoins
 
 /**
  * A join of which one side is broadcast, and whose condition holds a range, with or without equi
@@ -100,7 +101,7 @@ case class BroadcastRangeJoinExec(
   /** What is indexed, as EXPLAIN shows it. */
   private def indexedColumns: String = {
     val ofRange = (range.sortBound ++ range.evictBound).map(_.child.toString).toSeq.distinct
-    val keys = Option.when(buildKeys.nonEmpty)(buildKeys.mkString("[", ", ", "]"))
+    val keys = if (buildKeys.isEmpty) None else Some(buildKeys.mkString("[", ", ", "]"))
     (keys.toSeq :+ s"range: ${ofRange.mkString(", ")}").mkString(", ")
   }
 
@@ -115,16 +116,9 @@ case class BroadcastRangeJoinExec(
     if (leftKeys.isEmpty) {
       BroadcastNestedLoopJoinExec(left, right, buildSide, joinType, condition)
     } else {
-      BroadcastHashJoinExec(
-        leftKeys,
-        rightKeys,
-        joinType,
-        buildSide,
-        condition,
-        left,
-        right,
-        isNullAwareAntiJoin = false,
-        isSkewJoin)
+      val join =
+        BroadcastHashJoinExec(leftKeys, rightKeys, joinType, buildSide, condition, left, right)
+      HashJoins.skewed(join, isSkewJoin)
     }
 
   /** This join over a stage that Spark's rules must not see. */
@@ -311,7 +305,7 @@ object BroadcastRangeJoinExec {
         j.condition,
         j.left,
         j.right,
-        j.isSkewJoin))
+        HashJoins.isSkewed(j)))
     case j: BroadcastNestedLoopJoinExec =>
       Some(
         BroadcastRangeJoinExec(Nil, Nil, j.joinType, j.buildSide, j.condition, j.left, j.right))

@@ -90,7 +90,7 @@ private[broadcast] object BuildBounds {
   def isAdded(attribute: Attribute): Boolean = attribute.metadata.contains(MarkKey)
 
   private def valueOf(bound: RangeBound): Option[Expression] =
-    Option.unless(bound.isLossless)(bound.sortKey)
+    if (bound.isLossless) None else Some(bound.sortKey)
 
   /**
    * What has to be evaluated in a task.
@@ -140,12 +140,13 @@ private[broadcast] object BuildBounds {
   private def isOfUser(e: Expression): Boolean = e match {
     case _: RangeBound | _: GuardedValue => false
     case _: UserDefinedExpression        => true
-    case other                           => !OwnFunctions.contains(other.getClass.getPackageName)
+    case other                           => !OwnFunctions.contains(packageOf(other.getClass))
   }
 
   // Those of package `objects` call methods of any class; functions of Hive are in packages of its own.
-  private val OwnFunctions = Set(
-    classOf[Expression].getPackageName,
-    classOf[RangeBound].getPackageName
-  )
+  private val OwnFunctions = Set(packageOf(classOf[Expression]), packageOf(classOf[RangeBound]))
+
+  /** `getPackageName`, which Java 8 does not have. */
+  private def packageOf(of: Class[_]): String =
+    of.getName.substring(0, math.max(0, of.getName.lastIndexOf('.')))
 }

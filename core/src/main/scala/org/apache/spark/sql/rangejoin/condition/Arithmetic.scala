@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.condition
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.kernel.{OrderedValue, WidenedSum}
+import org.apache.spark.sql.rangejoin.line.RaisingArithmetic
 import org.apache.spark.sql.types._
 
 /** The numbers in which the ends of a range of differences are computed ([[Difference]]). */
@@ -43,10 +44,10 @@ private[condition] sealed trait Exact64 extends Arithmetic {
   override def negative(e: Expression): Expression = UnaryMinus(e, failOnError = true)
 
   override def plus(a: Expression, b: Expression, up: Boolean): Expression =
-    Add(a, b, Arithmetic.Raising)
+    Add(a, b, RaisingArithmetic.Raising)
 
   override def minus(a: Expression, b: Expression, up: Boolean): Expression =
-    Subtract(a, b, Arithmetic.Raising)
+    Subtract(a, b, RaisingArithmetic.Raising)
 }
 
 /** Whole numbers, of what is one inside Spark: integral types, days, months, microseconds. */
@@ -90,9 +91,6 @@ private[condition] case class Rounded(single: Boolean) extends Arithmetic {
 }
 
 private[condition] object Arithmetic {
-
-  /** Arithmetic that raises on overflow, whatever the mode of the session. */
-  val Raising: NumericEvalContext = NumericEvalContext(EvalMode.ANSI)
 
   /** The arithmetic of a subtraction that is compared in some type; None where there is none. */
   def of(subtraction: Subtract, compared: DataType): Option[Arithmetic] =

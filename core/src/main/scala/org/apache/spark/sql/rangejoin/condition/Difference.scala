@@ -18,6 +18,7 @@ import scala.util.{Left, Right}
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
+import org.apache.spark.sql.rangejoin.line.RaisingArithmetic
 import org.apache.spark.sql.types._
 
 /**
@@ -166,7 +167,7 @@ private[condition] object Difference {
   }
 
   private def microsOfDays(days: Expression): Expression =
-    Multiply(days, Literal(MICROS_PER_DAY), Arithmetic.Raising)
+    Multiply(days, Literal(MICROS_PER_DAY), RaisingArithmetic.Raising)
 
   /** Spark takes the difference of two instants between their local times in the session zone. */
   private def localTime(timestamp: Expression, difference: SubtractTimestamps): Expression =
@@ -176,8 +177,8 @@ private[condition] object Difference {
     }
 
   /** Range tests for all limits, and the reasons for those that are none. */
-  def tests(limits: Seq[Limit]): (Seq[Reason], Seq[RangeTest]) =
-    limits.partitionMap { limit =>
+  def tests(limits: Seq[Limit]): (Seq[Reason], Seq[RangeTest]) = {
+    val read: Seq[Either[Reason, RangeTest]] = limits.map { limit =>
       val d = limit.difference
       val opposites = limits.filter(other =>
         other.upper != limit.upper && other.side == limit.side && other.difference.sameAs(d))
@@ -197,6 +198,8 @@ private[condition] object Difference {
         case (_, Some(_), None) => Left(Reason.InexactDifference(limit.comparison.predicate))
       }
     }
+    (read.collect { case Left(reason) => reason }, read.collect { case Right(test) => test })
+  }
 
   /**
    * Limits that are finite. Then a difference that is NaN keeps no upper limit, but every lower
@@ -209,7 +212,9 @@ private[condition] object Difference {
     val ofLimit = finite.map(limit.side -> _)
     val ofSubtrahend =
       if (limit.upper || opposite.isDefined) Nil else Seq(d.xSide.other -> Not(IsNaN(d.y)))
-    (ofLimit ++ ofSubtrahend).groupMapReduce(_._1)(_._2)(And)
+    (ofLimit ++ ofSubtrahend)
+      .groupBy { case (side, _) => side }
+      .map { case (side, of) => side -> of.map(_._2).reduce[Expression](And(_, _)) }
   }
 
   private def isFinite(e: Expression): Expression =

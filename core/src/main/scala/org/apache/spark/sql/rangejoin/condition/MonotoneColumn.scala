@@ -17,6 +17,7 @@ package org.apache.spark.sql.rangejoin.condition
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
 import org.apache.spark.sql.rangejoin.kernel.{OrderedValue, RangeBound, WidenedSum}
+import org.apache.spark.sql.rangejoin.line.TimestampPlusInterval
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.CalendarInterval
 
@@ -36,22 +37,26 @@ object MonotoneColumn {
     if (bound.trusted.isEmpty) risesWith(bound.child) else None
 
   private def risesWith(e: Expression): Option[Attribute] = e match {
-    case a: Attribute                                                   => Some(a)
-    case OrderedValue(child)                                            => risesWith(child)
-    case Cast(child, to, _, _) if Arithmetic.widens(child.dataType, to) => risesWith(child)
-    case a @ Add(child, step, _) if keepsOrder(a, step)                 => risesWith(child)
-    case a @ Add(step, child, _) if keepsOrder(a, step)                 => risesWith(child)
-    case s @ Subtract(child, step, _) if keepsOrder(s, step)            => risesWith(child)
-    case WidenedSum(child, step, _, _) if isFinite(step)                => risesWith(child)
-    case TimestampAddInterval(child, Literal(interval, _), _)
+    case a: Attribute                                                    => Some(a)
+    case OrderedValue(child)                                             => risesWith(child)
+    case Cast(child, to, _, _) if Arithmetic.widens(child.dataType, to)  => risesWith(child)
+    case a @ Add(child, step, _) if keepsOrder(a, step, a.evalMode)      => risesWith(child)
+    case a @ Add(step, child, _) if keepsOrder(a, step, a.evalMode)      => risesWith(child)
+    case s @ Subtract(child, step, _) if keepsOrder(s, step, s.evalMode) => risesWith(child)
+    case WidenedSum(child, step, _, _) if isFinite(step)                 => risesWith(child)
+    case TimestampPlusInterval(child, Literal(interval, _))
         if isFixedLength(interval, wholeDays = child.dataType == TimestampNTZType) =>
       risesWith(child)
     case _ => None
   }
 
   /** Rounding does not turn an order around, nor does an infinite result. */
-  private def keepsOrder(e: BinaryArithmetic, step: Expression): Boolean = e.dataType match {
-    case _: IntegralType        => step.foldable && e.evalMode == EvalMode.ANSI
+  private def keepsOrder(
+      e: BinaryArithmetic,
+      step: Expression,
+      mode: EvalMode.Value
+  ): Boolean = e.dataType match {
+    case _: IntegralType        => step.foldable && mode == EvalMode.ANSI
     case FloatType | DoubleType => isFinite(step)
     case _                      => false
   }

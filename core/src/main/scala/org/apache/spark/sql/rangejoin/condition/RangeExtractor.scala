@@ -137,9 +137,9 @@ object RangeExtractor {
   private def choose(tests: Seq[RangeTest]): Range = {
     val (leftBelowRight, rightBelowLeft) = tests.partition(_.lesserSide == LeftSide)
     val pairs = for (a <- leftBelowRight; b <- rightBelowLeft) yield Range(Some(a), Some(b))
-    // maxByOption keeps the first of equals.
-    pairs.maxByOption(pair => (pair.sidesWithSharedColumns, pair.points))
-      .getOrElse(Range(leftBelowRight.headOption, rightBelowLeft.headOption))
+    // maxBy keeps the first of equals.
+    if (pairs.isEmpty) Range(leftBelowRight.headOption, rightBelowLeft.headOption)
+    else pairs.maxBy(pair => (pair.sidesWithSharedColumns, pair.points))
   }
 
   /** The tests of a range, at most one in each direction. */

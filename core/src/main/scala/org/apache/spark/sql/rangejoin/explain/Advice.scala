@@ -55,19 +55,23 @@ object Advice {
       }
 
   private def oneSided(range: RangeCondition): Option[String] =
-    Option.when(range.isOneSided)(
-      "the range has one end, so about half of all pairs of a key are in it: add the other end to " +
-        "the condition, such as how far back it reaches")
+    if (!range.isOneSided) None
+    else {
+      Some(
+        "the range has one end, so about half of all pairs of a key are in it: add the other end " +
+          "to the condition, such as how far back it reaches")
+    }
 
   private def refused(join: BaseJoinExec, range: RangeCondition): Option[String] = {
     def metric(name: String): Long = join.metrics.get(name).fold(0L)(_.value)
     val (candidates, rows) = (metric("numCandidates"), metric("numOutputRows"))
     val everyPair = JoinTypeBehavior.of(join.joinType).exists(_.emission == EveryPair)
-    Option.when(everyPair && range.residual.isDefined && candidates >= ManyCandidates &&
+    if (everyPair && range.residual.isDefined && candidates >= ManyCandidates &&
       candidates >= CandidatesPerRow * rows) {
-      s"the residual refuses ${100 * (candidates - rows) / candidates}% of the pairs in range: " +
-        "turn a part of it into a key or into the range"
-    }
+      Some(
+        s"the residual refuses ${100 * (candidates - rows) / candidates}% of the pairs in range: " +
+          "turn a part of it into a key or into the range")
+    } else None
   }
 
   /** Columns of text that are read as something else, row by row. */
@@ -85,11 +89,11 @@ object Advice {
 
   private[explain] def hotPartition(side: Side, bytes: Seq[Long]): Option[String] = {
     val total = bytes.sum
-    Option.when(bytes.size >= 4 && total >= (1 << 20) && bytes.max * 2 >= total) {
-      s"one of ${bytes.size} shuffle partitions has ${100 * bytes.max / total}% of the " +
+    if (bytes.size >= 4 && total >= (1 << 20) && bytes.max * 2 >= total) {
+      Some(s"one of ${bytes.size} shuffle partitions has ${100 * bytes.max / total}% of the " +
         s"${JoinReport.nameOf(side)} side: one key has most rows; leave adaptive execution and " +
-        s"${SQLConf.SKEW_JOIN_ENABLED.key} on, or add a key"
-    }
+        s"${SQLConf.SKEW_JOIN_ENABLED.key} on, or add a key")
+    } else None
   }
 
   /** Where Spark would have chosen otherwise, had it known the size of a side. */
@@ -118,10 +122,10 @@ object Advice {
     }
 
   private def sorted(join: BaseJoinExec, side: Side, figures: SideFigures): Option[String] =
-    Option.when(join.isInstanceOf[SortMergeRangeJoinExec] && figures.sortMillis > 0 &&
+    if (join.isInstanceOf[SortMergeRangeJoinExec] && figures.sortMillis > 0 &&
       figures.rows.exists(_ >= ManyRows)) {
-      s"sorting ${figures.rows.get} rows of the ${JoinReport.nameOf(side)} side took " +
+      Some(s"sorting ${figures.rows.get} rows of the ${JoinReport.nameOf(side)} side took " +
         s"${Utils.msDurationToString(figures.sortMillis)} of task time: a table that is bucketed " +
-        "by the keys, and sorted by them and by the range column, is not sorted again"
-    }
+        "by the keys, and sorted by them and by the range column, is not sorted again")
+    } else None
 }

@@ -61,7 +61,7 @@ case class JoinReport(
   /** One line for a range join; for a stock join one more for each, why and what to do. */
   def text: String = {
     val what = Seq(s"$operator, $joinType" + within.fold("")(" (in " + _ + ")")) ++
-      Option.when(keys.nonEmpty)(s"keys: ${keysSql.mkString(", ")}") ++
+      (if (keys.nonEmpty) Seq(s"keys: ${keysSql.mkString(", ")}") else Nil) ++
       rangeSql.map("range: " + cut(_)) ++
       residual.filter(_ => reason.isEmpty).map(r => s"residual: ${cut(sql(r))}") ++
       streamed.map(side => s"streamed side: ${nameOf(side)}") ++
@@ -94,7 +94,7 @@ case class JoinReport(
   private def keysSql: Seq[String] = keys.map { case (l, r) => s"${sql(l)} = ${sql(r)}" }
 
   private def rangeSql: Option[String] =
-    Option.when(range.nonEmpty)(range.map(sql).mkString(" AND "))
+    if (range.isEmpty) None else Some(range.map(sql).mkString(" AND "))
 }
 
 object JoinReport {

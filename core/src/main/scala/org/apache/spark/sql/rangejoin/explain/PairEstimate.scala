@@ -19,10 +19,10 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Count
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.rangejoin.condition.RangeExtractor
+import org.apache.spark.sql.rangejoin.line.ClassicSession.{Dataset, SparkSession}
 
 import org.json4s.JsonDSL._
 import org.json4s.{JNull, JObject, JValue}

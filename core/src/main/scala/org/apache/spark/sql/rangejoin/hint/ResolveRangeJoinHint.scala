@@ -28,6 +28,7 @@ import org.apache.spark.sql.catalyst.optimizer.EliminateResolvedHint
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.UNRESOLVED_HINT
+import org.apache.spark.sql.rangejoin.line.Hints
 import org.apache.spark.sql.types.Decimal
 
 /**
@@ -46,8 +47,9 @@ object ResolveRangeJoinHint extends Rule[LogicalPlan] {
     }
 
   private def resolve(hint: UnresolvedHint): LogicalPlan = {
-    val relations = hint.parameters.flatMap(relationOf)
-    hint.parameters.filter(relationOf(_).isEmpty).find(!isPositiveNumber(_)) match {
+    val parameters = Hints.parameters(hint)
+    val relations = parameters.flatMap(relationOf(_))
+    parameters.filter(relationOf(_).isEmpty).find(!isPositiveNumber(_)) match {
       case Some(wrong) =>
         conf.hintErrorHandler.joinHintNotSupported(
           new RangeJoinHint(None),

@@ -131,11 +131,10 @@ private[rangejoin] object OwnMethod {
   /** The variables that some expressions read; None where a method cannot have as many. */
   def parameters(ctx: CodegenContext, read: Seq[Expression]): Option[Seq[VariableValue]] = {
     val variables = read.flatMap(CodeGenerator.getLocalInputVariableValues(ctx, _)._1).toSet
-    Option.when(
-      CodeGenerator.isValidParamLength(
-        CodeGenerator.calculateParamLengthFromExprValues(variables.toSeq)))(
-      // In an order of their own: code that is the same is compiled once.
-      variables.toSeq.sortBy(_.variableName))
+    val length = CodeGenerator.calculateParamLengthFromExprValues(variables.toSeq)
+    // In an order of their own: code that is the same is compiled once.
+    if (CodeGenerator.isValidParamLength(length)) Some(variables.toSeq.sortBy(_.variableName))
+    else None
   }
 
   /** Adds a method to the class that is generated; returns the call of it. */

@@ -120,7 +120,7 @@ case class SortMergeRangeJoinExec(
   override def stringArgs: Iterator[Any] = {
     val predicates = range.predicates.mkString(" AND ")
     Iterator[Any](leftKeys, rightKeys, joinType) ++
-      Option.when(predicates.nonEmpty)(s"range: $predicates") ++
+      (if (predicates.isEmpty) None else Some(s"range: $predicates")) ++
       range.residual.map("residual: " + _)
   }
 

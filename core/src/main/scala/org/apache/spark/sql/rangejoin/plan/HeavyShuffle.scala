@@ -54,7 +54,7 @@ private[plan] case class ShuffledSide(
   def specsOf(partitions: Seq[Int], partBytes: Long): Seq[ShufflePartitionSpec] = {
     val parts = partitions.filter(bytes(_) > 0).flatMap { p =>
       ShufflePartitionsUtil
-        .createSkewPartitionSpecs(exchange.shuffleId, p, partBytes)
+        .createSkewPartitionSpecs(exchange.shuffleDependency.shuffleId, p, partBytes)
         .getOrElse(Seq(whole(p, p + 1)))
     }
     // There has to be one.
@@ -168,8 +168,8 @@ private[plan] object HeavyShuffle {
       all = left.bytes.indices.map(bytes(sides, _))
       target = targetBytes(join, all)
       heavy = all.indices.filter(p => if (isForced) all(p) > 0 else all(p) > Behind * target)
-      longest = left.specs.zip(right.specs)
-        .map { case (l, r) => left.sizeOf(l) + right.sizeOf(r) }.maxOption.getOrElse(0L)
+      longest =
+        (0L +: left.specs.zip(right.specs).map { case (l, r) => left.sizeOf(l) + right.sizeOf(r) }).max
       if heavy.nonEmpty &&
         (isForced || longest > threshold && isWorthIt(all, heavy, target, longest))
       rest <- restOf(left, right, heavy.toSet)
@@ -217,7 +217,7 @@ private[plan] object HeavyShuffle {
         for (p <- partitionOf(l); q <- partitionOf(r) if p == q)
           yield if (heavy(p)) Nil else Seq((l, r))
     }
-    Option.when(rest.forall(_.isDefined))(rest.flatMap(_.get))
+    if (rest.forall(_.isDefined)) Some(rest.flatMap(_.get)) else None
   }
 
   private def partitionOf(spec: ShufflePartitionSpec): Option[Int] = spec match {

@@ -20,7 +20,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStageStrategy
 import org.apache.spark.sql.execution.joins.{
   BroadcastHashJoinExec,
@@ -32,6 +31,7 @@ import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition.{RangeCondition, RangeExtractor, Reason}
 import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
+import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 
 /**
@@ -89,7 +89,7 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
     val withoutKeys = conditionBesideKeys(join)
     // A nested loop join has the keys in its condition.
     val isLoop = marksBroadcastJoins(join) || (withoutKeys.isEmpty && spreadsJoins(join))
-    val conditions = (withoutKeys ++ Option.when(isLoop)(join.condition)).toSeq
+    val conditions = withoutKeys.toSeq ++ (if (isLoop) Seq(join.condition) else Nil)
     if (join.isStreaming) Left(Reason.Streaming)
     else if (everyJoin && withoutKeys.isDefined) Right(())
     else if (conditions.flatten.exists(RangeExtractor.hasComparison)) {

@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit.NANOSECONDS
 
 import scala.util.control.NonFatal
 
-import org.apache.spark.SparkThrowable
+import org.apache.spark.SparkException
 import org.apache.spark.rdd.DeterministicLevel
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression, PlanExpression}
 import org.apache.spark.sql.catalyst.plans.FullOuter
@@ -107,8 +107,7 @@ object SpreadHeavyKeys extends AQEShuffleReadRule {
       chosen(heavy, range, plan, start)
     } catch {
       // It is the query that is cancelled.
-      case e: SparkThrowable if e.getCondition == "SPARK_JOB_CANCELLED" =>
-        throw e.asInstanceOf[Throwable]
+      case e: SparkException if String.valueOf(e.getMessage).contains("SPARK_JOB_CANCELLED") => throw e
       // The query does not depend on it, and has the same error again if it is one of its own.
       case NonFatal(e) =>
         logWarning("Heavy keys are not cut: looking for them has failed", e)

@@ -18,7 +18,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{BROADCAST, Generate, Join, LogicalPlan}
-import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.adaptive.{
   InvalidAQEPlanException,
   LogicalQueryStage,
@@ -39,6 +38,7 @@ import org.apache.spark.sql.execution.{
 }
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
+import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.spread.{RangeBucketExec, RangeSpread, SpreadRange}
 
 /**

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.prepared
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, PlanExpression, SortOrder}
 import org.apache.spark.sql.execution.datasources.BucketingUtils
 import org.apache.spark.sql.execution.{
   FileSourceScanExec,
@@ -63,13 +63,14 @@ object SortedFiles {
   }
 
   private def mostFiles(scan: FileSourceScanExec): Int = {
-    val files = scan.selectedPartitions.toPartitionArray
-      .groupBy(file => BucketingUtils.getBucketId(file.toPath.getName))
-      .map { case (bucket, of) => bucket -> of.length }
+    val filters = scan.partitionFilters.filterNot(_.exists(_.isInstanceOf[PlanExpression[_]]))
+    val files = scan.relation.location.listFiles(filters, Nil).flatMap(_.files)
+      .groupBy(file => BucketingUtils.getBucketId(file.getPath.getName))
+      .map { case (bucket, of) => bucket -> of.size }
     val buckets = scan.optionalNumCoalescedBuckets.fold(files.values.toSeq) { count =>
       files.groupBy { case (bucket, _) => bucket.map(_ % count) }.values.map(_.values.sum).toSeq
     }
-    buckets.maxOption.getOrElse(0)
+    (0 +: buckets).max
   }
 
   /** Stands for a scan, to see what becomes of its order above. */

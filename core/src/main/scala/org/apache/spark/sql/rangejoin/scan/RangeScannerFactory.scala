@@ -20,6 +20,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.join.{PairTestSpec, PairTests}
 import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeJoinKernelFactory}
+import org.apache.spark.sql.rangejoin.line.WindowBytes
 import org.apache.spark.sql.rangejoin.window._
 import org.apache.spark.util.TaskCompletionListener
 import org.apache.spark.{SparkEnv, TaskContext}
@@ -110,6 +111,6 @@ object RangeScannerFactory {
         conf.sortMergeJoinExecBufferSpillThreshold
       )
     ),
-    bytes = conf.sortMergeJoinExecBufferSpillSizeThreshold
+    bytes = WindowBytes.of(conf)
   )
 }

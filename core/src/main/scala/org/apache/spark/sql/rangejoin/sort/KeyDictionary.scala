@@ -18,6 +18,8 @@ import java.util.{Arrays, Comparator, HashMap => JHashMap, HashSet => JHashSet}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.rangejoin.line.BinaryStrings
+import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Longs in the order of a column, made for the values that the first rows show. */
@@ -73,7 +75,7 @@ private[sort] final class StringDictionary(expression: Expression, known: Array[
     var high = known.length
     while (low < high) {
       val middle = (low + high) >>> 1
-      if (known(middle).binaryCompare(string) < 0) low = middle + 1 else high = middle
+      if (BinaryStrings.compare(known(middle), string) < 0) low = middle + 1 else high = middle
     }
     low
   }
@@ -132,12 +134,15 @@ private[sort] final class StringTail(expression: Expression, common: UTF8String)
         string.getBaseObject,
         string.getBaseOffset + skipped,
         string.numBytes - skipped).getPrefix ^ Long.MinValue
-    } else if (string.binaryCompare(common) < 0) Long.MinValue
+    } else if (BinaryStrings.compare(string, common) < 0) Long.MinValue
     else Long.MaxValue
   }
 }
 
 private[sort] object StringTail {
+
+  private def byteAt(string: UTF8String, i: Int): Byte =
+    Platform.getByte(string.getBaseObject, string.getBaseOffset + i)
 
   /** Of the strings in a sample; null where their first bytes differ. */
   def of(expression: Expression, sample: Iterable[InternalRow]): KeyCodes = {
@@ -151,7 +156,7 @@ private[sort] object StringTail {
       } else if (string != null) {
         common = math.min(common, string.numBytes)
         var i = 0
-        while (i < common && string.getByte(i) == first.getByte(i)) i += 1
+        while (i < common && byteAt(string, i) == byteAt(first, i)) i += 1
         common = i
       }
     }
@@ -161,7 +166,7 @@ private[sort] object StringTail {
 }
 
 private[sort] object KeyDictionary {
-  private val ByBytes: Comparator[UTF8String] = (a, b) => a.binaryCompare(b)
+  private val ByBytes: Comparator[UTF8String] = (a, b) => BinaryStrings.compare(a, b)
 
   /** As many values as the first rows may show, however few they are. */
   private val FewValues = 256

@@ -16,12 +16,11 @@ package org.apache.spark.sql.rangejoin.sort
 
 import java.util.Arrays
 
-import org.apache.spark.internal.config
 import org.apache.spark.sql.catalyst.expressions.{BaseOrdering, UnsafeRow}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.line.SpillingSorter
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.util.collection.unsafe.sort._
-import org.apache.spark.{SparkEnv, TaskContext}
 
 /**
  * Sorts rows by a [[PrefixLayout prefix]] of their sort columns, with Spark's external sorter: that
@@ -156,24 +155,10 @@ final class PrefixSorter(
     }
   }
 
-  private def newSorter(): UnsafeExternalSorter = {
-    val env = SparkEnv.get
-    val context = TaskContext.get()
-    UnsafeExternalSorter.create(
-      context.taskMemoryManager(),
-      env.blockManager,
-      env.serializerManager,
-      context,
-      () => if (comparesRows) new RowComparator(ordering, numFields) else AnyOrder,
-      PrefixComparators.BINARY,
-      env.conf.get(config.SHUFFLE_SORT_INIT_BUFFER_SIZE).toInt,
-      env.memoryManager.pageSizeBytes,
-      env.conf.get(config.SHUFFLE_SPILL_NUM_ELEMENTS_FORCE_SPILL_THRESHOLD),
-      env.conf.get(config.SHUFFLE_SPILL_MAX_SIZE_FORCE_SPILL_THRESHOLD),
-      env.conf.get(config.UNSAFE_SORTER_SPILL_MERGE_FACTOR),
-      !comparesRows
-    )
-  }
+  private def newSorter(): UnsafeExternalSorter = SpillingSorter.create(
+    () => if (comparesRows) new RowComparator(ordering, numFields) else AnyOrder,
+    radixSort = !comparesRows
+  )
 
   /** Rows as the sorter has them. */
   private final class SortedRows(rows: UnsafeSorterIterator) extends Iterator[UnsafeRow] {

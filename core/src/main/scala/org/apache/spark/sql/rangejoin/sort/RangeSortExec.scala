@@ -52,7 +52,7 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
   override def outputPartitioning: Partitioning = child.outputPartitioning
 
   override def stringArgs: Iterator[Any] = Iterator[Any](sortOrder) ++
-    Option.when(isIncremental)(presorted.map(_.child).mkString("presorted: [", ", ", "]"))
+    (if (isIncremental) Some(presorted.map(_.child).mkString("presorted: [", ", ", "]")) else None)
 
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "sortTime" -> SQLMetrics.createTimingMetric(sparkContext, "sort time"),

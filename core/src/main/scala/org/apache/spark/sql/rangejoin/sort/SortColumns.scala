@@ -17,6 +17,7 @@ package org.apache.spark.sql.rangejoin.sort
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.kernel.{OrderedLong, OrderedValue}
+import org.apache.spark.sql.rangejoin.line.BinaryStrings
 import org.apache.spark.sql.types._
 
 /**
@@ -46,7 +47,7 @@ private[rangejoin] final class SortColumns(order: Seq[SortOrder], val numFields:
 
   /** Whether a column is of strings that a dictionary is in the order of. */
   def isOfStrings(column: Int): Boolean = expressions(column).dataType match {
-    case s: StringType => s.supportsBinaryOrdering
+    case s: StringType => BinaryStrings.isBinary(s)
     case _             => false
   }
 

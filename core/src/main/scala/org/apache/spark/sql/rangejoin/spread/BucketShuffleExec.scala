@@ -18,12 +18,7 @@ import org.apache.spark.internal.config
 import org.apache.spark.rdd.{RDD, UnionRDD}
 import org.apache.spark.shuffle.sort.SortShuffleManager
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{
-  Attribute,
-  AttributeSet,
-  Expression,
-  UnsafeRowChecksum
-}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.execution.metric.{
@@ -33,10 +28,10 @@ import org.apache.spark.sql.execution.metric.{
   SQLShuffleWriteMetricsReporter
 }
 import org.apache.spark.sql.execution.{SQLExecution, ShuffledRowRDD, SparkPlan, UnsafeRowSerializer}
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
+import org.apache.spark.sql.rangejoin.line.PlacedShuffle
 import org.apache.spark.util.MutablePair
-import org.apache.spark.{PartitionIdPassthrough, ShuffleDependency, SparkEnv}
+import org.apache.spark.{ShuffleDependency, SparkEnv}
 
 /**
  * How heavy keys of a join are cut: what both sides of it have in common.
@@ -134,19 +129,11 @@ case class BucketShuffleExec(
       new PlacedRows(rows, assigner.start(index), copiesRows, copies)
         .asInstanceOf[Iterator[Product2[Int, InternalRow]]]
     }
-    val conf = SQLConf.get
-    val hasChecksums = conf.shuffleOrderIndependentChecksumEnabled ||
-      conf.shuffleChecksumMismatchFullRetryEnabled
-    new ShuffleDependency[Int, InternalRow, InternalRow](
+    PlacedShuffle.of(
       placed,
-      new PartitionIdPassthrough(layout.numPlaces),
+      layout.numPlaces,
       new UnsafeRowSerializer(output.size, longMetric("dataSize")),
-      shuffleWriterProcessor = ShuffleExchangeExec.createShuffleWriteProcessor(writeMetrics),
-      rowBasedChecksums =
-        UnsafeRowChecksum.createUnsafeRowChecksums(if (hasChecksums) layout.numPlaces else 0),
-      _checksumMismatchFullRetryEnabled = conf.shuffleChecksumMismatchFullRetryEnabled,
-      checksumMismatchQueryLevelRollbackEnabled =
-        conf.shuffleChecksumMismatchQueryLevelRollbackEnabled
+      ShuffleExchangeExec.createShuffleWriteProcessor(writeMetrics)
     )
   }
 

@@ -20,7 +20,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
 import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
-  CollationAwareMurmur3Hash,
   Expression,
   If,
   IsNull,
@@ -29,6 +28,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   UnsafeProjection,
   UnsafeRow
 }
+import org.apache.spark.sql.rangejoin.line.KeyHash
 import org.apache.spark.sql.types.IntegerType
 
 /**
@@ -45,7 +45,7 @@ final class KeyedColumns(keys: Seq[Expression], bounds: SideBounds, output: Seq[
   val places: BoundColumns = bounds.places
 
   private val expressions: Seq[Expression] = {
-    val hash = new CollationAwareMurmur3Hash(keys)
+    val hash = KeyHash.of(keys)
     val isNull = keys.filter(_.nullable).map(IsNull(_): Expression).reduceOption(Or(_, _))
     val key = isNull.fold[Expression](hash)(If(_, Literal(null, IntegerType), hash))
     bindReferences(bounds.columns :+ key, output)

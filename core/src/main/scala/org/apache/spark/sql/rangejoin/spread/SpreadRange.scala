@@ -124,7 +124,7 @@ object SpreadRange {
     val above = tests.find(_.lesserSide != owner) // other <= owner
     (below, above) match {
       case (Some(start), Some(end)) if sameOrder(start, end) =>
-        val high = Option.unless(isPoint(tests, owner))(bound(end, owner, below = false))
+        val high = if (isPoint(tests, owner)) None else Some(bound(end, owner, below = false))
         SpreadRange(
           owner,
           SideBounds(Some(bound(start, owner, below = true)), high),

@@ -14,7 +14,14 @@
 
 package org.apache.spark.sql.rangejoin.window
 
-import java.io.{ByteArrayInputStream, ByteArrayOutputStream, EOFException, File, RandomAccessFile}
+import java.io.{
+  ByteArrayInputStream,
+  ByteArrayOutputStream,
+  EOFException,
+  File,
+  InputStream,
+  RandomAccessFile
+}
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.serializer.SerializerManager
@@ -73,11 +80,22 @@ final class SpillFiles(
     val in =
       serializer.wrapStream(block.file.id, new ByteArrayInputStream(input, 0, block.encodedLength))
     try {
-      val count = in.readNBytes(bytes, 0, block.length)
+      val count = readUpTo(in, bytes, block.length)
       if (input.length > RowBlock.KeptBytes) input = Array.emptyByteArray
       if (count < block.length) throw new EOFException(
         s"${block.file.path}: a block at ${block.offset} ends after $count of ${block.length} bytes")
     } finally in.close()
+  }
+
+  /** `InputStream.readNBytes`, which Java 8 does not have. */
+  private def readUpTo(in: InputStream, bytes: Array[Byte], length: Int): Int = {
+    var count = 0
+    var last = 0
+    while (last >= 0 && count < length) {
+      last = in.read(bytes, count, length - count)
+      if (last > 0) count += last
+    }
+    count
   }
 
   /** Gives up a block. */

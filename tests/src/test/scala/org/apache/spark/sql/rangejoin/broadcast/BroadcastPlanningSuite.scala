@@ -16,7 +16,6 @@ package org.apache.spark.sql.rangejoin.broadcast
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans._
-import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.exchange._
 import org.apache.spark.sql.execution.joins._
@@ -24,6 +23,7 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.index.RangeIndexMode
+import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
 import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinConf, RangeJoinTest}
 
 /** Which broadcast joins become range joins, and what of Spark's planning goes on around them. */
@@ -215,7 +215,7 @@ class BroadcastPlanningSuite extends BroadcastTables {
 
   for (union <- Seq("true", "false")) {
     test(s"UNION over the join, union code generation $union") {
-      withConf(SQLConf.WHOLESTAGE_UNION_CODEGEN_ENABLED.key -> union) {
+      withConf("spark.sql.codegen.wholeStage.union.enabled" -> union) {
         def one = l.join(r, band).select(col("l.id"), col("r.t"))
         checkAgainstStock(one.union(table(30, 5).select("id", "t")))
       }
@@ -277,7 +277,7 @@ class BroadcastPlanningSuite extends BroadcastTables {
       Iterator.iterate(error)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString("; ")
     }
     withAdaptive { on =>
-      withConf(SQLConf.MAX_BROADCAST_TABLE_SIZE.key -> "100") {
+      withConf("spark.sql.maxBroadcastTableSize" -> "100") {
         val stock = withConf(Flag -> "false")(message(l.join(r, band)))
         assert(message(l.join(r, band)).contains("larger than 100"), s"$on $stock")
         assert(stock.contains("larger than 100"), stock)

@@ -21,6 +21,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.optimizer.{ConvertToLocalRelation, InferFiltersFromConstraints}
 import org.apache.spark.sql.functions.udf
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.ErrorCondition
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 
 /**
@@ -73,7 +74,7 @@ class EmptyIndexSuite extends BroadcastTables {
   /** The rows, or the class of the error. */
   private def outcome(df: DataFrame): Either[String, Seq[String]] = Try(rows(df)) match {
     case Success(found)             => Right(found)
-    case Failure(e: SparkThrowable) => Left(e.getCondition)
+    case Failure(e: SparkThrowable) => Left(ErrorCondition.of(e))
     case Failure(other)             => throw other
   }
 

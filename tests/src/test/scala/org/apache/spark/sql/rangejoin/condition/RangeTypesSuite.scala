@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.dsl.expressions._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.{MICROS_PER_DAY, MICROS_PER_HOUR}
 import org.apache.spark.sql.catalyst.util.GenericArrayData
+import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -55,7 +56,6 @@ class RangeTypesSuite extends AnyFunSuite with TwoSides {
       TimestampNTZType -> Seq(Long.MinValue, 0L, 1L, Long.MaxValue),
       DayTimeIntervalType() -> Seq(Long.MinValue, 0L, 1L, Long.MaxValue),
       YearMonthIntervalType() -> Seq(Int.MinValue, 0, 1, Int.MaxValue),
-      TimeType(6) -> Seq(0L, 1L, 86399999999999L),
       BooleanType -> Seq(false, true),
       FloatType -> Seq(Float.NegativeInfinity, -0.0f, 0.0f, Float.MaxValue, Float.NaN),
       DoubleType -> Seq(-1.5, -0.0, 0.0, Double.PositiveInfinity, Double.NaN),
@@ -64,8 +64,6 @@ class RangeTypesSuite extends AnyFunSuite with TwoSides {
         .map(s => Decimal(BigDecimal(s), 38, 2)),
       StringType -> Seq("", "a", "a long common prefix", "a long common prefix, ended", "\uffff")
         .map(UTF8String.fromString),
-      StringType("UTF8_LCASE") -> Seq("", "a", "A", "b", "B").map(UTF8String.fromString),
-      StringType("UNICODE_CI") -> Seq("", "e", "É", "z").map(UTF8String.fromString),
       BinaryType -> Seq[Array[Byte]](
         Array.empty,
         Array(0),
@@ -73,7 +71,11 @@ class RangeTypesSuite extends AnyFunSuite with TwoSides {
         Array(-128),
         Array.fill(9)(-1)),
       ArrayType(IntegerType) -> Seq(Seq(), Seq(1), Seq(1, 2)).map(new GenericArrayData(_))
-    )
+    ) ++ TypesOfLine.time.map(_ -> Seq(0L, 1L, 86399999999999L)) ++
+      TypesOfLine.collated("UTF8_LCASE")
+        .map(_ -> Seq("", "a", "A", "b", "B").map(UTF8String.fromString)) ++
+      TypesOfLine.collated("UNICODE_CI")
+        .map(_ -> Seq("", "e", "É", "z").map(UTF8String.fromString))
     for ((dataType, values) <- types) {
       val (l, r) = columns(dataType)
       check(l.start <= r.end && r.start < l.end, null +: values)
@@ -248,7 +250,7 @@ class RangeTypesSuite extends AnyFunSuite with TwoSides {
   test("timestamps are shifted by an interval, across the end of daylight saving too") {
     for (dataType <- Seq(TimestampType, TimestampNTZType); interval <- Seq(Hour, Day)) {
       val (l, r) = columns(dataType)
-      val end = TimestampAddInterval(l.y, interval, Zone)
+      val end = PlusInterval(l.y, interval, Zone)
       check(r.y >= l.y && r.y < end, Instants)
     }
   }

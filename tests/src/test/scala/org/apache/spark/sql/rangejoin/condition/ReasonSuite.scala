@@ -39,7 +39,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       extract(wrappedMinus(l.y, r.y) <= ten) ->
         Reason.InexactDifference(wrappedMinus(l.y, r.y) <= ten),
       extract(r.y >= l.y && rand) -> Reason.Nondeterministic(rand),
-      extract(band, LeftSingle) -> Reason.UnsupportedJoinType(LeftSingle),
+      extract(band, OtherJoinType.it) -> Reason.UnsupportedJoinType(OtherJoinType.it),
       extract(band, LeftOuter, Some(RightSide)) ->
         Reason.PreservedSideBroadcast(LeftOuter, LeftSide)
     )
@@ -97,7 +97,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
 
   test("the join type is looked at first, then the condition, then whether it is deterministic") {
     val noise = Rand(Literal(1L)) > 0.5
-    assert(extract(noise, LeftSingle) == Left(Reason.UnsupportedJoinType(LeftSingle)))
+    assert(extract(noise, OtherJoinType.it) == Left(Reason.UnsupportedJoinType(OtherJoinType.it)))
     assert(extract(noise) == Left(Reason.Nondeterministic(noise)))
     assert(extract(band && noise) == Left(Reason.Nondeterministic(noise)))
   }
@@ -115,7 +115,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
   test("a join that cannot run at all has no normal form, and a range has its own") {
     val noise = Rand(Literal(1L)) > 0.5
     assert(normalForm(Inner, Some(noise)) == Left(Reason.Nondeterministic(noise)))
-    assert(normalForm(LeftSingle, None) == Left(Reason.UnsupportedJoinType(LeftSingle)))
+    assert(normalForm(OtherJoinType.it, None) == Left(Reason.UnsupportedJoinType(OtherJoinType.it)))
     assert(normalForm(Inner, Some(band)) == extract(band))
   }
 

@@ -16,12 +16,11 @@ package org.apache.spark.sql.rangejoin.differential
 
 import scala.util.control.NonFatal
 
-import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.line.ClassicSession.{Dataset, SparkSession}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.rangejoin.spread.{BucketShuffleExec, RangeBucketExec}
@@ -127,7 +126,7 @@ final class CaseRunner(spark: SparkSession) extends AdaptiveSparkPlanHelper {
   private def pairwise(join: JoinCase): Option[Outcome] = {
     val small = join.left.rows.size * join.right.rows.size <= CaseRunner.MostPairs
     Option.when(small && !join.query.above) {
-      withConf(Seq(SQLConf.ALWAYS_INLINE_COMMON_EXPR.key -> "true")) {
+      withConf(Seq("spark.sql.alwaysInlineCommonExpr" -> "true")) {
         attempt(PairwiseJoin.rows(spark, join))
       }
     }

@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.differential
 
-import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, TestSession}
 
 /**

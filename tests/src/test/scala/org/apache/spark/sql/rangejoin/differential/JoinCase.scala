@@ -16,8 +16,7 @@ package org.apache.spark.sql.rangejoin.differential
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.types.StructType
 
 /** A table of a case, by its Catalyst rows. */
@@ -85,6 +84,6 @@ object CaseFunctions {
     spark.udf.register(
       "fuzz_fussy",
       (a: Int) => if (a == 13) throw new IllegalArgumentException("thirteen") else a)
-    spark.conf.set(SQLConf.TIME_TYPE_ENABLED.key, "true")
+    spark.conf.set("spark.sql.timeType.enabled", "true")
   }
 }

@@ -18,6 +18,7 @@ import java.time.DateTimeException
 
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.rangejoin.ErrorCondition
 
 /** What a query gave: its rows as sorted text, or an error. */
 sealed trait Outcome
@@ -28,7 +29,7 @@ case class Raised(error: Throwable) extends Outcome {
 
   /** Whether this is an error of the query's arithmetic, such as an overflow. */
   def byQuery: Boolean = !causes.exists(_.isInstanceOf[AnalysisException]) && causes.exists {
-    case e: SparkThrowable => Option(e.getCondition).exists(!_.startsWith("INTERNAL_ERROR"))
+    case e: SparkThrowable => Option(ErrorCondition.of(e)).exists(!_.startsWith("INTERNAL_ERROR"))
     // Arithmetic of dates, times and intervals that Spark leaves to Java.
     case _: ArithmeticException | _: DateTimeException => true
     case _                                             => false

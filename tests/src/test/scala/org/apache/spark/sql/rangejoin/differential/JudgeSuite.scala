@@ -15,8 +15,7 @@
 package org.apache.spark.sql.rangejoin.differential
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.classic.Dataset
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
 import org.apache.spark.sql.rangejoin.{RangeJoinTest, TestSession}
 import org.apache.spark.sql.types.DataType
 
@@ -96,7 +95,7 @@ class JudgeSuite extends RangeJoinTest {
   test("the tables of a case as SQL are the tables of the case") {
     for (seed <- 1L to 25L) {
       val join = new RandomJoin(seed).join
-      withConf(join.settings :+ (SQLConf.TIME_TYPE_ENABLED.key -> "true"): _*) {
+      withConf(join.settings :+ ("spark.sql.timeType.enabled" -> "true"): _*) {
         for (table <- Seq(join.left, join.right)) {
           spark.sql(table.sql)
           val pasted = spark.table(table.name)

@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.differential
 
+import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 import org.apache.spark.sql.types._
 
 /**
@@ -79,18 +80,16 @@ object RangeType {
     Dates,
     Timestamps,
     LocalTimestamps,
-    Times,
     MonthIntervals,
     DayIntervals,
     Booleans,
     Strings(StringType),
-    Strings(StringType("UTF8_LCASE")),
-    Strings(StringType("UNICODE")),
-    Strings(StringType("UNICODE_CI")),
     Bytestrings,
     Arrays,
     Structs
-  )
+  ) ++ TypesOfLine.time.map(Times(_)) ++
+    Seq("UTF8_LCASE", "UNICODE", "UNICODE_CI").flatMap(TypesOfLine.collated(_))
+      .collect { case collated: StringType => Strings(collated) }
 
   /** Types that Spark compares with one another, in pairs. */
   val mixed: Seq[(RangeType, RangeType)] = Seq(

@@ -122,7 +122,7 @@ object TimeTypes {
     override def extremes: Seq[Any] = Seq(micros(FirstMoment), micros(LastMoment))
   }
 
-  case object Times extends RangeType("TIME", TimeType(6)) {
+  case class Times(time: DataType) extends RangeType("TIME", time) {
     override def plain(draw: Draw): Any =
       LocalTime.of(8, 0).plusMinutes(20L * draw.below(30)).toNanoOfDay
     override def extremes: Seq[Any] =

@@ -15,10 +15,10 @@
 package org.apache.spark.sql.rangejoin.explain
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide}
+import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
 import org.apache.spark.sql.rangejoin.{RangeJoinReportGenerator, RangeJoinTest}
 
 import org.json4s.JsonAST._
@@ -199,7 +199,7 @@ class AdviceSuite extends RangeJoinTest {
 
   test("a server gives all reports in one line of EXPLAIN") {
     val provider = classOf[RangeJoinReportGenerator].getName
-    withConf(SQLConf.EXTENDED_EXPLAIN_PROVIDERS.key -> provider) {
+    withConf("spark.sql.extendedExplainProviders" -> provider) {
       val df = query(s"SELECT l.id FROM l JOIN r ON $band JOIN (SELECT id AS j FROM r) ON l.id = j")
       val text = execution(df).explainString(org.apache.spark.sql.execution.SimpleMode)
       val line = text.linesIterator.dropWhile(!_.contains("(Range joins as JSON)")).drop(1).next()

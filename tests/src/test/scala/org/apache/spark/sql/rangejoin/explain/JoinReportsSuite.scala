@@ -15,10 +15,10 @@
 package org.apache.spark.sql.rangejoin.explain
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.{FormattedMode, SimpleMode}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExplainGenerator, RangeJoinTest}
 
 import org.json4s.JsonAST.{JArray, JNothing, JNull, JString}
@@ -28,7 +28,7 @@ import org.json4s.jackson.JsonMethods.parse
 class JoinReportsSuite extends RangeJoinTest {
   private val Adaptive = SQLConf.ADAPTIVE_EXECUTION_ENABLED.key
   private val Providers =
-    SQLConf.EXTENDED_EXPLAIN_PROVIDERS.key -> classOf[RangeJoinExplainGenerator].getName
+    "spark.sql.extendedExplainProviders" -> classOf[RangeJoinExplainGenerator].getName
 
   private def tables(): Unit = for (name <- Seq("l", "r")) {
     spark.sql(

@@ -95,7 +95,7 @@ class SpillSuite extends RangeJoinTest {
     for (join <- Seq("INNER", "FULL OUTER")) {
       checkSpilled(
         query(join, "l.k = r.k AND r.t BETWEEN l.t - 30000 AND l.t + 30000 AND l.v + r.v > 7"),
-        Seq(SQLConf.SORT_MERGE_JOIN_EXEC_BUFFER_SIZE_SPILL_THRESHOLD.key -> "100k"),
+        Seq("spark.sql.sortMergeJoinExec.buffer.spill.size.threshold" -> "100k"),
         leastWindow = 3000
       )
     }

@@ -209,7 +209,7 @@ private object CoverageSuite {
       ),
       RangeType(
         "TIME",
-        "TIME",
+        "TIME(6)",
         Seq("1", "3", "6", "2", "4").map(h => s"TIME'0$h:00:00'"),
         band("INTERVAL '1' HOUR"),
         Seq("l.y - r.y BETWEEN INTERVAL '-1' HOUR AND INTERVAL '1' HOUR")

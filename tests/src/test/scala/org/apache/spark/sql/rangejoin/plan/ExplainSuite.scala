@@ -21,9 +21,9 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.execution.{ExtendedMode, FormattedMode, SimpleMode}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
 import org.apache.spark.sql.rangejoin.{
   LogCapture,
   RangeJoinConf,

@@ -41,7 +41,7 @@ class SurroundingsSuite extends BandOfTables {
 
   for (union <- Seq("true", "false")) {
     test(s"UNION over the join, union code generation $union") {
-      withConf(SQLConf.WHOLESTAGE_UNION_CODEGEN_ENABLED.key -> union) {
+      withConf("spark.sql.codegen.wholeStage.union.enabled" -> union) {
         def one = l.join(r, band).select(col("l.id"), col("r.t"))
         checkAgainstStock(one.union(table(30, 5).select("id", "t")))
         checkAgainstStock(one.union(one.where("id > 7")).selectExpr("id + t"), joins = 2)

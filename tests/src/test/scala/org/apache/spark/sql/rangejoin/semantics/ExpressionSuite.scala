@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.semantics
 
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.functions.{rand, udf}
+import org.apache.spark.sql.rangejoin.ErrorCondition
 
 /**
  * What a condition may be made of: nondeterministic expressions stay with stock; subqueries and
@@ -51,7 +52,7 @@ class ExpressionSuite extends SemanticsTest {
       )) {
       for (flag <- Seq("true", "false")) withConf(Flag -> flag) {
         val error = intercept[AnalysisException](joinOn(FullOuter, s"l.k = r.k AND $condition"))
-        assert(error.getCondition == "INVALID_NON_DETERMINISTIC_EXPRESSIONS")
+        assert(ErrorCondition.of(error) == "INVALID_NON_DETERMINISTIC_EXPRESSIONS")
       }
     }
     for (condition <- Seq("l.v + r.v + rand() < 100", "noise() + r.t BETWEEN r.t AND l.t + 3")) {

@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
+
 /** Types that a range or a key may be of, with five values each, in rising order, as SQL. */
 object SampleTypes {
 
@@ -80,7 +82,8 @@ object SampleTypes {
       }
   )
 
-  val All: Seq[(String, Seq[String])] = numbers ++ times ++ texts ++ nested
+  val All: Seq[(String, Seq[String])] =
+    (numbers ++ times ++ texts ++ nested).filter { case (name, _) => TypesOfLine.hasType(name) }
 
   private def quoted(values: String*): Seq[String] = values.map(v => s"'$v'")
 }

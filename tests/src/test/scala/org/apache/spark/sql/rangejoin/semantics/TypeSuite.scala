@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
+
 /** Ranges of every type that Spark can order. */
 class TypeSuite extends SemanticsTest {
   import SemanticsTest._
@@ -93,7 +95,7 @@ class TypeSuite extends SemanticsTest {
       difference = false),
     Measure("INTERVAL YEAR TO MONTH", "INTERVAL '%d' MONTH", "INTERVAL '%d' MONTH"),
     Measure("INTERVAL DAY TO SECOND", "INTERVAL '%d' SECOND", "INTERVAL '%d' SECOND")
-  )
+  ).filter(measure => TypesOfLine.hasType(measure.columnType))
 
   for (measure <- measures) {
     test(s"bands and differences of ${measure.columnType}")(withTimeType {

@@ -21,6 +21,7 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
+import org.apache.spark.sql.rangejoin.line.ClassicSession
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
 /** When keys are cut, within which plans, and what is said where they are not. */
@@ -62,7 +63,7 @@ class KeyedSpreadPlansSuite extends KeyedSpreadTest {
   }
 
   private def formatted(df: DataFrame): String = executedPlan(df).treeString +
-    df.asInstanceOf[org.apache.spark.sql.classic.Dataset[_]].queryExecution
+    df.asInstanceOf[ClassicSession.Dataset[_]].queryExecution
       .explainString(ExplainMode.fromString("formatted"))
 
   private def assertNotCut(df: DataFrame, why: String): Unit = {

@@ -1,0 +1,47 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.kernel
+
+import scala.util.Try
+
+import org.apache.spark.SPARK_VERSION
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
+import org.apache.spark.sql.types.DataType
+
+/** Types that are not there in every line of Spark: tests take each where it is. */
+object TypesOfLine {
+
+  /** Whether this Spark is of the line, or of a later one. */
+  def since(major: Int, minor: Int): Boolean = {
+    val found = SPARK_VERSION.split('.').map(_.takeWhile(_.isDigit))
+    found(0).toInt > major || (found(0).toInt == major && found(1).toInt >= minor)
+  }
+
+  /** The type TIME. */
+  val time: Option[DataType] = typeSince(4, 1)("TIME(6)")
+
+  /** Strings of a collation. */
+  def collated(name: String): Option[DataType] = typeSince(4, 0)(s"STRING COLLATE $name")
+
+  /** Whether a type is there, by its name in SQL. */
+  def hasType(sql: String): Boolean =
+    (!sql.startsWith("TIME(") || since(4, 1)) && (!sql.contains(" COLLATE ") || since(4, 0))
+
+  private def typeSince(major: Int, minor: Int)(ddl: String): Option[DataType] = {
+    val found = Try(CatalystSqlParser.parseDataType(ddl)).toOption
+    assert(found.isDefined == since(major, minor), s"$ddl in Spark $SPARK_VERSION: $found")
+    found
+  }
+}
