@@ -123,12 +123,12 @@ private[index] final class RangeIndexBuilder(
     val starts = groupStarts
     val isSearched = largestGroup(starts) > smallGroup
     val bytes = if (ofNoRows) 0L else bytesToFinish(isSearched) + first
-    Option.when(memory.acquire(bytes)) {
+    if (memory.acquire(bytes)) {
       held += bytes
       val index = build(starts, isSearched, ofNoRows, beginNanos)
       holdOnly(index.estimatedSize + ofMarks)
-      index
-    }
+      Some(index)
+    } else None
   }
 
   private def build(

@@ -169,7 +169,9 @@ private[plan] object HeavyShuffle {
       target = targetBytes(join, all)
       heavy = all.indices.filter(p => if (isForced) all(p) > 0 else all(p) > Behind * target)
       longest =
-        (0L +: left.specs.zip(right.specs).map { case (l, r) => left.sizeOf(l) + right.sizeOf(r) }).max
+        (0L +: left.specs.zip(right.specs).map { case (l, r) =>
+          left.sizeOf(l) + right.sizeOf(r)
+        }).max
       if heavy.nonEmpty &&
         (isForced || longest > threshold && isWorthIt(all, heavy, target, longest))
       rest <- restOf(left, right, heavy.toSet)

@@ -107,7 +107,8 @@ object SpreadHeavyKeys extends AQEShuffleReadRule {
       chosen(heavy, range, plan, start)
     } catch {
       // It is the query that is cancelled.
-      case e: SparkException if String.valueOf(e.getMessage).contains("SPARK_JOB_CANCELLED") => throw e
+      case e: SparkException if String.valueOf(e.getMessage).contains("SPARK_JOB_CANCELLED") =>
+        throw e
       // The query does not depend on it, and has the same error again if it is one of its own.
       case NonFatal(e) =>
         logWarning("Heavy keys are not cut: looking for them has failed", e)

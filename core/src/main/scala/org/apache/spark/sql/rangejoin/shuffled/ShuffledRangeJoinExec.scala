@@ -143,7 +143,7 @@ case class ShuffledRangeJoinExec(
       _ => condition.toSeq.map(_.toString),
       range => {
         val predicates = range.predicates.mkString(" AND ")
-        Option.when(predicates.nonEmpty)(s"range: $predicates") ++
+        Some(predicates).filter(_.nonEmpty).map("range: " + _) ++
           range.residual.map("residual: " + _)
       }
     )
