@@ -17,6 +17,7 @@ import statistics
 import tempfile
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import SparkSession
 from queries import SMALL, session
@@ -59,12 +60,12 @@ def tables(spark: SparkSession, key: str, rows: int, folder: str) -> None:
 def run(spark: SparkSession, is_cut: bool, width: int, tasks: int) -> Run:
     """Runs the join once."""
     spark.conf.set(CUT, str(is_cut).lower())
-    sc = spark.sparkContext
+    sc: Any = spark.sparkContext
     store = sc._jsc.sc().statusStore()
     jvm = sc._jvm
     none = sc._gateway.new_array(jvm.double, 0)
 
-    def stages() -> dict[int, object]:
+    def stages() -> dict[int, Any]:
         of = store.stageList(
             jvm.java.util.ArrayList(), False, False, none, jvm.java.util.ArrayList()
         )
@@ -85,10 +86,7 @@ def run(spark: SparkSession, is_cut: bool, width: int, tasks: int) -> Run:
     # The last one adds up what the tasks of the join have counted.
     join = sorted(mine)[-2]
     of = store.taskList(join, 0, 100000)
-    times = [
-        of.apply(i).taskMetrics().get().executorCpuTime() / 1e9
-        for i in range(of.size())
-    ]
+    times = [of.apply(i).taskMetrics().get().executorCpuTime() / 1e9 for i in range(of.size())]
     return Run(
         pairs,
         seconds,
@@ -100,7 +98,7 @@ def run(spark: SparkSession, is_cut: bool, width: int, tasks: int) -> Run:
 
 def median(runs: list[Run], of: str) -> float:
     """The median of a figure."""
-    return statistics.median(getattr(run, of) for run in runs)
+    return float(statistics.median(getattr(run, of) for run in runs))
 
 
 def main() -> None:
@@ -117,9 +115,7 @@ def main() -> None:
     spark.conf.set("spark.sql.adaptive.coalescePartitions.minPartitionNum", args.tasks)
     spark.conf.set("spark.sql.join.spreadRange.keys.threshold", args.threshold)
     spark.conf.set(SMALL, -1)
-    print(
-        "| case | pairs | seconds | uncut | cpu | uncut | longest | uncut | tasks | uncut |"
-    )
+    print("| case | pairs | seconds | uncut | cpu | uncut | longest | uncut | tasks | uncut |")
     print("|---" * 10 + "|")
     with tempfile.TemporaryDirectory() as folder:
         for name in args.only:

@@ -74,7 +74,8 @@ object SparkLine {
 
   private def find(line: String, scala: Option[String]): SparkLine =
     table.find(l => l.line == line && scala.filter(_.nonEmpty).forall(_ == l.scalaBinary))
-      .getOrElse(sys.error(s"spark-lines.txt has no line $line with Scala ${scala.getOrElse("any")}"))
+      .getOrElse(sys.error(
+        s"spark-lines.txt has no line $line with Scala ${scala.getOrElse("any")}"))
 
   /** `4.10` is more than `4.9`. */
   private def number(line: String): Int = {
