@@ -29,12 +29,17 @@ class JoinSuiteEveryJoin extends JoinSuite with EveryJoin {
     "SPARK-49386: test SortMergeJoin (with spill by size threshold)"
   ) ++ Exclusion.of(AssertsStockNode)(
     "test SortMergeJoin output ordering",
+    "join operator selection",
+    "SPARK-32330: Preserve shuffled hash join build side partitioning",
     "SPARK-32383: Preserve hash join (BHJ and SHJ) stream side ordering",
     "SPARK-32399: Full outer shuffled hash join",
     "SPARK-36612: Support left outer join build left or right outer join build right " +
       "in shuffled hash join",
     "SPARK-34593: Preserve broadcast nested loop join partitioning and ordering",
-    "SPARK-43113: Full outer join with duplicate stream-side references in condition (SMJ)"
+    "SPARK-32649: Optimize BHJ/SHJ inner/semi join with empty hashed relation",
+    "SPARK-36794: Ignore duplicated key when building relation for semi/anti hash join",
+    "SPARK-43113: Full outer join with duplicate stream-side references in condition (SMJ)",
+    "SPARK-43113: Full outer join with duplicate stream-side references in condition (SHJ)"
   )
 }
 
@@ -67,6 +72,7 @@ class AdaptiveQueryExecSuiteEveryJoin extends AdaptiveQueryExecSuite with EveryJ
 
 class WholeStageCodegenSuiteEveryJoin extends WholeStageCodegenSuite with EveryJoin {
   override protected def exclusions: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
+    "Inner ShuffledHashJoin should be included in WholeStageCodegen",
     "Full Outer ShuffledHashJoin and SortMergeJoin should be included in WholeStageCodegen",
     "SPARK-44060 Code-gen for build side outer shuffled hash join",
     "Left/Right Outer SortMergeJoin should be included in WholeStageCodegen",
@@ -79,7 +85,10 @@ class SQLMetricsSuiteEveryJoin extends SQLMetricsSuite with EveryJoin {
   override protected def exclusions: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
     "SortMergeJoin metrics",
     "SortMergeJoin(outer) metrics",
-    "SortMergeJoin(left-anti) metrics"
+    "SortMergeJoin(left-anti) metrics",
+    "ShuffledHashJoin metrics",
+    "ShuffledHashJoin(left, outer) metrics",
+    "SPARK-32629: ShuffledHashJoin(full outer) metrics"
   )
 }
 
