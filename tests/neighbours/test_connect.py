@@ -152,6 +152,12 @@ def test_joins_are_explained_by_the_server(client: SparkSession) -> None:
     found = rows(df)
     (join,) = rangejoin.explain(df)
     assert join.output_rows == join.candidates == found.total()
+    # Rows with NULLs are filtered out below the join.
+    assert (join.left_rows, join.right_rows) == (73, 73)
+    assert join.sample is None
+    (sampled,) = rangejoin.explain(df, sample=True)
+    assert sampled.sample is not None
+    assert (sampled.sample.left_rows, sampled.sample.range_pairs) == (73, found.total())
     (stock,) = rangejoin.explain(
         client.sql(QUERY.replace("r.y BETWEEN l.y - 2 AND", "r.y + l.y <"))
     )

@@ -143,6 +143,42 @@ def test_a_sample_tells_the_pairs_with_and_without_the_range(spark: SparkSession
     assert rangejoin.explain(df)[0].sample is None
 
 
+def test_a_sample_names_a_hot_key(spark: SparkSession) -> None:
+    side = "(SELECT IF(id % 4 > 0, 9, id) AS k, id AS t FROM range(60))"
+    df = spark.sql(f"SELECT 1 FROM {side} AS l JOIN {side} AS r ON {BAND}")
+    (join,) = found = rangejoin.explain(df, sample=True)
+    assert join.sample is not None
+    assert (join.sample.hot_key, join.sample.hot_key_pairs) == ("9", 45 * 45)
+    assert join.sample.key_pairs == 45 * 45 + 15
+    assert "pairs of equal keys (99% of them of the key 9), " in str(found)
+    (even,) = rangejoin.explain(query(spark, BAND), sample=True)
+    assert even.sample is not None
+    assert even.sample.hot_key is None
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_a_sample_asks_a_guarded_part_of_the_condition_of_every_pair(
+    spark: SparkSession, ansi: str
+) -> None:
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        guarded = "l.k = r.k AND l.t + r.t > 5 AND r.t >= l.t - 100 / (l.t + r.t)"
+        (join,) = rangejoin.explain(query(spark, guarded), sample=True)
+        assert join.sample is not None
+        assert join.sample.matches == query(spark, guarded).count()
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+
+
+def test_a_query_without_rows_has_run(spark: SparkSession) -> None:
+    df = query(spark, f"{BAND} AND l.t + r.t < 0")
+    assert rangejoin.explain(df)[0].output_rows is None
+    assert df.collect() == []
+    (join,) = found = rangejoin.explain(df)
+    assert join.output_rows == 0
+    assert "rows out       0" in str(found)
+
+
 def test_sizes_are_in_a_unit_that_gives_a_short_number() -> None:
     assert [size(n) for n in (0, 1023, 1024, 5 << 20, 3 << 40)] == [
         "0 B",
@@ -197,11 +233,3 @@ def test_a_statement_may_be_longer_than_a_path(tmp_path: Path) -> None:
     file = tmp_path / "a.sql"
     file.write_text(statement)
     assert cli._text(str(file)) == statement
-
-
-def test_a_connect_dataframe_cannot_be_sampled() -> None:
-    class Connect:
-        pass
-
-    with pytest.raises(rangejoin.RangeJoinError, match="cannot sample"):
-        rangejoin.explain(Connect(), sample=True)  # type: ignore[arg-type]

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import PySparkException
-
 from rangejoin.errors import RangeJoinError
-from rangejoin.names import EXPLAIN_CONF, REPORT_GENERATOR_CLASS, REPORTS_CLASS, SERVER_REMEDY
+from rangejoin.names import REPORTS_CLASS
 from rangejoin.rendered import as_html, as_text
+from rangejoin.served import server_reports
 from rangejoin.session import can_load
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.metrics import PlanMetrics
-
-_TITLE = "== Extended Information (Range joins as JSON) =="
 
 
 @dataclass(frozen=True)
@@ -41,6 +37,11 @@ class PairEstimate:
     """Those of them that the whole condition takes."""
     sampled_pairs: int
     """Pairs with equal keys that were looked at."""
+    hot_key: str | None = None
+    """The key that a tenth of the pairs or more have, and at least four times as many as other keys
+    on average; its columns as text, separated by commas. None where no key is so hot."""
+    hot_key_pairs: int | None = None
+    """The pairs with that key."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ def explain(df: DataFrame, sample: bool = False) -> Explanation:
     execution and there are figures, and advice from them.
 
     On a Spark Connect client the server plans the query anew, so that the joins are those of the
-    first plan; figures are there if they are of the same joins.
+    first plan; figures are there if they are of the same joins, and advice from them is not.
 
     Args:
         df: a DataFrame of a classic or a Spark Connect session.
@@ -169,16 +170,11 @@ def explain(df: DataFrame, sample: bool = False) -> Explanation:
 
     Raises:
         RangeJoinError: the jar of the range join is not on the class path of the driver, or of the
-            server; or `sample` on a Spark Connect client.
+            server.
     """
     jdf: Any = vars(df).get("_jdf")
     if jdf is None:
-        if sample:
-            raise RangeJoinError(
-                "a Spark Connect client cannot sample the inputs of a join, which only the server "
-                "knows; run explain(df, sample=True) in a classic session"
-            )
-        return Explanation(_with_server_figures(df, _of_server(df)))
+        return Explanation(tuple(_join(report) for report in server_reports(df, sample)))
     jvm: Any = vars(df.sparkSession)["_jvm"]
     if not can_load(jvm, REPORTS_CLASS):
         raise RangeJoinError(
@@ -191,69 +187,10 @@ def explain(df: DataFrame, sample: bool = False) -> Explanation:
     return Explanation(tuple(_join(report) for report in json.loads(found)))
 
 
-def _of_server(df: DataFrame) -> list[dict[str, Any]]:
-    """The reports that a server adds to EXPLAIN, where it is asked for them."""
-    conf = df.sparkSession.conf
-    before = conf.get(EXPLAIN_CONF, "")
-    conf.set(EXPLAIN_CONF, REPORT_GENERATOR_CLASS)
-    explained: Any = df
-    try:
-        text = str(explained._explain_string())
-    except PySparkException as error:
-        raise RangeJoinError(
-            "the server cannot explain joins, most likely it has no class "
-            f"{REPORT_GENERATOR_CLASS}: {SERVER_REMEDY}. It says: {error}"
-        ) from error
-    finally:
-        if before:
-            conf.set(EXPLAIN_CONF, before)
-        else:
-            conf.unset(EXPLAIN_CONF)
-    _, found, below = text.partition(_TITLE)
-    if not found:
-        raise RangeJoinError(f"the server's EXPLAIN has nothing of range joins: {SERVER_REMEDY}")
-    reports: list[dict[str, Any]] = json.loads(below.strip().splitlines()[0])
-    return reports
-
-
-def _with_server_figures(
-    df: DataFrame, reports: Sequence[dict[str, Any]]
-) -> tuple[JoinExplanation, ...]:
-    """Joins with the metrics of the last action, if that ran the same joins."""
-    info = df.executionInfo
-    # Private, and the only way to them but to read a text.
-    nodes = [] if info is None or info.metrics is None else vars(info.metrics)["_metrics"]
-    names = {report["operator"] for report in reports}
-    ran = [node for node in _from_the_top(nodes) if node.name in names]
-    if [node.name for node in ran] == [report["operator"] for report in reports]:
-        for report, node in zip(reports, ran, strict=True):
-            report["metrics"] = {value.name: value.value for value in node.metrics}
-    # The server has planned the query anew: that plan's sides have read nothing.
-    for report in reports:
-        report["leftRows"] = report["rightRows"] = None
-    return tuple(_join(report) for report in reports)
-
-
-def _from_the_top(nodes: Sequence[PlanMetrics]) -> Iterator[PlanMetrics]:
-    """The nodes of a plan in its order, by the parents they name."""
-    known = {node.plan_id for node in nodes}
-    below: dict[int, list[PlanMetrics]] = {}
-    tops: list[PlanMetrics] = []
-    for node in nodes:
-        # The node at the top names itself.
-        is_top = node.parent_plan_id not in known or node.parent_plan_id == node.plan_id
-        (tops if is_top else below.setdefault(node.parent_plan_id, [])).append(node)
-    waiting = tops
-    while waiting:
-        node = waiting.pop(0)
-        yield node
-        waiting = below.pop(node.plan_id, []) + waiting
-
-
 def _join(report: dict[str, Any]) -> JoinExplanation:
     metrics: dict[str, int] = report["metrics"]
     left, right = report.get("leftRows"), report.get("rightRows")
-    has_run = any([*metrics.values(), left, right])
+    has_run: bool = report["hasRun"]
 
     def figure(name: str) -> int | None:
         return metrics.get(name) if has_run else None
@@ -290,7 +227,7 @@ def _join(report: dict[str, Any]) -> JoinExplanation:
     )
 
 
-def _estimate(sample: dict[str, int] | None) -> PairEstimate | None:
+def _estimate(sample: dict[str, Any] | None) -> PairEstimate | None:
     if sample is None:
         return None
     return PairEstimate(
@@ -300,4 +237,6 @@ def _estimate(sample: dict[str, int] | None) -> PairEstimate | None:
         range_pairs=sample.get("rangePairs"),
         matches=sample["matches"],
         sampled_pairs=sample["sampledPairs"],
+        hot_key=sample.get("hotKey"),
+        hot_key_pairs=sample.get("hotKeyPairs"),
     )

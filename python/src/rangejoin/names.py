@@ -15,6 +15,9 @@ REPORTS_CLASS = "org.apache.spark.sql.rangejoin.explain.JoinReports"
 REPORT_GENERATOR_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinReportGenerator"
 """Adds the same to EXPLAIN, for programs."""
 
+SAMPLE_GENERATOR_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinSampleGenerator"
+"""Likewise, with an estimate of the pairs of each join."""
+
 ENABLED_CONF = "spark.sql.join.smj.useInnerRangeOptimization"
 """The switch: `true` (default once the extension is loaded) or `false` for stock plans."""
 

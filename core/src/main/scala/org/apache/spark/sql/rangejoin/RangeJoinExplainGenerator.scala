@@ -43,3 +43,12 @@ class RangeJoinReportGenerator extends ExplainProvider {
 
   override def generateExtendedInfo(plan: SparkPlan): String = JoinReports.json(plan) + "\n"
 }
+
+/** The same with an estimate of the pairs of each join, for which the inputs of the joins are run. */
+class RangeJoinSampleGenerator extends ExplainProvider {
+
+  override def title: String = "Range joins as JSON"
+
+  override def generateExtendedInfo(plan: SparkPlan): String =
+    JoinReports.jsonWithEstimates(plan) + "\n"
+}

@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.explain
 
-import org.apache.spark.sql.catalyst.expressions.{Cast, Expression}
+import org.apache.spark.sql.catalyst.expressions.{BinaryComparison, Cast, Expression}
 import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
@@ -74,14 +74,23 @@ object Advice {
     } else None
   }
 
-  /** Columns of text that are read as something else, row by row. */
+  /** Columns of text that are read as something else, row by row, and others compared as text. */
   private def texts(join: BaseJoinExec, range: Either[Reason, RangeCondition]): Seq[String] = {
-    val compared: Seq[Expression] = join.leftKeys ++ join.rightKeys ++
-      range.fold(_ => join.condition.toSeq, _.predicates)
-    compared.flatMap(_.collect {
+    val keys: Seq[Expression] = join.leftKeys ++ join.rightKeys
+    val predicates = range.fold(_ => join.condition.toSeq, _.predicates)
+    val read = (keys ++ predicates).flatMap(_.collect {
       case Cast(text, to, _, _) if isText(text) && !to.isInstanceOf[StringType] =>
         s"${JoinReport.sql(text)} is text and is cast to ${to.sql}: store it as ${to.sql}"
-    }).distinct
+    })
+    val compared = keys ++ predicates.flatMap(_.collect { case c: BinaryComparison =>
+      c.children
+    }.flatten)
+    val written = compared.collect {
+      case Cast(value, _: StringType, _, _) if !isText(value) && value.references.nonEmpty =>
+        s"${JoinReport.sql(value)} is ${value.dataType.sql} and is compared as text, which has " +
+          "another order and is equal for other values: cast the other side"
+    }
+    (read ++ written).distinct
   }
 
   private def isText(e: Expression): Boolean =

@@ -36,6 +36,7 @@ import org.json4s.JsonDSL._
  * @param advice what its form, or its figures once the query has run, suggest
  * @param within what the join is in, if not in the plan itself: cached data, or a command
  * @param owner where the rows are joined by buckets of the range, the side that has each of them once
+ * @param hasRun whether the join is known to have run, so that zeros are figures
  */
 case class JoinReport(
     operator: String,
@@ -51,12 +52,17 @@ case class JoinReport(
     rightRows: Option[Long] = None,
     advice: Seq[String] = Nil,
     within: Option[String] = None,
-    owner: Option[Side] = None
+    owner: Option[Side] = None,
+    hasRun: Boolean = false
 ) {
   import JoinReport._
 
   /** Whether the join is a range join, or compares its sides and could be asked about. */
   def isOfInterest: Boolean = !reason.contains(Reason.NoCondition)
+
+  /** Whether anything was counted. */
+  private[explain] def hasFigures: Boolean =
+    metrics.values.exists(_ > 0) || leftRows.exists(_ > 0) || rightRows.exists(_ > 0)
 
   /** One line for a range join; for a stock join one more for each, why and what to do. */
   def text: String = {
@@ -89,7 +95,8 @@ case class JoinReport(
       ("rightRows" -> rightRows) ~
       ("advice" -> advice) ~
       ("within" -> within) ~
-      ("owner" -> owner.map(nameOf))
+      ("owner" -> owner.map(nameOf)) ~
+      ("hasRun" -> hasRun)
 
   private def keysSql: Seq[String] = keys.map { case (l, r) => s"${sql(l)} = ${sql(r)}" }
 

@@ -15,8 +15,9 @@
 package org.apache.spark.sql.rangejoin.explain
 
 import org.apache.spark.internal.config.ConfigEntry
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.{FullOuter, Inner}
-import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
 import org.apache.spark.sql.execution.columnar.{CachedRDDBuilder, InMemoryTableScanExec}
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.{CommandResultExec, QueryExecution, SparkPlan}
@@ -24,6 +25,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.line.ClassicSession
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.plan.MarkRangeJoins
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
@@ -40,8 +42,20 @@ import org.json4s.jackson.JsonMethods.compact
 object JoinReports extends AdaptiveSparkPlanHelper {
 
   /** All joins of a plan, its subqueries included, from the top of the plan. */
-  def of(plan: SparkPlan): Seq[JoinReport] =
-    joins(plan).map { case (join, within) => reportOf(join).copy(within = within) }
+  def of(plan: SparkPlan): Seq[JoinReport] = {
+    val isOver = Option(plan).exists(isFinal)
+    joins(plan).map { case (join, place) =>
+      val report = reportOf(join)
+      report.copy(
+        within = place.map(_.name),
+        hasRun = place.fold(isOver)(_.hasRun) || report.hasFigures)
+    }
+  }
+
+  /** Adaptive execution is at its end. Without it, a plan does not say whether it has run. */
+  private def isFinal(plan: SparkPlan): Boolean =
+    plan.collectFirst { case adaptive: AdaptiveSparkPlanExec => adaptive.isFinalPlan }
+      .getOrElse(false)
 
   /** The reports on a query's plan as it is now: a JSON array of objects. */
   def json(query: QueryExecution): String =
@@ -49,8 +63,23 @@ object JoinReports extends AdaptiveSparkPlanHelper {
 
   /** The same, with an estimate of the pairs of each join, for which the inputs of joins are run. */
   def jsonWithEstimates(query: QueryExecution): String = query.sparkSession.withActive {
-    val estimates = PairEstimate.of(query)
-    compact(of(query.executedPlan).zip(estimates).map { case (report, estimate) =>
+    withEstimates(query.sparkSession, query.executedPlan, Some(query.optimizedPlan))
+  }
+
+  /** Likewise of a plan that has not run, under the settings of its session. */
+  def jsonWithEstimates(plan: SparkPlan): String =
+    withEstimates(ClassicSession.of(plan.session), plan, None)
+
+  private def withEstimates(
+      session: ClassicSession.SparkSession,
+      plan: SparkPlan,
+      logical: Option[LogicalPlan]
+  ): String = {
+    // Spark explains the queries of an estimate, too, where it is asked to explain queries.
+    val quiet = session.cloneSession()
+    quiet.sessionState.conf.unsetConf("spark.sql.extendedExplainProviders")
+    val estimates = quiet.withActive(PairEstimate.of(quiet, plan, logical))
+    compact(of(plan).zip(estimates).map { case (report, estimate) =>
       report.json ~ ("sample" -> estimate)
     })
   }
@@ -62,19 +91,24 @@ object JoinReports extends AdaptiveSparkPlanHelper {
    * The joins that there is a report of, and what they are in. Those of cached data come once, in the
    * place where it is read first; those of a command that has run come in its place.
    */
-  private[explain] def joins(plan: SparkPlan): Seq[(SparkPlan, Option[String])] = {
+  private[explain] def joins(plan: SparkPlan): Seq[(SparkPlan, Option[Place])] = {
     var caches = Set.empty[CachedRDDBuilder]
-    def within(plan: SparkPlan, place: Option[String]): Seq[(SparkPlan, Option[String])] =
+    def within(plan: SparkPlan, place: Option[Place]): Seq[(SparkPlan, Option[Place])] =
       collectWithSubqueries(plan) {
         case join: BaseJoinExec                     => Seq(join -> place)
         case join if join.nodeName == StreamingJoin => Seq(join -> place)
         case scan: InMemoryTableScanExec if !caches(scan.relation.cacheBuilder) =>
           caches += scan.relation.cacheBuilder
-          within(scan.relation.cachedPlan, Some("cached data"))
-        case CommandResultExec(_, command, _) => within(command, Some("a command"))
+          val isThere = scan.relation.cacheBuilder.isCachedColumnBuffersLoaded
+          within(scan.relation.cachedPlan, Some(Place("cached data", isThere)))
+        case CommandResultExec(_, command, _) =>
+          within(command, Some(Place("a command", hasRun = true)))
       }.flatten
     Option(plan).toSeq.flatMap(within(_, None))
   }
+
+  /** What a join is in, where that is not the plan itself. */
+  private[explain] case class Place(name: String, hasRun: Boolean)
 
   private val StreamingJoin = "StreamingSymmetricHashJoin"
 

@@ -19,10 +19,13 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Count
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
 import org.apache.spark.sql.execution.joins.BaseJoinExec
+import org.apache.spark.sql.rangejoin.JobDescription
 import org.apache.spark.sql.rangejoin.condition.RangeExtractor
 import org.apache.spark.sql.rangejoin.line.ClassicSession.{Dataset, SparkSession}
+import org.apache.spark.sql.types.StringType
 
 import org.json4s.JsonDSL._
 import org.json4s.{JNull, JObject, JValue}
@@ -32,12 +35,14 @@ import org.json4s.{JNull, JObject, JValue}
  *
  * Both sides are counted and then read a second time, row by row with the same chance, about
  * [[PairEstimate.SampleRows]] of each; the pairs of the samples stand for all. So the inputs of a join
- * are run, but the join is not. Few pairs in the samples make a rough estimate.
+ * are run, but the join is not. Few pairs in the samples make a rough estimate. A part of the condition
+ * that fails for a pair, which the join itself may never ask of that pair, is taken as not met.
  *
  * @param keyPairs pairs of equal keys, which is what stock Spark compares; all pairs without keys
  * @param rangePairs those of them in the range, if there is one
  * @param matches those of them that the whole condition takes
  * @param sampledPairs the pairs of equal keys that were looked at
+ * @param hotKey the key that by far the most pairs have, if there is such a key
  */
 case class PairEstimate(
     leftRows: Long,
@@ -45,12 +50,14 @@ case class PairEstimate(
     keyPairs: Double,
     rangePairs: Option[Double],
     matches: Double,
-    sampledPairs: Long
+    sampledPairs: Long,
+    hotKey: Option[PairEstimate.HotKey]
 ) {
   def json: JObject =
     ("leftRows" -> leftRows) ~ ("rightRows" -> rightRows) ~
       ("keyPairs" -> keyPairs.round) ~ ("rangePairs" -> rangePairs.map(_.round)) ~
-      ("matches" -> matches.round) ~ ("sampledPairs" -> sampledPairs)
+      ("matches" -> matches.round) ~ ("sampledPairs" -> sampledPairs) ~
+      ("hotKey" -> hotKey.map(_.key)) ~ ("hotKeyPairs" -> hotKey.map(_.pairs.round))
 }
 
 object PairEstimate {
@@ -58,16 +65,38 @@ object PairEstimate {
   /** The size that a sample is to have, in rows. */
   val SampleRows = 2000
 
-  /** An estimate of each join, in the order of the reports; null where its inputs cannot be read. */
-  def of(query: QueryExecution): Seq[JValue] = {
-    var open: Seq[Join] = query.optimizedPlan.collectWithSubqueries { case join: Join => join }
-    JoinReports.joins(query.executedPlan).map { case (node, _) =>
+  /** From this share of the pairs on a key is hot, if it has this many times the pairs of the others. */
+  private val HotShare = 0.1
+  private val TimesTheMean = 4
+
+  /** From so few pairs nothing is said of single keys. */
+  private val FewPairs = 100L
+
+  /** A key as text, its columns separated by commas, and its share of [[PairEstimate.keyPairs]]. */
+  case class HotKey(key: String, pairs: Double)
+
+  /**
+   * An estimate of each join of a plan, in the order of the reports; null where its inputs cannot be
+   * read.
+   *
+   * @param logical the plan that it was made from. Where that is not known, the joins themselves know
+   *                what they were made from, until adaptive execution plans them anew.
+   */
+  def of(session: SparkSession, plan: SparkPlan, logical: Option[LogicalPlan]): Seq[JValue] = {
+    val joins = JoinReports.joins(plan).map(_._1)
+    val sources = logical.fold(joins.flatMap(_.logicalLink))(Seq(_))
+    var open: Seq[Join] =
+      sources.flatMap(_.collectWithSubqueries { case join: Join => join }).distinct
+    joins.map { node =>
       val found = node match {
         case physical: BaseJoinExec => open.find(isPlannedAs(physical))
         case _                      => None
       }
       open = open.filterNot(found.contains)
-      found.filter(canBeRead).fold[JValue](JNull)(of(query.sparkSession, _).json)
+      found.filter(canBeRead).fold[JValue](JNull) { join =>
+        JobDescription.within(session.sparkContext, "sample of the sides of a join")(
+          of(session, join).json)
+      }
     }
   }
 
@@ -78,52 +107,90 @@ object PairEstimate {
       AttributeSet(physical.leftKeys ++ physical.rightKeys ++ physical.condition)
 
   private def canBeRead(join: Join): Boolean =
-    !join.isStreaming && join.condition.forall(_.deterministic)
+    !join.isStreaming && join.condition.forall(_.deterministic) &&
+      join.find(_.isInstanceOf[LogicalQueryStage]).isEmpty
 
   private def of(session: SparkSession, join: Join): PairEstimate = {
     val (keys, others) = join match {
       case ExtractEquiJoinKeys(_, left, right, condition, _, _, _, _) =>
-        val equal = left.zip(right).map { case (l, r) => EqualTo(l, r) }
-        (equal.reduceLeftOption[Expression](And), condition)
-      case _ => (None, join.condition)
+        (left.zip(right), condition)
+      case _ => (Nil, join.condition)
     }
     val range = RangeExtractor
       .extract(join.joinType, others, join.left.outputSet, join.right.outputSet)
       .toOption.map(_.predicates.reduce(And))
-    val (leftRows, left, leftShare) = sample(session, join.left, 17L)
-    val (rightRows, right, rightShare) = sample(session, join.right, 18L)
-    val counts = Seq(
-      Literal.TrueLiteral,
-      range.getOrElse(Literal.TrueLiteral),
-      others.getOrElse(Literal.TrueLiteral)).map { counted =>
-      val one = If(counted, Literal(1), Literal(null, Literal(1).dataType))
-      Alias(Count(one).toAggregateExpression(), "pairs")()
-    }
-    val pairs = Join(left, right, Inner, keys, JoinHint.NONE)
-    val row = Dataset.ofRows(session, Aggregate(Nil, counts, pairs)).head()
-    def scaled(column: Int): Double = row.getLong(column) / leftShare / rightShare
+    val read = join.condition.fold(AttributeSet.empty)(_.references)
+    val left = sample(session, join.left, read, 17L)
+    val right = sample(session, join.right, read, 18L)
+    val equal = keys.map { case (l, r) => EqualTo(l, r) }.reduceLeftOption[Expression](And)
+    val pairs = Join(left.rows, right.rows, Inner, equal, JoinHint.NONE)
+    val counts = countsOf(session, pairs, keys.map(_._1), Seq(range, others))
+    val scale = 1 / left.share / right.share
+    def scaled(count: ByKey => Long): Double = counts.map(count).sum * scale
     PairEstimate(
-      leftRows,
-      rightRows,
-      scaled(0),
-      range.map(_ => scaled(1)),
-      scaled(2),
-      row.getLong(0))
+      left.total,
+      right.total,
+      scaled(_.pairs),
+      range.map(_ => scaled(_.met.head)),
+      scaled(_.met(1)),
+      counts.map(_.pairs).sum,
+      hottest(counts).map(of => HotKey(of.key.mkString(", "), of.pairs * scale))
+    )
   }
 
-  /**
-   * The number of rows, a sample of them, and its share. The sides of a self join need different seeds,
-   * or each sampled row finds itself.
-   */
+  /** The pairs of one key, and of those the number that meets each of the conditions. */
+  private case class ByKey(key: Seq[String], pairs: Long, met: Seq[Long])
+
+  private def countsOf(
+      session: SparkSession,
+      pairs: LogicalPlan,
+      keys: Seq[Expression],
+      conditions: Seq[Option[Expression]]
+  ): Seq[ByKey] = {
+    val texts = keys.map { key =>
+      Alias(if (Cast.canCast(key.dataType, StringType)) Cast(key, StringType) else key, "key")()
+    }
+    val counts = (None +: conditions).map { condition =>
+      val met = condition.fold[Expression](Literal.TrueLiteral)(TryEval(_))
+      val one = If(met, Literal(1), Literal(null, Literal(1).dataType))
+      Alias(Count(one).toAggregateExpression(), "pairs")()
+    }
+    Dataset.ofRows(session, Aggregate(keys, texts ++ counts, pairs)).collect().toSeq.map { row =>
+      val (key, pairs +: met) = (
+        keys.indices.map(i => String.valueOf(row.get(i))),
+        counts.indices.map(i => row.getLong(keys.size + i))): @unchecked
+      ByKey(key, pairs, met)
+    }
+  }
+
+  private def hottest(counts: Seq[ByKey]): Option[ByKey] = {
+    val total = counts.map(_.pairs).sum
+    if (counts.size < 2 || total < FewPairs) None
+    else {
+      Some(counts.maxBy(_.pairs)).filter { of =>
+        of.pairs >= HotShare * total &&
+        of.pairs >= TimesTheMean * (total - of.pairs) / (counts.size - 1)
+      }
+    }
+  }
+
+  /** Rows of a side, with the columns that the condition reads; the number of all, and the share taken. */
+  private case class Sampled(rows: LogicalPlan, total: Long, share: Double)
+
+  /** The sides of a self join need different seeds, or each sampled row finds itself. */
   private def sample(
       session: SparkSession,
       plan: LogicalPlan,
+      read: AttributeSet,
       seed: Long
-  ): (Long, LogicalPlan, Double) = {
-    val rows = Dataset.ofRows(session, plan).count()
-    val share = if (rows <= SampleRows) 1.0 else SampleRows.toDouble / rows
+  ): Sampled = {
+    val total = Dataset.ofRows(session, plan).count()
+    val share = if (total <= SampleRows) 1.0 else SampleRows.toDouble / total
     val sampled =
       if (share == 1.0) plan else Sample(0.0, share, withReplacement = false, seed, plan)
-    (rows, sampled, share)
+    val columns = plan.output.filter(read.contains)
+    val taken = Dataset.ofRows(session, Project(columns, sampled))
+    val rows = taken.queryExecution.executedPlan.executeCollect()
+    Sampled(LocalRelation(columns, rows.toSeq), total, share)
   }
 }

@@ -19,7 +19,11 @@ import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide}
 import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
-import org.apache.spark.sql.rangejoin.{RangeJoinReportGenerator, RangeJoinTest}
+import org.apache.spark.sql.rangejoin.{
+  RangeJoinReportGenerator,
+  RangeJoinSampleGenerator,
+  RangeJoinTest
+}
 
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.parse
@@ -99,6 +103,12 @@ class AdviceSuite extends RangeJoinTest {
     assert(
       advice("l.k = CAST(r.at AS INT)") == Seq("r.at is text and is cast to INT: store it as INT"))
     assert(advice("l.at = r.at") == Nil)
+    val asText =
+      "and is compared as text, which has another order and is equal for other values: cast the other side"
+    assert(
+      advice(
+        "CAST(l.k AS STRING) = r.at AND CAST(l.id AS STRING) < r.at || CAST(r.y AS STRING)").tail ==
+        Seq(s"l.k is INT $asText", s"l.id is BIGINT $asText"))
   }
 
   test("a partition with most of the bytes is told") {
@@ -204,6 +214,14 @@ class AdviceSuite extends RangeJoinTest {
       val text = execution(df).explainString(org.apache.spark.sql.execution.SimpleMode)
       val line = text.linesIterator.dropWhile(!_.contains("(Range joins as JSON)")).drop(1).next()
       assert(line == JoinReports.json(execution(df)) && line.startsWith("[{"))
+    }
+    withConf("spark.sql.extendedExplainProviders" -> classOf[RangeJoinSampleGenerator].getName) {
+      val df = query(s"SELECT l.id FROM l JOIN r ON $band JOIN (SELECT id AS j FROM r) ON l.id = j")
+      val text = execution(df).explainString(org.apache.spark.sql.execution.SimpleMode)
+      val JArray(joins) =
+        parse(text.linesIterator.dropWhile(!_.contains("as JSON)")).drop(1).next()): @unchecked
+      assert(joins == (parse(JoinReports.jsonWithEstimates(execution(df))): @unchecked).children)
+      assert(joins.map(_ \ "sample" \ "leftRows").forall(_.isInstanceOf[JInt]))
     }
   }
 }
