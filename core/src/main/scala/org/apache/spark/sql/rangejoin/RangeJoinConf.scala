@@ -14,7 +14,8 @@
 
 package org.apache.spark.sql.rangejoin
 
-import org.apache.spark.internal.config.ConfigEntry
+import org.apache.spark.internal.config.{ConfigBuilder, ConfigEntry}
+import org.apache.spark.network.util.ByteUnit
 import org.apache.spark.sql.internal.SQLConf
 
 /** The configuration of range joins: every key, with its documentation and default. */
@@ -31,94 +32,56 @@ object RangeJoinConf {
       "equi keys, and a broadcast nested loop join with a range, run as a broadcast range " +
       "join, whose broadcast side is indexed by the range.")
 
-  val SmallGroup: ConfigEntry[Int] =
-    entry("spark.sql.join.broadcastRange.smallGroup") { key =>
-      SQLConf
-        .buildConf(key)
-        .doc("Up to this number of rows of a key, a broadcast or shuffled range join tests each of them, as " +
-          "the stock join does, and does not search their bounds.")
-        .version("0.1.0")
-        .intConf
-        .checkValue(_ >= 0, "The number of rows must not be negative.")
-        .createWithDefault(4)
-    }
+  val SmallGroup: ConfigEntry[Int] = entry("spark.sql.join.broadcastRange.smallGroup")(
+    "Up to this number of rows of a key, a broadcast or shuffled range join tests each of " +
+      "them, as the stock join does, and does not search their bounds.")(
+    _.intConf.checkValue(_ >= 0, "The number of rows must not be negative.").createWithDefault(4))
 
   val Shuffled: ConfigEntry[Boolean] = flag("spark.sql.join.shuffledRange.enabled")(
     "When true, and range joins are on, a shuffled hash join with a range on top of its equi " +
       "keys runs as a shuffled range join, which indexes the build side of each partition by " +
       "the range.")
 
-  val IndexLimit: ConfigEntry[Long] =
-    entry("spark.sql.join.shuffledRange.indexLimit") { key =>
-      SQLConf
-        .buildConf(key)
-        .doc(
-          "The index that a shuffled range join makes of a partition takes this number of bytes at " +
-            "most; where it would take more, or the task has no memory for it, both sides of the " +
-            "partition are sorted. Zero sorts all of them.")
-        .version("0.1.0")
-        .bytesConf(org.apache.spark.network.util.ByteUnit.BYTE)
-        .checkValue(_ >= 0, "The number of bytes must not be negative.")
-        .createWithDefault(Long.MaxValue)
-    }
+  val IndexLimit: ConfigEntry[Long] = entry("spark.sql.join.shuffledRange.indexLimit")(
+    "The index that a shuffled range join makes of a partition takes this number of bytes at " +
+      "most; where it would take more, or the task has no memory for it, both sides of the " +
+      "partition are sorted. Zero sorts all of them.")(
+    _.bytesConf(ByteUnit.BYTE)
+      .checkValue(_ >= 0, "The number of bytes must not be negative.")
+      .createWithDefault(Long.MaxValue))
 
   val Spread: ConfigEntry[Boolean] = flag("spark.sql.join.spreadRange.enabled")(
     "When true, and range joins are on, a join with a range and without equi keys, neither " +
       "side of which is broadcast, is spread over tasks by buckets of the range, and runs as a " +
       "sort-merge range join. When false, it is Spark's nested loop join.")
 
-  val SpreadBuckets: ConfigEntry[Int] =
-    entry("spark.sql.join.spreadRange.buckets") { key =>
-      SQLConf
-        .buildConf(key)
-        .doc(
-          "The number of buckets of a range join without equi keys. Zero leaves it to the number " +
-            "of rows, of copies, and of shuffle partitions.")
-        .version("0.1.0")
-        .intConf
-        .checkValue(n => n >= 0 && n <= 1000000, "The number of buckets must be from 0 to 1000000.")
-        .createWithDefault(0)
-    }
+  val SpreadBuckets: ConfigEntry[Int] = entry("spark.sql.join.spreadRange.buckets")(
+    "The number of buckets of a range join without equi keys. Zero leaves it to the number of " +
+      "rows, of copies, and of shuffle partitions.")(
+    _.intConf
+      .checkValue(n => n >= 0 && n <= 1000000, "The number of buckets must be from 0 to 1000000.")
+      .createWithDefault(0))
 
-  val SpreadThreshold: ConfigEntry[Long] =
-    entry("spark.sql.join.spreadRange.threshold") { key =>
-      SQLConf
-        .buildConf(key)
-        .doc("Where Spark estimates both sides of a range join without equi keys at no more than " +
-          "this number of bytes, they are joined in one bucket, and not looked at beforehand.")
-        .version("0.1.0")
-        .bytesConf(org.apache.spark.network.util.ByteUnit.BYTE)
-        .createWithDefaultString("1MB")
-    }
+  val SpreadThreshold: ConfigEntry[Long] = entry("spark.sql.join.spreadRange.threshold")(
+    "Where Spark estimates both sides of a range join without equi keys at no more than this " +
+      "number of bytes, they are joined in one bucket, and not looked at beforehand.")(
+    _.bytesConf(ByteUnit.BYTE).createWithDefaultString("1MB"))
 
   val SpreadKeys: ConfigEntry[Boolean] = flag("spark.sql.join.spreadRange.keys.enabled")(
     "When true, and adaptive execution is on, heavy keys of a sort-merge range join are cut by the " +
       "range, where after the shuffle a partition has far more bytes than a task ought to have.")
 
-  val SpreadKeysBuckets: ConfigEntry[Int] =
-    entry("spark.sql.join.spreadRange.keys.buckets") { key =>
-      SQLConf
-        .buildConf(key)
-        .doc(
-          "If positive, every key of a sort-merge range join is cut into this number of buckets, " +
-            "however small it is. Zero leaves it to the sizes of the shuffle's partitions.")
-        .version("0.1.0")
-        .intConf
-        .checkValue(n => n >= 0 && n <= 10000, "The number of buckets must be from 0 to 10000.")
-        .createWithDefault(0)
-    }
+  val SpreadKeysBuckets: ConfigEntry[Int] = entry("spark.sql.join.spreadRange.keys.buckets")(
+    "If positive, every key of a sort-merge range join is cut into this number of buckets, " +
+      "however small it is. Zero leaves it to the sizes of the shuffle's partitions.")(
+    _.intConf
+      .checkValue(n => n >= 0 && n <= 10000, "The number of buckets must be from 0 to 10000.")
+      .createWithDefault(0))
 
-  val SpreadKeysThreshold: ConfigEntry[Long] =
-    entry("spark.sql.join.spreadRange.keys.threshold") { key =>
-      SQLConf
-        .buildConf(key)
-        .doc(
-          "Keys of a sort-merge range join are cut only where a partition of its shuffle has more than " +
-            "this number of bytes, of both sides together.")
-        .version("0.1.0")
-        .bytesConf(org.apache.spark.network.util.ByteUnit.BYTE)
-        .createWithDefaultString("32MB")
-    }
+  val SpreadKeysThreshold: ConfigEntry[Long] = entry("spark.sql.join.spreadRange.keys.threshold")(
+    "Keys of a sort-merge range join are cut only where a partition of its shuffle has more " +
+      "than this number of bytes, of both sides together.")(
+    _.bytesConf(ByteUnit.BYTE).createWithDefaultString("32MB"))
 
   val PreparedTables: ConfigEntry[Boolean] = flag("spark.sql.join.preparedTables.enabled")(
     "When true, and range joins are on, a sort-merge range join takes the rows of a table that is " +
@@ -126,16 +89,12 @@ object RangeJoinConf {
       "them. When false, it sorts them, unless stock Spark relies on their order.")
 
   val PreparedTablesFiles: ConfigEntry[Int] =
-    entry("spark.sql.join.preparedTables.maxFilesPerBucket") { key =>
-      SQLConf
-        .buildConf(key)
-        .doc("The number of sorted files of a bucket that a task of a range join reads at a time; each " +
-          "takes the memory of a reader. Where a bucket has more, its rows are sorted.")
-        .version("0.1.0")
-        .intConf
+    entry("spark.sql.join.preparedTables.maxFilesPerBucket")(
+      "The number of sorted files of a bucket that a task of a range join reads at a time; each " +
+        "takes the memory of a reader. Where a bucket has more, its rows are sorted.")(
+      _.intConf
         .checkValue(_ >= 0, "The number of files must not be negative.")
-        .createWithDefault(32)
-    }
+        .createWithDefault(32))
 
   /** All entries, in the order they are documented. */
   val all: Seq[ConfigEntry[_]] = Seq(
@@ -155,12 +114,14 @@ object RangeJoinConf {
   )
 
   private def flag(key: String)(doc: String): ConfigEntry[Boolean] =
-    entry(key)(SQLConf.buildConf(_).doc(doc).version("0.1.0").booleanConf.createWithDefault(true))
+    entry(key)(doc)(_.booleanConf.createWithDefault(true))
 
   /**
    * The entry of a key; a new one unless a second class loader has loaded this class before. Spark
    * refuses to register a key twice.
    */
-  private def entry[T](key: String)(create: String => ConfigEntry[T]): ConfigEntry[T] =
-    Option(ConfigEntry.findEntry(key)).fold(create(key))(_.asInstanceOf[ConfigEntry[T]])
+  private def entry[T](key: String)(doc: String)(
+      kind: ConfigBuilder => ConfigEntry[T]): ConfigEntry[T] =
+    Option(ConfigEntry.findEntry(key))
+      .fold(kind(SQLConf.buildConf(key).doc(doc).version("0.1.0")))(_.asInstanceOf[ConfigEntry[T]])
 }
