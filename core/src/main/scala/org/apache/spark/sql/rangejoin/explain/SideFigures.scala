@@ -53,7 +53,7 @@ object SideFigures {
     val source = path.head
     val isExchange = source.isInstanceOf[Exchange]
     def metric(name: String): Option[Long] = source.metrics.get(name).map(_.value)
-    val buckets = if (isExchange) bucketsBelow(source.children.head) else None
+    val buckets = if (isExchange) RangeBucketExec.below(source) else None
     val copies = buckets.flatMap(_.metrics.get("numCopies")).fold(0L)(_.value)
     SideFigures(
       metric("shuffleRecordsWritten").map(_ - copies).orElse(metric("numOutputRows")),
@@ -65,13 +65,6 @@ object SideFigures {
       path.collect { case sort: RangeSortExec => sort.metrics("sortTime").value }.sum,
       buckets
     )
-  }
-
-  @tailrec
-  private def bucketsBelow(plan: SparkPlan): Option[RangeBucketExec] = plan match {
-    case buckets: RangeBucketExec                            => Some(buckets)
-    case node @ (_: WholeStageCodegenExec | _: InputAdapter) => bucketsBelow(node.children.head)
-    case _                                                   => None
   }
 
   /** The nodes down to the one that counts the rows, through those that have as many rows. */

@@ -205,8 +205,8 @@ private class HeavyJoin(val join: SortMergeRangeJoinExec, val shuffle: HeavyShuf
         shuffle.sides(side).output))
     val ownerRows = rowsOf(range.owner)
     val places = shuffle.heavyBytes / shuffle.target + 1
-    val size = (places * SamplePerPlace).max(LeastSample).min(MostSampled).toInt
-    val (owner, copied) = KeyedSampling.sample(ownerRows, rowsOf(range.owner.other), size)
+    val (owner, copied) = KeyedSampling
+      .sample(ownerRows, rowsOf(range.owner.other), BoundSampling.sizeFor(places))
     val rows = owner.total + copied.total
     val target = math.max(1.0, rows * shuffle.target / math.max(1L, shuffle.heavyBytes))
     val planner = new KeyedLayoutPlanner(range, owner, copied, target, forced)
@@ -231,9 +231,6 @@ private class HeavyJoin(val join: SortMergeRangeJoinExec, val shuffle: HeavyShuf
 }
 
 private object HeavyJoin {
-  private val SamplePerPlace = 60
-  private val LeastSample = 2000L
-  private val MostSampled = 250000L
 
   /** A task that is not smaller than this part of what it was is not worth another shuffle. */
   private val WorthIt = 0.7

@@ -18,24 +18,13 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{BROADCAST, Generate, Join, LogicalPlan}
-import org.apache.spark.sql.execution.adaptive.{
-  InvalidAQEPlanException,
-  LogicalQueryStage,
-  QueryStageExec
-}
-import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
+import org.apache.spark.sql.execution.adaptive.{InvalidAQEPlanException, LogicalQueryStage}
 import org.apache.spark.sql.execution.joins.{
   BroadcastNestedLoopJoinExec,
   CartesianProductExec,
   SortMergeJoinExec
 }
-import org.apache.spark.sql.execution.{
-  PlanLater,
-  ProjectExec,
-  SparkPlan,
-  SparkStrategy,
-  WholeStageCodegenExec
-}
+import org.apache.spark.sql.execution.{PlanLater, ProjectExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
 import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
@@ -134,29 +123,21 @@ object PlanBucketedStages extends SparkStrategy {
     // A stage below has run. It is open again how the join is done.
     case LogicalQueryStage(_, bucket: RangeBucketExec) => Seq(bucket.child)
     // Shuffled by its buckets, but without the join: Spark found that the other side is empty.
-    case stage @ LogicalQueryStage(_, physical) if bucketOf(physical).isDefined =>
-      if (bucketOf(physical).exists(_.isOwner)) Seq(ProjectExec(stage.output, physical))
+    case stage @ LogicalQueryStage(_, physical) if RangeBucketExec.below(physical).isDefined =>
+      if (RangeBucketExec.below(physical).exists(_.isOwner))
+        Seq(ProjectExec(stage.output, physical))
       else throw invalid(physical)
     case _ => Nil
   }
 
+  /** A stage whose last column is the bucket of its rows. */
   private case class Stage(logical: LogicalPlan, physical: SparkPlan, bucket: RangeBucketExec)
 
   private def stageOf(plan: LogicalPlan): Option[Stage] = plan match {
     case LogicalQueryStage(_, _: RangeBucketExec) => None
     case stage @ LogicalQueryStage(_, physical)   =>
-      bucketOf(physical).map(Stage(stage, physical, _))
+      RangeBucketExec.below(physical).map(Stage(stage, physical, _))
     case _ => None
-  }
-
-  /** The node that gave the rows of a stage their buckets, which are the stage's last column. */
-  private def bucketOf(plan: SparkPlan): Option[RangeBucketExec] = plan match {
-    case stage: QueryStageExec          => bucketOf(stage.plan)
-    case reused: ReusedExchangeExec     => bucketOf(reused.child)
-    case exchange: Exchange             => bucketOf(exchange.child)
-    case codegen: WholeStageCodegenExec => bucketOf(codegen.child)
-    case bucket: RangeBucketExec        => Some(bucket)
-    case _                              => None
   }
 
   private def joinOver(join: Join, stages: Map[Side, Stage]): SparkPlan = {

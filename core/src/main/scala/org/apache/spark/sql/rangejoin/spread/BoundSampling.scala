@@ -23,7 +23,17 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.util.random.XORShiftRandom
 
 /** Reads the bounds of a side: a sample of them, or the lengths of all rows. One job each. */
-private[spread] object BoundSampling {
+private[rangejoin] object BoundSampling {
+
+  private val RowsPerPart = 60
+
+  private val LeastRows = 2000L
+
+  /** They are sorted on the driver. */
+  private val MostRows = 250000L
+
+  /** How many rows of each side to draw, to divide them into so many buckets or places. */
+  def sizeFor(parts: Long): Int = (parts * RowsPerPart).max(LeastRows).min(MostRows).toInt
 
   private[spread] def position(row: InternalRow, at: Int, of: BoundColumns): Position = {
     val long = row.getLong(at)
@@ -53,14 +63,9 @@ private[spread] object BoundSampling {
   def lengths(plan: SparkPlan, bounds: SideBounds, cells: CellSearch): Lengths = {
     val of = bounds.places
     def longest(rows: Iterator[InternalRow]): Array[Int] = {
-      val longest = Array.fill(33)(-1)
-      rows.filterNot(of.hasNull).foreach { row =>
-        val length =
-          math.max(0, of.cell(row, of.high.get, cells) - of.cell(row, of.low.get, cells))
-        val bits = BucketLayout.bitsOf(length)
-        longest(bits) = math.max(longest(bits), length)
-      }
-      longest
+      val lengths = new Lengths.Builder
+      rows.filterNot(of.hasNull).foreach(row => lengths.add(of.length(row, cells)))
+      lengths.longest
     }
     val rdd = plan.execute()
     rdd.sparkContext

@@ -37,45 +37,29 @@ final class BucketAssigner(
   final class Assignment(partition: Int) {
     private val evaluate = MutableProjection.create(bounds)
     evaluate.initialize(partition)
-    private var values: InternalRow = _
 
     /** The bucket of the last row of the owner. */
     var ownerId: Int = _
 
     /** Finds the bucket of a row of the owner; returns whether it has one. */
     def owner(row: InternalRow): Boolean = {
-      values = evaluate(row)
+      val values = evaluate(row)
       val hasNull = places.hasNull(values)
-      if (hasNull) ownerId = layout.anyId(partition)
-      else {
-        val first = cell(places.all.head)
-        ownerId =
-          if (places.all.size == 1) layout.ownerId(first)
-          else layout.ownerId(first, cell(places.all.last))
-      }
+      ownerId =
+        if (hasNull) layout.anyId(partition)
+        else places.ownerId(values, layout)
       keepsNull || !hasNull
     }
 
     /** The buckets of a row of the other side. */
     def copies(row: InternalRow): Array[Int] = {
-      values = evaluate(row)
+      val values = evaluate(row)
       if (places.hasNull(values)) Array.emptyIntArray
       else {
-        val low = places.low.fold(0)(cell)
-        val high = places.high.fold(layout.lastCell)(cell)
         val ids = Array.newBuilder[Int]
-        for (of <- 0 until layout.numClasses) {
-          val last = layout.lastBucket(of, low, high)
-          var at = layout.firstBucket(of, low)
-          while (at <= last) {
-            ids += layout.id(at)
-            at += 1
-          }
-        }
+        places.foreachCopy(values, layout)(ids += _)
         ids.result()
       }
     }
-
-    private def cell(at: Int): Int = places.cell(values, at, layout.cells)
   }
 }

@@ -14,6 +14,7 @@
 package org.apache.spark.sql.rangejoin.spread
 
 import org.apache.spark.SparkException
+import org.apache.spark.sql.types.DataType
 
 /**
  * Rows of the owner of nearly the same length, in cells, which share their buckets.
@@ -90,6 +91,20 @@ final class BucketLayout(
   /** Any bucket, the same one for the same number: for a kept row that matches nothing. */
   def anyId(number: Int): Int = ids(Math.floorMod(number, ids.length))
 
+  /** Visits the ids of the buckets a row of the other side goes to; not all ids need differ. */
+  def foreachCopy(low: Int, high: Int)(visit: Int => Unit): Unit = {
+    var index = 0
+    while (index < classes.length) {
+      val last = lastBucket(index, low, high)
+      var bucket = firstBucket(index, low)
+      while (bucket <= last) {
+        visit(ids(bucket))
+        bucket += 1
+      }
+      index += 1
+    }
+  }
+
   /** The number of buckets a row of the other side goes to. */
   def copies(low: Int, high: Int): Int = classes.indices.map { index =>
     math.max(0, lastBucket(index, low, high) - firstBucket(index, low) + 1)
@@ -101,8 +116,12 @@ object BucketLayout {
   /** The number of bits of a length that is not negative: 0 for 0, 32 classes of powers of two. */
   def bitsOf(length: Int): Int = 32 - Integer.numberOfLeadingZeros(length)
 
-  /** For every length the first class. */
-  def oneClass: Array[Int] = Array.fill(33)(0)
+  /** All rows in one bucket of this id. */
+  def single(dataType: DataType, id: Int): BucketLayout = new BucketLayout(
+    new CellSearch(dataType, Array.empty),
+    Array(LengthClass(0, 1, 0)),
+    Array.fill(33)(0), // whatever the length
+    Array(id))
 
   def unexpectedLength(): Throwable = new SparkException(
     "A range join by buckets has read a row that was not there, or was shorter, when its rows were " +

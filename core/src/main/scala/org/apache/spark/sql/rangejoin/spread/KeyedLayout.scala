@@ -149,33 +149,16 @@ final class KeyedAssigner(
         val at = layout.find(hash)
         if (at < 0) add(layout.placeOf(hash))
         else if (bounds.hasNull(of)) addUnmatched(row)
-        else if (isOwner) add(ownerPlace(layout.buckets(at), of))
+        else if (isOwner) add(bounds.ownerId(of, layout.buckets(at)))
         else addCopies(at, of)
       }
       size
     }
 
-    private def ownerPlace(buckets: BucketLayout, of: UnsafeRow): Int = {
-      val low = bounds.cell(of, bounds.all.head, buckets.cells)
-      if (bounds.all.size == 1) buckets.ownerId(low)
-      else buckets.ownerId(low, bounds.cell(of, bounds.all.last, buckets.cells))
-    }
-
     private def addCopies(at: Int, of: UnsafeRow): Unit = {
-      val buckets = layout.buckets(at)
       val isDistinct = layout.areDistinct(at)
-      val low = bounds.low.fold(0)(bounds.cell(of, _, buckets.cells))
-      val high = bounds.high.fold(buckets.lastCell)(bounds.cell(of, _, buckets.cells))
-      var index = 0
-      while (index < buckets.numClasses) {
-        val last = buckets.lastBucket(index, low, high)
-        var bucket = buckets.firstBucket(index, low)
-        while (bucket <= last) {
-          val place = buckets.id(bucket)
-          if (isDistinct || !contains(place)) add(place)
-          bucket += 1
-        }
-        index += 1
+      bounds.foreachCopy(of, layout.buckets(at)) { place =>
+        if (isDistinct || !contains(place)) add(place)
       }
     }
 

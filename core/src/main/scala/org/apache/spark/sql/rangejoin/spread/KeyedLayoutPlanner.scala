@@ -120,7 +120,7 @@ final class KeyedLayoutPlanner(
     val loads = planners.zip(layouts).map { case (planner, of) => planner.loads(of) }
     val (ids, places) = if (forced > 0) inTurn(layouts, loads) else packed(loads)
     val ofKeys = layouts.zip(ids).map { case (of, at) => of.withIds(at) } ++
-      ids.drop(heavy.size).map(uncut)
+      ids.drop(heavy.size).map(place => BucketLayout.single(range.dataType, place.head))
     val byHash = (heavy ++ large).map(_._1).zip(ofKeys).sortBy(_._1)
     val others = weights.drop(byHash.size).map(_._2).sum
     val numOthers = math.max(1, math.ceil(others / target).toInt)
@@ -137,13 +137,6 @@ final class KeyedLayoutPlanner(
       ((places :+ others / numOthers).max + scattered).toLong,
       owner.total + copied.total)
   }
-
-  /** All rows of a key in one place. */
-  private def uncut(ids: Array[Int]): BucketLayout = new BucketLayout(
-    new CellSearch(range.dataType, Array.empty),
-    Array(LengthClass(0, 1, 0)),
-    BucketLayout.oneClass,
-    ids)
 
   /** A bucket, or a key that is not cut. */
   private case class Item(key: Int, bucket: Int, load: Double)

@@ -83,21 +83,18 @@ private[rangejoin] object KeyedSampling {
     /** By key that there is: a task sees few of them. */
     def longest(rows: Iterator[InternalRow]): Array[(Int, Array[Int])] = {
       val keys = hashes.zipWithIndex.toMap
-      val longest = new Array[Array[Int]](hashes.length)
+      val longest = new Array[Lengths.Builder](hashes.length)
       val project = columns.projection()
       rows.foreach { of =>
         val row = project(of)
         if (columns.hasKey(row) && !bounds.hasNull(row)) {
           keys.get(columns.hash(row)).foreach { key =>
-            def cell(at: Int) = bounds.cell(row, at, cells(key))
-            val length = math.max(0, cell(bounds.high.get) - cell(bounds.low.get))
-            val bits = BucketLayout.bitsOf(length)
-            if (longest(key) == null) longest(key) = Lengths.None.longest.clone()
-            longest(key)(bits) = math.max(longest(key)(bits), length)
+            if (longest(key) == null) longest(key) = new Lengths.Builder
+            longest(key).add(bounds.length(row, cells(key)))
           }
         }
       }
-      longest.zipWithIndex.collect { case (of, key) if of != null => (key, of) }
+      longest.zipWithIndex.collect { case (of, key) if of != null => (key, of.longest) }
     }
     val merged = Array.fill(hashes.length)(Lengths.None)
     owner.rdd.sparkContext.runJob[InternalRow, Array[(Int, Array[Int])]](

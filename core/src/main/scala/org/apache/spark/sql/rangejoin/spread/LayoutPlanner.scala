@@ -50,6 +50,18 @@ object Lengths {
 
   /** Not known: every row may be as long as there are cells. */
   val Any: Lengths = Lengths(Array.fill(33)(Int.MaxValue))
+
+  /** Takes in the lengths of rows, one after the other. */
+  final class Builder {
+
+    /** As of [[Lengths]]; tasks send this, which any serializer takes. */
+    val longest: Array[Int] = None.longest.clone()
+
+    def add(length: Int): Unit = {
+      val bits = BucketLayout.bitsOf(length)
+      longest(bits) = math.max(longest(bits), length)
+    }
+  }
 }
 
 /**

@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
+import scala.annotation.tailrec
+
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
@@ -21,8 +23,10 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.QueryStageExec
+import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.execution.{CodegenSupport, SQLExecution, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
 
@@ -212,6 +216,17 @@ object RangeBucketExec {
     IntegerType,
     nullable = false,
     new MetadataBuilder().putBoolean(Key, value = true).build())()
+
+  /** The node that gave rows their buckets, below the exchange that has shuffled them, or its stage. */
+  @tailrec
+  def below(plan: SparkPlan): Option[RangeBucketExec] = plan match {
+    case buckets: RangeBucketExec                                          => Some(buckets)
+    case stage: QueryStageExec                                             => below(stage.plan)
+    case reused: ReusedExchangeExec                                        => below(reused.child)
+    case node @ (_: Exchange | _: WholeStageCodegenExec | _: InputAdapter) =>
+      below(node.children.head)
+    case _ => None
+  }
 
   /** Whether a join key is the bucket of a row. */
   def isBucket(key: Expression): Boolean = key match {

@@ -73,12 +73,7 @@ final class RangeSpread(
     val start = System.nanoTime()
     val partitions = session.sessionState.conf.numShufflePartitions
     if (isSingle) {
-      val one = new BucketLayout(
-        new CellSearch(range.dataType, Array.empty),
-        Array(LengthClass(0, 1, 0)),
-        BucketLayout.oneClass,
-        BucketIds(1, partitions))
-      Chosen(one, 0L, 0L)
+      Chosen(BucketLayout.single(range.dataType, BucketIds(1, partitions).head), 0L, 0L)
     } else {
       val bound = range.ofOwner.low.orElse(range.ofOwner.high).get.child.sql
       val (layout, largest) = JobDescription.within(
@@ -93,8 +88,7 @@ final class RangeSpread(
   private def chooseLayout(partitions: Int): (BucketLayout, Long) = {
     val most = if (forced > 0) forced else BucketsPerPartition * partitions
     val ownerPlan = boundsOf(isOwner = true)
-    val sampleSize =
-      (most.toLong * SamplePerBucket).max(LeastSample).min(MostSampled).toInt
+    val sampleSize = BoundSampling.sizeFor(most)
     val owner = BoundSampling.sample(ownerPlan, range.ofOwner, sampleSize)
     val copied = BoundSampling.sample(boundsOf(isOwner = false), range.ofCopied, sampleSize)
     val worth = ((owner.rows + copied.rows) / RowsPerBucket).toInt
@@ -130,13 +124,6 @@ object RangeSpread {
 
   /** Fewer rows are not worth a bucket. */
   private val RowsPerBucket = 2000
-
-  private val SamplePerBucket = 60
-
-  private val LeastSample = 2000L
-
-  /** Of each side; they are sorted on the driver. */
-  private val MostSampled = 250000L
 
   /**
    * Without the columns that are not needed. A query stage stays directly below its join: strategies look

@@ -64,7 +64,7 @@ case class BoundColumns(
     isLossless: Boolean,
     dataType: DataType
 ) {
-  def all: Seq[Int] = low.toSeq ++ high
+  val all: Seq[Int] = low.toSeq ++ high
 
   def hasNull(row: InternalRow): Boolean =
     low.isDefined && row.isNullAt(low.get) || high.isDefined && row.isNullAt(high.get)
@@ -72,6 +72,23 @@ case class BoundColumns(
   def cell(row: InternalRow, at: Int, cells: CellSearch): Int =
     if (isLossless) cells.cell(row.getLong(at))
     else cells.cell(row.getLong(at), row.get(at + 1, dataType))
+
+  /** The number of cells from the low end of a row to its high end. */
+  def length(row: InternalRow, cells: CellSearch): Int =
+    math.max(0, cell(row, high.get, cells) - cell(row, low.get, cells))
+
+  /** The id of the bucket of a row of the owner. */
+  def ownerId(row: InternalRow, layout: BucketLayout): Int = {
+    val first = cell(row, all.head, layout.cells)
+    if (all.size == 1) layout.ownerId(first)
+    else layout.ownerId(first, cell(row, all.last, layout.cells))
+  }
+
+  /** Visits the ids of the buckets of a row of the other side. */
+  def foreachCopy(row: InternalRow, layout: BucketLayout)(visit: Int => Unit): Unit =
+    layout.foreachCopy(
+      low.fold(0)(cell(row, _, layout.cells)),
+      high.fold(layout.lastCell)(cell(row, _, layout.cells)))(visit)
 }
 
 /**
