@@ -29,7 +29,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.index.{IndexJoin, RangeIndex, RangeIndexMode}
-import org.apache.spark.sql.rangejoin.join.{JoinOutput, RangeJoinIterator}
+import org.apache.spark.sql.rangejoin.join.{ExplainedJoin, JoinOutput, RangeJoinIterator}
 import org.apache.spark.sql.rangejoin.line.HashJoins
 
 /**
@@ -160,41 +160,15 @@ case class BroadcastRangeJoinExec(
     "indexTime" -> SQLMetrics.createNanoTimingMetric(sparkContext, "time to build the index")
   )
 
-  override def verboseStringWithOperatorId(): String = {
-    val keys =
-      if (leftKeys.isEmpty) Nil
-      else {
-        Seq(
-          ExplainUtils.generateFieldString("Left keys", leftKeys),
-          ExplainUtils.generateFieldString("Right keys", rightKeys)
-        )
-      }
-    val ofRange = extracted.toSeq.flatMap { range =>
-      Seq(
-        ExplainUtils.generateFieldString("Range", range.predicates.mkString(" AND ")),
-        ExplainUtils.generateFieldString("Residual", range.residual.fold("None")(_.toString))
-      )
-    }
-    val (streamed, broadcast) = if (streamLeft) ("left", "right") else ("right", "left")
-    val others = ExplainUtils.generateFieldString("Join type", joinType.toString) +: ofRange
-    val sides = Seq(
-      ExplainUtils.generateFieldString("Streamed side", streamed),
-      ExplainUtils.generateFieldString("Broadcast side", broadcast)
-    )
-    (formattedNodeName +: (keys ++ others ++ sides)).mkString("\n", "\n", "\n")
-  }
+  private def explained: ExplainedJoin =
+    new ExplainedJoin(this, extracted.toOption, streamLeft)
+
+  override def verboseStringWithOperatorId(): String =
+    explained.paragraph(formattedNodeName, "Broadcast side")
 
   override def stringArgs: Iterator[Any] = {
-    val keys: Seq[Any] = if (leftKeys.isEmpty) Nil else Seq(leftKeys, rightKeys)
-    val ofRange = extracted.fold(
-      _ => condition.toSeq.map(_.toString),
-      range => {
-        val residual = range.residual.map("residual: " + _)
-        s"range: ${range.predicates.mkString(" AND ")}" +: residual.toSeq
-      }
-    )
     val skewed = if (isSkewJoin) Seq("skew=true") else Nil
-    (keys ++ Seq[Any](joinType, buildSide) ++ ofRange ++ skewed).iterator
+    (explained.args(joinType, buildSide) ++ skewed).iterator
   }
 
   /** The index, as it was built; its figures go to the metrics. */

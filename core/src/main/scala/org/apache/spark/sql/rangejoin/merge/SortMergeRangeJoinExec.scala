@@ -22,12 +22,13 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, FullOuter, JoinType}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins.{ShuffledJoin, SortMergeJoinExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.sql.execution.{ExplainUtils, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.join.{
+  ExplainedJoin,
   JoinOutput,
   PairScannerIterator,
   PairTestSpec,
@@ -102,27 +103,14 @@ case class SortMergeRangeJoinExec(
 
   override lazy val metrics: Map[String, SQLMetric] = WindowMetrics.create(sparkContext)
 
+  private def explained: ExplainedJoin = new ExplainedJoin(this, Some(range), streamLeft)
+
   override def verboseStringWithOperatorId(): String = {
-    val (streamedSide, bufferedSide) = if (streamLeft) ("left", "right") else ("right", "left")
-    val fields = Seq(
-      ExplainUtils.generateFieldString("Left keys", leftKeys),
-      ExplainUtils.generateFieldString("Right keys", rightKeys),
-      ExplainUtils.generateFieldString("Join type", joinType.toString),
-      ExplainUtils.generateFieldString("Range", range.predicates.mkString(" AND ")),
-      ExplainUtils.generateFieldString("Residual", range.residual.fold("None")(_.toString)),
-      ExplainUtils.generateFieldString("Streamed side", streamedSide),
-      ExplainUtils.generateFieldString("Buffered side", bufferedSide)
-    ) ++ getTagValue(SortMergeRangeJoinExec.NotCut).map(
-      ExplainUtils.generateFieldString("Heavy keys not cut", _))
-    (formattedNodeName +: fields).mkString("\n", "\n", "\n")
+    val notCut = getTagValue(SortMergeRangeJoinExec.NotCut).map("Heavy keys not cut" -> _)
+    explained.paragraph(formattedNodeName, "Buffered side", notCut.toSeq: _*)
   }
 
-  override def stringArgs: Iterator[Any] = {
-    val predicates = range.predicates.mkString(" AND ")
-    Iterator[Any](leftKeys, rightKeys, joinType) ++
-      (if (predicates.isEmpty) None else Some(s"range: $predicates")) ++
-      range.residual.map("residual: " + _)
-  }
+  override def stringArgs: Iterator[Any] = explained.args(joinType).iterator
 
   private def scannerFactory: RangeScannerFactory = {
     val (streamedRangeKey, bufferedRangeKey) =

@@ -21,9 +21,9 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.optimizer.{BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.JoinType
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.execution.{ExplainUtils, SparkPlan}
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.index.{IndexJoin, RangeIndexMode}
@@ -119,36 +119,13 @@ case class ShuffledRangeJoinExec(
       SQLMetrics.createMetric(sparkContext, "number of partitions sorted for lack of memory")
   )
 
-  override def verboseStringWithOperatorId(): String = {
-    val ofRange = normalForm.toSeq.flatMap { range =>
-      Seq(
-        ExplainUtils.generateFieldString("Range", range.predicates.mkString(" AND ")),
-        ExplainUtils.generateFieldString("Residual", range.residual.fold("None")(_.toString))
-      )
-    }
-    val (streamed, build) = if (streamLeft) ("left", "right") else ("right", "left")
-    val fields = Seq(
-      ExplainUtils.generateFieldString("Left keys", leftKeys),
-      ExplainUtils.generateFieldString("Right keys", rightKeys),
-      ExplainUtils.generateFieldString("Join type", joinType.toString)
-    ) ++ ofRange ++ Seq(
-      ExplainUtils.generateFieldString("Streamed side", streamed),
-      ExplainUtils.generateFieldString("Build side", build)
-    )
-    (formattedNodeName +: fields).mkString("\n", "\n", "\n")
-  }
+  private def explained: ExplainedJoin =
+    new ExplainedJoin(this, normalForm.toOption, streamLeft)
 
-  override def stringArgs: Iterator[Any] = {
-    val ofRange = normalForm.fold(
-      _ => condition.toSeq.map(_.toString),
-      range => {
-        val predicates = range.predicates.mkString(" AND ")
-        Some(predicates).filter(_.nonEmpty).map("range: " + _) ++
-          range.residual.map("residual: " + _)
-      }
-    )
-    Iterator[Any](leftKeys, rightKeys, joinType, buildSide) ++ ofRange
-  }
+  override def verboseStringWithOperatorId(): String =
+    explained.paragraph(formattedNodeName, "Build side")
+
+  override def stringArgs: Iterator[Any] = explained.args(joinType, buildSide).iterator
 
   @transient private lazy val join = IndexJoin(
     HashJoin.rewriteKeyExpr(streamedKeys),
