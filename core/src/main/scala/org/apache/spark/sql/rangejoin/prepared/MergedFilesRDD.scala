@@ -37,14 +37,15 @@ private[prepared] final class MergedFilesRDD(
 
   override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
     val partition = split.asInstanceOf[FilePartition]
+    val keys = new SortKeys(order)
     val sources = partition.files.map { file =>
       new SortedSource(
         rowsOf(partition, file, context),
-        order,
+        keys,
         () => MergedFilesRDD.outOfOrder(file))
     }
     numFiles += sources.length
-    if (sources.length == 1) sources.head.all else new MergeIterator(sources, order)
+    if (sources.length == 1) sources.head.all else new MergeIterator(sources, keys)
   }
 
   /** What is between the scan and this RDD hands its partition down. */

@@ -62,6 +62,10 @@ object SortedFiles {
     plan.transformUp { case `scan` => ordered }.outputOrdering
   }
 
+  /**
+   * The files of the bucket that has most, by now. Not by the scan's own list (`selectedPartitions`), which it
+   * would keep: a query is planned before it runs, and reads the files that are there when it runs.
+   */
   private def mostFiles(scan: FileSourceScanExec): Int = {
     val filters = scan.partitionFilters.filterNot(_.exists(_.isInstanceOf[PlanExpression[_]]))
     val files = scan.relation.location.listFiles(filters, Nil).flatMap(_.files)

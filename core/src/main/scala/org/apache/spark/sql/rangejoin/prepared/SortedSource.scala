@@ -17,7 +17,6 @@ package org.apache.spark.sql.rangejoin.prepared
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.codegen.GenerateOrdering
 import org.apache.spark.sql.catalyst.expressions.{
-  BaseOrdering,
   BoundReference,
   SortOrder,
   UnsafeProjection,
@@ -25,20 +24,37 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 
 /**
- * Rows that are said to be in order, one at a time. Keeps the sort columns of the last two, to check the
- * order and for a merge to compare: the rows themselves are overwritten as the source goes on.
+ * The sort columns of rows, and their order; of one task, for all of its sources.
  *
  * @param order bound to a row
+ */
+private[prepared] final class SortKeys(order: Seq[SortOrder]) {
+  private[this] val project = UnsafeProjection.create(order.map(_.child))
+
+  private[this] val ordering = GenerateOrdering.generate(order.zipWithIndex.map { case (by, i) =>
+    by.copy(
+      child = BoundReference(i, by.child.dataType, by.child.nullable),
+      sameOrderExpressions = Nil)
+  })
+
+  /** The sort columns of a row, valid until the next call. */
+  def of(row: UnsafeRow): UnsafeRow = project(row)
+
+  /** Compares sort columns. */
+  def compare(a: UnsafeRow, b: UnsafeRow): Int = ordering.compare(a, b)
+}
+
+/**
+ * Rows that are said to be in order, one at a time. Keeps the sort columns of the current one, to check
+ * the order and for a merge to compare: the rows themselves are overwritten as the source goes on.
+ *
  * @param outOfOrder the error where a row is less than the one before
  */
 private[prepared] final class SortedSource(
     rows: Iterator[UnsafeRow],
-    order: Seq[SortOrder],
+    keys: SortKeys,
     outOfOrder: () => Throwable
 ) {
-  private[this] val ordering = SortedSource.ordering(order)
-  private[this] var project = UnsafeProjection.create(order.map(_.child))
-  private[this] var projectNext = UnsafeProjection.create(order.map(_.child))
 
   /** The current row; null before the first and after the last. */
   var row: UnsafeRow = _
@@ -50,12 +66,12 @@ private[prepared] final class SortedSource(
   def advance(): Boolean =
     if (rows.hasNext) {
       row = rows.next()
-      val next = projectNext(row)
-      if (key != null && ordering.compare(key, next) > 0) throw outOfOrder()
-      key = next
-      val swapped = project
-      project = projectNext
-      projectNext = swapped
+      val next = keys.of(row)
+      if (key == null) key = next.copy()
+      else {
+        if (keys.compare(key, next) > 0) throw outOfOrder()
+        key.copyFrom(next)
+      }
       true
     } else {
       row = null
@@ -73,24 +89,12 @@ private[prepared] final class SortedSource(
   }
 }
 
-private[prepared] object SortedSource {
-
-  /** Compares sort columns. */
-  def ordering(order: Seq[SortOrder]): BaseOrdering =
-    GenerateOrdering.generate(order.zipWithIndex.map { case (by, i) =>
-      by.copy(
-        child = BoundReference(i, by.child.dataType, by.child.nullable),
-        sameOrderExpressions = Nil)
-    })
-}
-
 /**
  * The rows of several sources in the order of all: a heap of sources by their current rows. Of equal rows
  * any comes first.
  */
-private[prepared] final class MergeIterator(sources: Array[SortedSource], order: Seq[SortOrder])
+private[prepared] final class MergeIterator(sources: Array[SortedSource], keys: SortKeys)
     extends Iterator[InternalRow] {
-  private[this] val ordering = SortedSource.ordering(order)
   private[this] val heap = new Array[SortedSource](sources.length)
   private[this] var count = 0
   private[this] var begun = false
@@ -137,9 +141,9 @@ private[prepared] final class MergeIterator(sources: Array[SortedSource], order:
     var done = false
     while (!done) {
       var child = 2 * at + 1
-      if (child + 1 < count && ordering.compare(heap(child + 1).key, heap(child).key) < 0)
+      if (child + 1 < count && keys.compare(heap(child + 1).key, heap(child).key) < 0)
         child += 1
-      if (child < count && ordering.compare(heap(child).key, source.key) < 0) {
+      if (child < count && keys.compare(heap(child).key, source.key) < 0) {
         heap(at) = heap(child)
         at = child
       } else done = true

@@ -288,6 +288,32 @@ class PreparedTablesSuite extends RangeJoinTest {
     }
   }
 
+  test("files are those of the time the query runs, not of that it was planned") {
+    withTables("parts", "right_side") {
+      write(
+        "parts",
+        table(200, 5).withColumn("p", col("id") % 4).repartition(2),
+        partitionBy = Seq("p"))
+      write("right_side", table(200, 2).repartition(3))
+      def planned(): DataFrame = {
+        val df = join(spark.table("parts"), spark.table("right_side"), "left_outer")
+        executedPlan(df)
+        df
+      }
+      withAdaptiveOnAndOff {
+        val (stock, ours) = (withConf(Flag -> "false")(planned()), planned())
+        assert(merges(ours).size == 2 && merges(stock).isEmpty)
+        // Files that were there are gone, and others have come.
+        table(300, 6).withColumn("p", col("id") % 5).repartition(2)
+          .write.mode("overwrite").insertInto("parts")
+        val found = rows(ours)
+        assert(found.size >= 300)
+        assertSameRows(found, rows(stock), "the table has changed")
+        assertSameRows(found, rows(planned()), "planned anew")
+      }
+    }
+  }
+
   private def withAdaptiveOnAndOff(body: => Unit): Unit =
     for (adaptive <- Seq("true", "false"))
       withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive)(body)
