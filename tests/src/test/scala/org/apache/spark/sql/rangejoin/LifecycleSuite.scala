@@ -26,7 +26,6 @@ import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
 import org.apache.spark.{SparkEnv, SparkException, TaskContext, TaskKilled}
 
 /**
@@ -82,7 +81,7 @@ class LifecycleSuite extends RangeJoinTest {
       evaluated.set(0)
       val df = hotKey(3000, "observed(l.id, r.id)")
       assert(plannedJoins(df) == 1)
-      val seen = df.asInstanceOf[Dataset[_]].queryExecution.toRdd.mapPartitions { rows =>
+      val seen = execution(df).toRdd.mapPartitions { rows =>
         if (rows.hasNext) {
           rows.next()
           Iterator(evaluated.get())

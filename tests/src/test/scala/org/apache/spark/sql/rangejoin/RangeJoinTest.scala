@@ -14,9 +14,9 @@
 
 package org.apache.spark.sql.rangejoin
 
-import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.joins.SortMergeJoinExec
+import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.internal.{SQLConf, StaticSQLConf}
 import org.apache.spark.sql.rangejoin.line.ClassicSession.{Dataset, SparkSession}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
@@ -83,8 +83,10 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
       }
   }
 
-  protected def executedPlan(df: DataFrame): SparkPlan =
-    df.asInstanceOf[Dataset[_]].queryExecution.executedPlan
+  protected def execution(df: DataFrame): QueryExecution =
+    df.asInstanceOf[Dataset[_]].queryExecution
+
+  protected def executedPlan(df: DataFrame): SparkPlan = execution(df).executedPlan
 
   protected def rangeJoins(df: DataFrame): Seq[SortMergeRangeJoinExec] =
     collect(executedPlan(df)) { case join: SortMergeRangeJoinExec => join }

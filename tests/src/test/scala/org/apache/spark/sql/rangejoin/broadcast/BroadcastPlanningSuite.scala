@@ -23,7 +23,6 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.index.RangeIndexMode
-import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
 import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinConf, RangeJoinTest}
 
 /** Which broadcast joins become range joins, and what of Spark's planning goes on around them. */
@@ -297,7 +296,7 @@ class BroadcastPlanningSuite extends BroadcastTables {
   test("EXPLAIN shows keys, range, residual and sides") {
     withConf(adaptive(false)) {
       def shown(df: DataFrame, mode: ExplainMode): String =
-        df.asInstanceOf[Dataset[_]].queryExecution.explainString(mode).replaceAll("#\\d+L?", "")
+        execution(df).explainString(mode).replaceAll("#\\d+L?", "")
       val keyed = l.join(r.hint("broadcast"), band && expr("l.id <> r.id"), "left")
       val line = "BroadcastRangeJoin [k], [k], LeftOuter, BuildRight, " +
         "range: (t >= (t - 2)) AND (t <= (t + 2)), residual: NOT (id = id)"

@@ -14,11 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.explain
 
-import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide}
-import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
 import org.apache.spark.sql.rangejoin.{
   RangeJoinReportGenerator,
   RangeJoinSampleGenerator,
@@ -29,23 +26,12 @@ import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.parse
 
 /** What a query that has run says of its joins, and what is suggested; where joins are found. */
-class AdviceSuite extends RangeJoinTest {
+class AdviceSuite extends ReportsTest {
 
-  private def tables(): Unit = for (name <- Seq("l", "r")) {
-    // In two parts, so that there is a shuffle.
-    spark.sql(
-      "SELECT id, cast(id % 2 AS int) AS k, id AS y, string(timestamp_seconds(id)) AS at " +
-        "FROM range(0, 100, 1, 2)").createOrReplaceTempView(name)
-  }
-
-  private def query(sql: String): DataFrame = {
-    tables()
-    spark.sql(sql)
-  }
-
-  private def execution(df: DataFrame): QueryExecution = df.asInstanceOf[Dataset[_]].queryExecution
-
-  private def reports(df: DataFrame): Seq[JoinReport] = JoinReports.of(executedPlan(df))
+  // In two parts, so that there is a shuffle.
+  override protected val table: String =
+    "SELECT id, cast(id % 2 AS int) AS k, id AS y, string(timestamp_seconds(id)) AS at " +
+      "FROM range(0, 100, 1, 2)"
 
   private def afterRun(sql: String): JoinReport = {
     val df = query(sql)

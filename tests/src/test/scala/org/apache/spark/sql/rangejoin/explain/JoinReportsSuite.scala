@@ -18,30 +18,20 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.{FormattedMode, SimpleMode}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
-import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExplainGenerator, RangeJoinTest}
+import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExplainGenerator}
 
 import org.json4s.JsonAST.{JArray, JNothing, JNull, JString}
 import org.json4s.jackson.JsonMethods.parse
 
 /** What is said of each join of a plan, and where a user sees it. */
-class JoinReportsSuite extends RangeJoinTest {
+class JoinReportsSuite extends ReportsTest {
   private val Adaptive = SQLConf.ADAPTIVE_EXECUTION_ENABLED.key
   private val Providers =
     "spark.sql.extendedExplainProviders" -> classOf[RangeJoinExplainGenerator].getName
 
-  private def tables(): Unit = for (name <- Seq("l", "r")) {
-    spark.sql(
-      "SELECT id, cast(id % 4 AS int) AS k, cast(id AS int) AS y, cast(id + 2 AS int) AS z " +
-        "FROM range(40)").createOrReplaceTempView(name)
-  }
-
-  private def query(sql: String): DataFrame = {
-    tables()
-    spark.sql(sql)
-  }
-
-  private def reports(df: DataFrame): Seq[JoinReport] = JoinReports.of(executedPlan(df))
+  override protected val table: String =
+    "SELECT id, cast(id % 4 AS int) AS k, cast(id AS int) AS y, cast(id + 2 AS int) AS z " +
+      "FROM range(40)"
 
   private def reasonFor(sql: String): Reason = {
     val report = only(reports(query(sql)))
@@ -49,8 +39,7 @@ class JoinReportsSuite extends RangeJoinTest {
     report.reason.get
   }
 
-  private def explained(df: DataFrame): String =
-    df.asInstanceOf[Dataset[_]].queryExecution.explainString(SimpleMode)
+  private def explained(df: DataFrame): String = execution(df).explainString(SimpleMode)
 
   private val band = "r.y BETWEEN l.y - 2 AND l.y + 2"
 
@@ -160,8 +149,9 @@ class JoinReportsSuite extends RangeJoinTest {
 
   test("EXPLAIN FORMATTED has the same") {
     withConf(Providers) {
-      val text = query(s"SELECT /*+ SHUFFLE_REPLICATE_NL(r) */ * FROM l JOIN r ON $band")
-        .asInstanceOf[Dataset[_]].queryExecution.explainString(FormattedMode)
+      val text =
+        execution(query(s"SELECT /*+ SHUFFLE_REPLICATE_NL(r) */ * FROM l JOIN r ON $band"))
+          .explainString(FormattedMode)
       assert(
         text.contains("1. CartesianProduct, INNER\n   no range join: there is no equi key"),
         text)
@@ -171,7 +161,7 @@ class JoinReportsSuite extends RangeJoinTest {
   test("reports travel as JSON") {
     val df = query(s"SELECT * FROM l JOIN r ON l.k = r.k AND $band")
     val JArray(List(range)) =
-      parse(JoinReports.json(df.asInstanceOf[Dataset[_]].queryExecution)): @unchecked
+      parse(JoinReports.json(execution(df))): @unchecked
     assert(range \ "operator" == JString("SortMergeRangeJoin"))
     assert(range \ "keys" == JArray(List(JString("l.k = r.k"))))
     assert(range \ "range" == JString("(r.y >= (l.y - 2)) AND (r.y <= (l.y + 2))"))
@@ -179,7 +169,7 @@ class JoinReportsSuite extends RangeJoinTest {
     assert(Seq(JNothing, JNull).contains(range \ "reason"))
     val stock = query(s"SELECT /*+ SHUFFLE_REPLICATE_NL(r) */ * FROM l JOIN r ON $band")
     val JArray(List(product)) =
-      parse(JoinReports.json(stock.asInstanceOf[Dataset[_]].queryExecution)): @unchecked
+      parse(JoinReports.json(execution(stock))): @unchecked
     assert(product \ "reason" == JString(Reason.NoKey.cause))
     assert(product \ "remedy" == JString(Reason.NoKey.remedy.get))
   }

@@ -23,7 +23,6 @@ import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.{ExtendedMode, FormattedMode, SimpleMode}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
 import org.apache.spark.sql.rangejoin.{
   LogCapture,
   RangeJoinConf,
@@ -52,7 +51,7 @@ class ExplainSuite extends RangeJoinTest {
   }
 
   private def explained(mode: org.apache.spark.sql.execution.ExplainMode): String =
-    query.asInstanceOf[Dataset[_]].queryExecution.explainString(mode).replaceAll("#\\d+L?", "")
+    execution(query).explainString(mode).replaceAll("#\\d+L?", "")
 
   test("EXPLAIN shows keys, range and residual") {
     for (mode <- Seq(SimpleMode, ExtendedMode)) {
@@ -84,8 +83,8 @@ class ExplainSuite extends RangeJoinTest {
 
   test("EXPLAIN names the columns that are broadcast and sorted by, as the user does") {
     events()
-    def plan(sql: String) = spark.sql(sql).asInstanceOf[Dataset[_]].queryExecution
-      .explainString(SimpleMode).replaceAll("#\\d+L?", "")
+    def plan(sql: String) =
+      execution(spark.sql(sql)).explainString(SimpleMode).replaceAll("#\\d+L?", "")
     val hinted = "SELECT /*+ BROADCAST(r) */ l.id, r.id FROM l JOIN r ON"
     assert(plan(s"$hinted l.k = r.k AND r.t BETWEEN l.t - 10 AND l.t + 20")
       .contains("BroadcastExchange RangeIndex([k], range: t), [plan_id"))

@@ -21,7 +21,6 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
-import org.apache.spark.sql.rangejoin.line.ClassicSession
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
 /** When keys are cut, within which plans, and what is said where they are not. */
@@ -63,8 +62,7 @@ class KeyedSpreadPlansSuite extends KeyedSpreadTest {
   }
 
   private def formatted(df: DataFrame): String = executedPlan(df).treeString +
-    df.asInstanceOf[ClassicSession.Dataset[_]].queryExecution
-      .explainString(ExplainMode.fromString("formatted"))
+    execution(df).explainString(ExplainMode.fromString("formatted"))
 
   private def assertNotCut(df: DataFrame, why: String): Unit = {
     assert(shuffles(df).isEmpty, executedPlan(df))
@@ -202,7 +200,7 @@ class KeyedSpreadPlansSuite extends KeyedSpreadTest {
       SQLConf.SKEW_JOIN_SKEWED_PARTITION_FACTOR.key -> "1.5",
       SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES.key -> "3000"
     )
-    for (joinType <- CutTypes) {
+    for (joinType <- BucketTypes) {
       val text = joinType match {
         case Existence =>
           s"SELECT l.id FROM l WHERE EXISTS (SELECT 1 FROM r WHERE $Band) OR l.p < 9"

@@ -18,15 +18,12 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
-import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
 /** What suites of joins with cut keys share. */
-trait KeyedSpreadTest extends SemanticsTest {
+trait KeyedSpreadTest extends BucketsTest {
 
-  protected val Buckets: String = RangeJoinConf.SpreadKeysBuckets.key
-
-  protected val CutTypes: Seq[String] = JoinTypes.filter(_ != FullOuter)
+  override protected val Buckets: String = RangeJoinConf.SpreadKeysBuckets.key
 
   protected val Adaptive: Seq[Settings] =
     Engines.filter(_.contains(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true"))
@@ -43,19 +40,10 @@ trait KeyedSpreadTest extends SemanticsTest {
       joins: Int = 1,
       counts: Seq[Int] = Seq(1, 2, 7, 200),
       settings: Settings = Nil
-  ): Int = {
-    val expected = withConf(settings :+ (Flag -> "false"): _*)(rows(query))
-    counts.zipWithIndex.foreach { case (count, i) =>
-      val engine = Adaptive(math.floorMod(expected.hashCode + i, Adaptive.size))
-      withConf((engine ++ settings) :+ (Buckets -> count.toString): _*) {
-        val df = query
-        assert(rangeJoins(df).size == joins, executedPlan(df))
-        val found = rows(df)
-        assert(shuffles(df).size == 2 * joins, executedPlan(df))
-        assertSameRows(found, expected, s"under $count buckets, $engine\n${executedPlan(df)}")
-      }
-    }
-    expected.size
+  ): Int = checkBuckets(query, joins, counts, settings, Adaptive) { (df, _) =>
+    val found = rows(df)
+    assert(shuffles(df).size == 2 * joins, executedPlan(df))
+    found
   }
 }
 
@@ -99,7 +87,7 @@ class KeyedSpreadSuite extends KeyedSpreadTest {
         FROM range(1, ${rows + 1}, 1, 3)""").createOrReplaceTempView(name)
     }
 
-  for (joinType <- CutTypes)
+  for (joinType <- BucketTypes)
     test(s"$joinType in every shape, by few buckets and by more than there are rows") {
       intervals()
       for ((shape, i) <- Shapes.zipWithIndex) checkCut(
@@ -113,7 +101,7 @@ class KeyedSpreadSuite extends KeyedSpreadTest {
       intervals(of)
       for ((shape, i) <- Shapes.take(7).zipWithIndex)
         checkCut(
-          joinOn(CutTypes(i % CutTypes.size), keyed(shape)),
+          joinOn(BucketTypes(i % BucketTypes.size), keyed(shape)),
           counts = Seq(Seq(2, 7, 30)(i % 3)))
     }
 
@@ -171,11 +159,11 @@ class KeyedSpreadSuite extends KeyedSpreadTest {
   test("all rows equal, one interval over everything, and no rows on one side") {
     tables("k INT, p INT, s INT, e INT")(
       Seq.fill(30)("1, 5, 5, 5"): _*)(Seq.fill(20)("1, 5, 5, 5") :+ "1, 5, 0, 9": _*)
-    for (joinType <- CutTypes; shape <- Shapes.take(3))
+    for (joinType <- BucketTypes; shape <- Shapes.take(3))
       checkCut(joinOn(joinType, keyed(shape)), counts = Seq(7))
     table("l", "k INT, p INT, s INT, e INT")((1 to 50).map(i => s"1, $i, $i, ${i + 1}"): _*)
     table("r", "k INT, p INT, s INT, e INT")("1, 25, -1000, 1000", "1, 1, 60, 70")
-    for (joinType <- CutTypes; shape <- Shapes.take(3))
+    for (joinType <- BucketTypes; shape <- Shapes.take(3))
       checkCut(joinOn(joinType, keyed(shape)), counts = Seq(7))
   }
 
@@ -183,12 +171,12 @@ class KeyedSpreadSuite extends KeyedSpreadTest {
     tables("k INT, p INT, s INT, e INT")(
       (1 to 20).map(i => s"${i % 2}, $i, $i, ${i + 3}"): _*)(
       (1 to 20).map(i => s"${1 + i % 2}, $i, $i, ${i + 3}"): _*)
-    for (joinType <- CutTypes; shape <- Shapes.take(3))
+    for (joinType <- BucketTypes; shape <- Shapes.take(3))
       checkCut(joinOn(joinType, keyed(shape)), counts = Seq(7))
   }
 
   test("a side without rows") {
-    for (empty <- Seq("r", "l"); joinType <- CutTypes) {
+    for (empty <- Seq("r", "l"); joinType <- BucketTypes) {
       tables("k INT, p INT, s INT, e INT")(
         (1 to 20).map(i => s"${i % 2}, $i, $i, ${i + 3}"): _*)(
         (1 to 20).map(i => s"${1 + i % 2}, $i, $i, ${i + 3}"): _*)
@@ -203,12 +191,12 @@ class KeyedSpreadSuite extends KeyedSpreadTest {
 
   test("many rows of a NULL key are scattered, and kept by the joins that keep them") {
     intervals(key = "int(IF(id % 8 = 0, 1, NULL))", rows = 400)
-    for (joinType <- CutTypes) checkCut(joinOn(joinType, keyed(Shapes(1))), counts = Seq(7))
+    for (joinType <- BucketTypes) checkCut(joinOn(joinType, keyed(Shapes(1))), counts = Seq(7))
   }
 
   test("a residual condition, and one of a single side") {
     intervals()
-    for (joinType <- CutTypes) {
+    for (joinType <- BucketTypes) {
       checkCut(
         joinOn(joinType, keyed("l.p BETWEEN r.s AND r.e AND l.id % 2 <> r.id % 2")),
         counts = Seq(7))

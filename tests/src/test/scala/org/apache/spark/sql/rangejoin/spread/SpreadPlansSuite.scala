@@ -185,7 +185,7 @@ class SpreadPlansSuite extends SpreadTest {
 
   test("a side that turns out to be empty while the other has its buckets") {
     views()
-    for (joinType <- SpreadTypes; slow <- Seq("l", "r")) {
+    for (joinType <- BucketTypes; slow <- Seq("l", "r")) {
       def slowly(name: String) =
         if (name == slow)
           s"(SELECT p, max(id) AS id FROM $name GROUP BY p HAVING max(id) > 9999) $name"

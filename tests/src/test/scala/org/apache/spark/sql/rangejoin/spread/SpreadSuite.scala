@@ -18,19 +18,15 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
-import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
-/** What suites of joins by range buckets share: every join under several numbers of buckets. */
-trait SpreadTest extends SemanticsTest {
+/** What suites of joins by range buckets share. */
+trait SpreadTest extends BucketsTest {
 
-  protected val Buckets: String = RangeJoinConf.SpreadBuckets.key
+  override protected val Buckets: String = RangeJoinConf.SpreadBuckets.key
 
   protected def bucketNodes(df: DataFrame): Seq[RangeBucketExec] =
     collect(executedPlan(df)) { case b: RangeBucketExec => b }
-
-  /** The join types that are spread. */
-  protected val SpreadTypes: Seq[String] = JoinTypes.filter(_ != FullOuter)
 
   /** Compares with stock under several numbers of buckets; the join has to be one by buckets. */
   protected def checkSpread(
@@ -38,21 +34,12 @@ trait SpreadTest extends SemanticsTest {
       joins: Int = 1,
       counts: Seq[Int] = Seq(1, 2, 7, 200),
       settings: Settings = Nil
-  ): Int = {
-    val expected = withConf(settings :+ (Flag -> "false"): _*)(rows(query))
-    counts.zipWithIndex.foreach { case (count, i) =>
-      val engine = Engines(math.floorMod(expected.hashCode + i, Engines.size))
-      withConf((engine ++ settings) :+ (Buckets -> count.toString): _*) {
-        val df = query
-        val planned = executedPlan(df).toString
-        assert(rangeJoins(df).size == joins, planned)
-        assert(bucketNodes(df).size == 2 * joins, planned)
-        val isAdaptive = (engine ++ settings).toMap.apply(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key)
-        assert(planned.contains("AdaptiveSparkPlan") == isAdaptive.toBoolean, planned)
-        assertSameRows(rows(df), expected, s"under $count buckets, $engine\n${executedPlan(df)}")
-      }
-    }
-    expected.size
+  ): Int = checkBuckets(query, joins, counts, settings, Engines) { (df, engine) =>
+    val planned = executedPlan(df).toString
+    assert(bucketNodes(df).size == 2 * joins, planned)
+    val isAdaptive = engine.toMap.apply(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key)
+    assert(planned.contains("AdaptiveSparkPlan") == isAdaptive.toBoolean, planned)
+    rows(df)
   }
 }
 
@@ -118,13 +105,13 @@ class SpreadSuite extends SpreadTest {
   for (of <- Types) test(s"every shape over $of") {
     intervals(of)
     val found = for ((shape, i) <- Shapes.zipWithIndex) yield {
-      val joinType = SpreadTypes(math.floorMod(of.hashCode + i, SpreadTypes.size))
+      val joinType = BucketTypes(math.floorMod(of.hashCode + i, BucketTypes.size))
       checkSpread(joinOn(joinType, shape), counts = Seq(Seq(2, 7, 200)(i % 3)))
     }
     assert(found.count(_ > 0) > found.size / 2)
   }
 
-  for (joinType <- SpreadTypes)
+  for (joinType <- BucketTypes)
     test(s"$joinType in one bucket, in few and in more than there are rows") {
       intervals("INT", 60)
       for (shape <- Shapes.take(3)) checkSpread(joinOn(joinType, shape))
@@ -203,13 +190,13 @@ class SpreadSuite extends SpreadTest {
       checkSpread(joinOn(joinType, shape), counts = Seq(7))
     for (empty <- Seq("r", "l")) {
       emptied(empty)
-      for (joinType <- SpreadTypes) checkSpread(joinOn(joinType, Shapes.head), counts = Seq(1, 7))
+      for (joinType <- BucketTypes) checkSpread(joinOn(joinType, Shapes.head), counts = Seq(1, 7))
     }
   }
 
   test("a residual condition, and one of a single side") {
     intervals("INT")
-    for (joinType <- SpreadTypes) {
+    for (joinType <- BucketTypes) {
       checkSpread(
         joinOn(joinType, "l.p BETWEEN r.s AND r.e AND l.id % 2 <> r.id % 2"),
         counts = Seq(7))

@@ -1,0 +1,32 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.explain
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+
+/** What suites of reports share: queries over tables `l` and `r` with the same rows. */
+trait ReportsTest extends RangeJoinTest {
+
+  /** The rows of both tables. */
+  protected def table: String
+
+  protected def query(sql: String): DataFrame = {
+    for (name <- Seq("l", "r")) spark.sql(table).createOrReplaceTempView(name)
+    spark.sql(sql)
+  }
+
+  protected def reports(df: DataFrame): Seq[JoinReport] = JoinReports.of(executedPlan(df))
+}
