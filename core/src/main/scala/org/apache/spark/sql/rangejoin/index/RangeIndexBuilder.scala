@@ -14,8 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.index
 
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.array.LongArray
 import org.apache.spark.unsafe.memory.MemoryBlock
 import org.apache.spark.util.collection.PrimitiveVector
@@ -27,13 +26,13 @@ import org.apache.spark.util.collection.unsafe.sort.RadixSort
  * copied in that order. All of it takes time in proportion to the rows. Where bounds are prefixes,
  * rows of equal ones are sorted by the values, and evict bounds become ranks within the group.
  *
+ * Asks for memory before it takes it. Where there is none, `add` and `result` say so and change nothing;
+ * the rows can then be had back (`drain`).
+ *
  * @param upper the test of the sort bound
  * @param lower the test of the evict bound
  * @param sameValues whether bounds that are equal for every row are bounds of one value
  * @param smallGroup up to this number of rows of a key are not searched
- * Asks for memory before it takes it. Where there is none, `add` and `result` say so and change nothing;
- * the rows can then be had back (`drain`).
- *
  * @param expected the number of rows, where it is known
  * @param keepsAlone whether rows that match nothing are kept beside the index
  */
@@ -237,89 +236,17 @@ private[index] final class RangeIndexBuilder(
    */
   private def ranked(evict: Array[Long], starts: Array[Int], order: Array[Int]): Array[Int] = {
     val byEvict = Array.range(0, evict.length)
-    val values = new Values(lower.order, ascending = true, order)
+    val values = new RowValues(lower.order, ascending = true, rows, fields, order)
     var group = 0
     while (group < starts.length - 1) {
       val (from, end) = (starts(group), starts(group + 1))
       if (end - from > smallGroup) {
-        values.sort(byEvict, from, end)((a, b) => java.lang.Long.compare(evict(a), evict(b)))
-        rank(evict, byEvict, from, end, values)
+        values.sortByBound(byEvict, from, end, evict)
+        values.rank(evict, byEvict, from, end)
       }
       group += 1
     }
     byEvict
-  }
-
-  private def rank(
-      evict: Array[Long],
-      byEvict: Array[Int],
-      from: Int,
-      end: Int,
-      values: Values
-  ): Unit = {
-    val ranks = new Array[Long](end - from)
-    var i = from
-    while (i < end) {
-      val bound = evict(byEvict(i))
-      ranks(i - from) =
-        if (bound == Long.MaxValue) bound
-        else if (i == from) 0L
-        else {
-          val before = byEvict(i - 1)
-          val same = evict(before) == bound && values.compare(before, byEvict(i)) == 0
-          ranks(i - from - 1) + (if (same) 0L else 1L)
-        }
-      i += 1
-    }
-    i = from
-    while (i < end) {
-      evict(byEvict(i)) = ranks(i - from)
-      i += 1
-    }
-  }
-
-  /** Compares rows by a value, which bounds are only prefixes of. */
-  private class Values(by: ValueOrder, ascending: Boolean, order: Array[Int]) {
-    private[this] val a = new UnsafeRow(fields)
-    private[this] val b = new UnsafeRow(fields)
-    // By number of the row; a value that is not a column of the rows is evaluated once.
-    private[this] val evaluated = if (by.isColumn) null else new Array[UnsafeRow](groups.size)
-
-    /** Of rows by their places in `order`. */
-    def compare(first: Int, second: Int): Int = {
-      val compared = by.ordering.compare(value(first, a), value(second, b))
-      if (ascending) compared else -compared
-    }
-
-    private def value(place: Int, row: UnsafeRow): UnsafeRow = {
-      val number = if (order == null) place else order(place)
-      if (evaluated == null) {
-        rows.read(number, row)
-        row
-      } else {
-        if (evaluated(number) == null) {
-          rows.read(number, row)
-          evaluated(number) = by.evaluate(row).copy()
-        }
-        evaluated(number)
-      }
-    }
-
-    /** Sorts a part of an array of places, by a bound and then by value. */
-    def sort(places: Array[Int], from: Int, end: Int)(compareBounds: (Int, Int) => Int): Unit = {
-      val part = Array.tabulate[Integer](end - from)(i => places(from + i))
-      java.util.Arrays.sort(
-        part,
-        (x: Integer, y: Integer) => {
-          val byBound = compareBounds(x, y)
-          if (byBound != 0) byBound else compare(x, y)
-        })
-      var i = from
-      while (i < end) {
-        places(i) = part(i - from)
-        i += 1
-      }
-    }
   }
 
   /** The numbers of the rows, by group and, where wanted, by sort bound; null if they are in order. */
@@ -336,7 +263,7 @@ private[index] final class RangeIndexBuilder(
   /** Sorts rows of one group with equal sort bounds by the value. */
   private def byValue(order: Array[Int], by: ValueOrder): Array[Int] = {
     val sorted = if (order == null) Array.range(0, sort.size) else order
-    val values = new Values(by, ascending = !descending, null)
+    val values = new RowValues(by, ascending = !descending, rows, fields, null)
     var from = 0
     while (from < sorted.length) {
       var end = from + 1
@@ -344,7 +271,7 @@ private[index] final class RangeIndexBuilder(
         groups(sorted(end)) == groups(sorted(from))) end += 1
       // What may be unknown has no value.
       if (end - from > 1 && sort(sorted(from)) != Long.MinValue) {
-        values.sort(sorted, from, end)((_, _) => 0)
+        values.sort(sorted, from, end)
       }
       from = end
     }
@@ -436,20 +363,3 @@ private[index] object RangeIndexBuilder {
  * @param order the order of the values that bounds are prefixes of; null where they are the values
  */
 private[index] final case class IndexedTest(isMade: Boolean, order: ValueOrder)
-
-/** The order of rows by a value, which is bound to them. */
-private[index] final class ValueOrder(value: Expression) {
-  private[this] val projection = UnsafeProjection.create(value)
-
-  /** Whether the value is a column of the rows, which then are compared as they are. */
-  val isColumn: Boolean = value.isInstanceOf[BoundReference]
-
-  /** Compares rows or, where the value is no column, what `evaluate` has made of them. */
-  val ordering: Ordering[InternalRow] = {
-    val compared = if (isColumn) value else BoundReference(0, value.dataType, value.nullable)
-    RowOrdering.create(Seq(SortOrder(compared, Ascending)), Nil)
-  }
-
-  /** A row of the value alone, valid until the next call. */
-  def evaluate(row: InternalRow): UnsafeRow = projection(row)
-}

@@ -1,0 +1,120 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+
+/** The order of rows by a value, which is bound to them. */
+private[index] final class ValueOrder(value: Expression) {
+  private[this] val projection = UnsafeProjection.create(value)
+
+  /** Whether the value is a column of the rows, which then are compared as they are. */
+  val isColumn: Boolean = value.isInstanceOf[BoundReference]
+
+  /** Compares rows or, where the value is no column, what `evaluate` has made of them. */
+  val ordering: Ordering[InternalRow] = {
+    val compared = if (isColumn) value else BoundReference(0, value.dataType, value.nullable)
+    RowOrdering.create(Seq(SortOrder(compared, Ascending)), Nil)
+  }
+
+  /** A row of the value alone, valid until the next call. */
+  def evaluate(row: InternalRow): UnsafeRow = projection(row)
+}
+
+/**
+ * Compares the rows of an index that is being built by a value, which their bounds are only prefixes of.
+ * Rows are named by their places. Sorts in place by comparing, with an object for each place.
+ *
+ * @param order by place, the number of the row; null where rows are in their places
+ */
+private[index] final class RowValues(
+    by: ValueOrder,
+    ascending: Boolean,
+    rows: PackedRows.Builder,
+    fields: Int,
+    order: Array[Int]
+) {
+  private[this] val a = new UnsafeRow(fields)
+  private[this] val b = new UnsafeRow(fields)
+  // By number of the row; a value that is not a column of the rows is evaluated once.
+  private[this] val evaluated = if (by.isColumn) null else new Array[UnsafeRow](rows.size)
+
+  private def compare(first: Int, second: Int): Int = {
+    val compared = by.ordering.compare(value(first, a), value(second, b))
+    if (ascending) compared else -compared
+  }
+
+  private def value(place: Int, row: UnsafeRow): UnsafeRow = {
+    val number = if (order == null) place else order(place)
+    if (evaluated == null) {
+      rows.read(number, row)
+      row
+    } else {
+      if (evaluated(number) == null) {
+        rows.read(number, row)
+        evaluated(number) = by.evaluate(row).copy()
+      }
+      evaluated(number)
+    }
+  }
+
+  /** Sorts a part of an array of places by value. */
+  def sort(places: Array[Int], from: Int, end: Int): Unit = sortBy(places, from, end)(compare)
+
+  /** Sorts a part of an array of places, by a bound and then by value. */
+  def sortByBound(places: Array[Int], from: Int, end: Int, bounds: Array[Long]): Unit =
+    sortBy(places, from, end) { (x, y) =>
+      val byBound = java.lang.Long.compare(bounds(x), bounds(y))
+      if (byBound != 0) byBound else compare(x, y)
+    }
+
+  private def sortBy(places: Array[Int], from: Int, end: Int)(
+      comparing: (Int, Int) => Int): Unit = {
+    val part = Array.tabulate[Integer](end - from)(i => places(from + i))
+    java.util.Arrays.sort(part, (x: Integer, y: Integer) => comparing(x, y))
+    var i = from
+    while (i < end) {
+      places(i) = part(i - from)
+      i += 1
+    }
+  }
+
+  /**
+   * Puts ranks in the place of the bounds of a group, whose places are sorted by bound and value. A bound
+   * that may be unknown stays what it is.
+   */
+  def rank(bounds: Array[Long], places: Array[Int], from: Int, end: Int): Unit = {
+    val ranks = new Array[Long](end - from)
+    var i = from
+    while (i < end) {
+      val bound = bounds(places(i))
+      ranks(i - from) =
+        if (bound == Long.MaxValue) bound
+        else if (i == from) 0L
+        else {
+          val before = places(i - 1)
+          val same = bounds(before) == bound && compare(before, places(i)) == 0
+          ranks(i - from - 1) + (if (same) 0L else 1L)
+        }
+      i += 1
+    }
+    i = from
+    while (i < end) {
+      bounds(places(i)) = ranks(i - from)
+      i += 1
+    }
+  }
+}
