@@ -27,7 +27,7 @@ object PlacedShuffle {
       partitions: Int,
       serializer: Serializer,
       writer: ShuffleWriteProcessor
-  ): ShuffleDependency[Int, InternalRow, InternalRow] = 
+  ): ShuffleDependency[Int, InternalRow, InternalRow] =
     new ShuffleDependency[Int, InternalRow, InternalRow](
       rows,
       new PartitionIdPassthrough(partitions),
