@@ -29,7 +29,7 @@ from pyspark.sql import SparkSession
 
 import rangejoin
 
-FLAG = "spark.sql.join.smj.useInnerRangeOptimization"
+FLAG = rangejoin.ENABLED_CONF
 CONTESTANTS = {"range join": {FLAG: "true"}, "stock": {FLAG: "false"}}
 
 

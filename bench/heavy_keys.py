@@ -17,10 +17,9 @@ import statistics
 import tempfile
 import time
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import SparkSession
-from queries import SMALL, session
+from sessions import SMALL, cpu_seconds, cpu_seconds_of_tasks, session, stages
 
 CUT = "spark.sql.join.spreadRange.keys.enabled"
 POINTS = "pmod(xxhash64(id, {seed}), 1000000000)"
@@ -60,19 +59,7 @@ def tables(spark: SparkSession, key: str, rows: int, folder: str) -> None:
 def run(spark: SparkSession, is_cut: bool, width: int, tasks: int) -> Run:
     """Runs the join once."""
     spark.conf.set(CUT, str(is_cut).lower())
-    sc: Any = spark.sparkContext
-    store = sc._jsc.sc().statusStore()
-    jvm = sc._jvm
-    none = sc._gateway.new_array(jvm.double, 0)
-
-    def stages() -> dict[int, Any]:
-        of = store.stageList(
-            jvm.java.util.ArrayList(), False, False, none, jvm.java.util.ArrayList()
-        )
-        found = (of.apply(i) for i in range(of.size()))
-        return {s.stageId(): s for s in found if str(s.status()) == "COMPLETE"}
-
-    before = set(stages())
+    before = set(stages(spark))
     begin = time.monotonic()
     df = spark.sql(
         f"""SELECT count(*), sum(l.id) FROM l JOIN r
@@ -80,17 +67,13 @@ def run(spark: SparkSession, is_cut: bool, width: int, tasks: int) -> Run:
     )
     pairs, _ = df.collect()[0]
     seconds = time.monotonic() - begin
-    time.sleep(0.5)  # the listener that fills the store
-    mine = {n: s for n, s in stages().items() if n not in before}
-    cpu = sum(s.executorCpuTime() for s in mine.values()) / 1e9
+    mine = {n: s for n, s in stages(spark).items() if n not in before}
     # The last one adds up what the tasks of the join have counted.
-    join = sorted(mine)[-2]
-    of = store.taskList(join, 0, 100000)
-    times = [of.apply(i).taskMetrics().get().executorCpuTime() / 1e9 for i in range(of.size())]
+    times = cpu_seconds_of_tasks(spark, sorted(mine)[-2])
     return Run(
         pairs,
         seconds,
-        cpu,
+        cpu_seconds(mine.values()),
         max(times) / (sum(times) / max(tasks, len(times))),
         len(times),
     )

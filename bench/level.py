@@ -32,7 +32,7 @@ from typing import Any
 
 import processes
 from pyspark.sql import SparkSession
-from queries import FLAG, SMALL, session
+from sessions import FLAG, SMALL, cpu_seconds, session, stages
 
 import rangejoin
 
@@ -265,20 +265,9 @@ class Contest:
         # Or Spark does not say that a bucket is in order.
         spark.conf.set("spark.sql.legacy.bucketedTableScan.outputOrdering", "true")
 
-    def cpu_seconds(self) -> float:
-        """What all tasks so far have taken of a processor."""
-        gateway: Any = self.spark.sparkContext._gateway
-        context: Any = self.spark.sparkContext._jsc.sc()
-        context.listenerBus().waitUntilEmpty()
-        none = gateway.new_array(gateway.jvm.double, 0)
-        nothing = gateway.jvm.java.util.ArrayList()
-        stages = context.statusStore().stageList(nothing, False, False, none, nothing)
-        nanos = (int(stages.apply(i).executorCpuTime()) for i in range(stages.size()))
-        return sum(nanos) / 1e9
-
     def clock(self) -> float:
         """Seconds on the clock that is asked for."""
-        return self.cpu_seconds() if self.of_tasks else time.monotonic()
+        return cpu_seconds(stages(self.spark).values()) if self.of_tasks else time.monotonic()
 
     def run(self, contestant: str) -> tuple[float, list[Any]]:
         """Seconds and result of one measurement."""

@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
-from queries import FLAG, SMALL, session
+from sessions import FLAG, SMALL, session
 
 import rangejoin
 

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from cases import CASES
-from queries import Contest, generate, session
+from queries import Contest, generate
+from sessions import session
 
 #: What a frame belongs to, by its class and method; the first that matches counts.
 PARTS = {

@@ -37,12 +37,11 @@ from typing import Any, NamedTuple
 
 from cases import CASES, Case
 from pyspark.sql import DataFrame, SparkSession
+from sessions import FLAG, SMALL, session, stages
 
 import rangejoin
 from rangejoin.demo import data
 
-FLAG = "spark.sql.join.smj.useInnerRangeOptimization"
-SMALL = "spark.sql.autoBroadcastJoinThreshold"
 NAMES = {
     "ours": "ours",
     "smj": "stock sort-merge",
@@ -54,21 +53,6 @@ NAMES = {
     "floor": "sort alone",
 }
 CONTESTANTS = list(NAMES)
-
-
-def session() -> SparkSession:
-    """A session on two cores, with the extension."""
-    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-memory 8g pyspark-shell")
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-    )
-    spark = rangejoin.configure(builder).getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    return spark
 
 
 def generate(spark: SparkSession, case: Case, folder: Path) -> None:
@@ -180,7 +164,7 @@ class Contest:
             stopped.set()
             self.spark.sparkContext.cancelAllJobs()
 
-        before = self.last_stage()
+        last = max(stages(self.spark), default=-1)
         timer = threading.Timer(self.limit, stop)
         timer.start()
         begin = time.monotonic()
@@ -193,25 +177,11 @@ class Contest:
             return None
         finally:
             timer.cancel()
-        return Run(seconds, result, self.memory_since(before))
-
-    def stages(self) -> list[Any]:
-        """The stages the session knows of, with their metrics."""
-        gateway: Any = self.spark.sparkContext._gateway
-        context: Any = self.spark.sparkContext._jsc.sc()
-        context.listenerBus().waitUntilEmpty()
-        none = gateway.new_array(gateway.jvm.double, 0)
-        nothing = gateway.jvm.java.util.ArrayList()
-        found = context.statusStore().stageList(nothing, False, False, none, nothing)
-        return [found.apply(i) for i in range(found.size())]
-
-    def last_stage(self) -> int:
-        """The greatest number of a stage."""
-        return max((stage.stageId() for stage in self.stages()), default=-1)
+        return Run(seconds, result, self.memory_since(last))
 
     def memory_since(self, last: int) -> int:
         """Peak execution memory of the stage that took most, of those after `last`."""
-        of = [s.peakExecutionMemory() for s in self.stages() if s.stageId() > last]
+        of = [s.peakExecutionMemory() for n, s in stages(self.spark).items() if n > last]
         return max(of, default=0)
 
     def process(self, contestant: str) -> Run | None:

@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import rangejoin
 
-FLAG = "spark.sql.join.smj.useInnerRangeOptimization"
+FLAG = rangejoin.ENABLED_CONF
 BUFFER = "spark.sql.sortMergeJoinExec.buffer."
 #: Settings by which a buffer, or a window, has 50,000 rows in memory.
 SPILLS = {

@@ -25,7 +25,9 @@ import time
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from queries import FLAG, SMALL, session
+from sessions import FLAG, SMALL, session
+
+import rangejoin
 
 POINTS = "pmod(xxhash64(id, 1), 1000000000)"
 STARTS = "pmod(xxhash64(id, 2), 1000000000)"
@@ -125,26 +127,15 @@ class Contest:
         self.bin = min(times, key=lambda size: times[size])
 
 
-def buckets(df: DataFrame) -> dict[str, int]:
-    """The metrics of the buckets of a query that has run."""
-    plan = df._jdf.queryExecution().executedPlan()
-    found: dict[str, int] = {}
-    todo = [plan]
-    while todo:
-        node = todo.pop()
-        name = node.getClass().getSimpleName()
-        if name == "AdaptiveSparkPlanExec":
-            todo.append(node.executedPlan())
-        elif name.endswith("QueryStageExec"):
-            todo.append(node.plan())
-        if name == "RangeBucketExec":
-            metrics = node.metrics()
-            for key in ("numBuckets", "largestBucket", "samplingTime", "numCopies"):
-                if metrics.contains(key):
-                    found[key] = max(found.get(key, 0), metrics.apply(key).value())
-        children = node.children()
-        todo += [children.apply(i) for i in range(children.size())]
-    return found
+def buckets(df: DataFrame) -> dict[str, int | None]:
+    """The figures of the buckets of a query that has run."""
+    (join,) = rangejoin.explain(df)
+    return {
+        "numBuckets": join.buckets,
+        "largestBucket": join.largest_bucket,
+        "samplingTime": join.sampling_ms,
+        "numCopies": join.copies,
+    }
 
 
 def main() -> None:

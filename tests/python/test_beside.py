@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.functions import pandas_udf
 
 from rangejoin import ENABLED_CONF, metrics
+from rangejoin.demo.contest import executed_plan
 
 Rows = Counter[tuple[object, ...]]
 
@@ -56,10 +57,6 @@ def flag(spark: SparkSession, value: bool) -> None:
     spark.conf.set(ENABLED_CONF, str(value).lower())
 
 
-def plan(df: DataFrame) -> str:
-    return str(df._jdf.queryExecution().executedPlan())
-
-
 def test_a_cached_range_join_is_read_with_the_flag_on_and_off(spark: SparkSession) -> None:
     flag(spark, False)
     expected = stock(spark, band(side(spark, 7), side(spark, 5)))
@@ -70,7 +67,7 @@ def test_a_cached_range_join_is_read_with_the_flag_on_and_off(spark: SparkSessio
         flag(spark, value)
         again = band(side(spark, 7), side(spark, 5))
         assert rows(again) == expected
-        relation = plan(again).partition("InMemoryRelation")[2]
+        relation = executed_plan(again).partition("InMemoryRelation")[2]
         assert "SortMergeRangeJoin" in relation
 
 
@@ -81,7 +78,7 @@ def test_a_cached_stock_join_is_read_with_the_flag_on(spark: SparkSession) -> No
     flag(spark, True)
     again = band(side(spark, 7), side(spark, 5))
     assert rows(again) == expected
-    assert "SortMergeJoin" in plan(again).partition("InMemoryRelation")[2]
+    assert "SortMergeJoin" in executed_plan(again).partition("InMemoryRelation")[2]
 
 
 @pytest.mark.parametrize("adaptive", ["true", "false"])
@@ -102,7 +99,7 @@ def test_a_range_join_above_a_cached_range_join(spark: SparkSession, adaptive: s
         df = query(cache=True)
         assert rows(df) == expected
         assert len(metrics(df)) == 1
-        above, _, below = plan(df).partition("InMemoryRelation")
+        above, _, below = executed_plan(df).partition("InMemoryRelation")
         assert "SortMergeRangeJoin" in above
         assert "SortMergeRangeJoin" in below
     finally:

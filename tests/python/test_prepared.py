@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import rangejoin
+from rangejoin.demo.contest import executed_plan
 from rangejoin.prepared import BYTES_PER_BUCKET, MOST_BUCKETS, PreparedTable, _buckets_for
 
 FLAG = rangejoin.ENABLED_CONF
@@ -44,10 +45,6 @@ def joined(spark: SparkSession, left: str, right: str) -> DataFrame:
     )
 
 
-def plan_of(df: DataFrame) -> str:
-    return str(vars(df)["_jdf"].queryExecution().executedPlan())
-
-
 def test_a_join_of_prepared_tables_neither_shuffles_nor_sorts(
     spark: SparkSession, tables: list[str]
 ) -> None:
@@ -64,7 +61,7 @@ def test_a_join_of_prepared_tables_neither_shuffles_nor_sorts(
     again = rangejoin.prepare(rows(spark, 3), left, keys="k", range="t", mode="append")
     assert again.buckets == 4
     df = joined(spark, left, right)
-    plan = plan_of(df)
+    plan = executed_plan(df)
     assert "SortMergeRangeJoin" in plan
     assert plan.count("MergeFiles") == 2
     assert not any(node in plan for node in ("Exchange", "Sort [", "RangeSort"))
