@@ -132,12 +132,14 @@ class HeldQuery:
     `release`, while the join that feeds it is in the midst of its rows.
     """
 
-    def __init__(self, spark: SparkSession, folder: Path, then_fail: bool = False) -> None:
+    def __init__(
+        self, spark: SparkSession, folder: Path, then_fail: bool = False, query: str = QUERY
+    ) -> None:
         """Starts the query; with `then_fail` the held attempt fails on its release."""
         self.spark = spark
         self.group = folder.name
         self._folder = folder
-        df = spark.sql(QUERY)
+        df = spark.sql(query)
         assert "SortMergeRangeJoin" in plan(df)
         consume = held(folder, then_fail)
 
@@ -318,6 +320,28 @@ def test_an_executor_killed_in_the_midst_of_a_join_is_replaced(
     assert query.rows() == stock_rows
     assert query.attempt(task.id).status == "FAILED"
     assert task.executor not in cluster.executors()
+
+
+@pytest.mark.usefixtures("spilling")
+def test_buckets_are_the_same_when_an_executor_is_lost_between_shuffle_and_join(
+    spark: SparkSession, cluster: Cluster, tmp_path: Path
+) -> None:
+    spark.conf.set(rangejoin.ENABLED_CONF, "false")
+    stock = rows_of(spark.sql(KEYLESS))
+    spark.conf.unset(rangejoin.ENABLED_CONF)
+    spark.conf.set("spark.sql.join.spreadRange.buckets", "7")
+    try:
+        query = HeldQuery(spark, tmp_path, query=KEYLESS)
+        task = query.held_task(cluster)
+        os.kill(cluster.executors()[task.executor], signal.SIGKILL)
+        assert query.rows() == stock
+    finally:
+        spark.conf.unset("spark.sql.join.spreadRange.buckets")
+    assert len(stock) > 1000
+    assert query.attempt(task.id).status == "FAILED"
+    # What the executor had shuffled was computed again, by the same boundaries.
+    later = [a for a in attempts(spark, query.group) if a.id > task.id and a.status == "SUCCESS"]
+    assert {a.stage for a in later} > {task.stage}
 
 
 @pytest.mark.parametrize(
