@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rangejoin import ENABLED_CONF, RangeJoinError
 from rangejoin.cli import main
-from rangejoin.demo import contest, data, job, report
+from rangejoin.demo import airborne, contest, data, job, report
+from rangejoin.demo.airborne import Airborne
 from rangejoin.demo.contest import Band, Timing
 
 FACTS = {"cores": "2", "system": "Linux", "spark": "4.2.0", "python": "3.11", "java": "17"}
@@ -48,13 +49,37 @@ def test_the_table_shows_medians_runs_and_ratios() -> None:
     assert cells[3][-2:] == ["15.0x", "22.5x"]
 
 
+PARTS = {
+    airborne.JANUARY: Airborne(
+        26_398,
+        3_255_948,
+        {
+            airborne.STOCK: Timing("CartesianProduct", [9.0]),
+            airborne.BINS: Timing("SortMergeJoin", [2.0]),
+            airborne.RANGE: Timing("SortMergeRangeJoin", [1.0, 0.5]),
+        },
+    ),
+    airborne.YEAR: Airborne(
+        327_346,
+        40_978_104,
+        {
+            airborne.BINS: Timing("SortMergeJoin", [5.0]),
+            airborne.RANGE: Timing("SortMergeRangeJoin", [2.5]),
+        },
+    ),
+}
+
+
 def test_results_are_written_for_readers_and_for_programs(tmp_path: Path) -> None:
-    report.write_results(tmp_path, BANDS, FACTS, "rangejoin demo --runs 3", 2_931_609_351)
+    report.write_results(tmp_path, BANDS, FACTS, "rangejoin demo --runs 3", 2_931_609_351, PARTS)
     text = (tmp_path / "results.md").read_text(encoding="utf-8")
     assert "`rangejoin demo --runs 3`, 2 cores, Linux, Spark 4.2.0" in text
     assert "2,931,609,351 pairs" in text
     assert report.table(BANDS) in text
     content = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert "| January | 26,398 | 3,255,948 | 9.00 s | 2.00 s | 0.75 s |" in text
+    assert "| the year | 327,346 | 40,978,104 | not run | 5.00 s | 2.50 s |" in text
+    assert content["airborne"]["the year"]["contestants"]["range join"]["seconds"] == [2.5]
     assert content["machine"] == FACTS
     assert content["bands"][0]["contestants"]["range join, sort-merge"] == {
         "operator": "SortMergeRangeJoin",
@@ -136,6 +161,31 @@ def test_all_contestants_agree_on_a_few_flights(
     assert result.timings["range join, default"].operator == "BroadcastRangeJoin"
     assert result.timings["range join, sort-merge"].operator == "SortMergeRangeJoin"
     assert len(capsys.readouterr().out.splitlines()) == 8
+
+
+def test_flights_that_took_off_while_another_was_in_the_air(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flights = spark.sql("""
+        SELECT * FROM VALUES
+            (1, TIMESTAMP'2013-01-02 05:00:00', 0, -10.0, 130.0, 100),
+            (1, TIMESTAMP'2013-01-02 06:00:00', 50, 0.0, 20.0, 200),
+            (1, TIMESTAMP'2013-01-02 07:00:00', 0, 0.0, 10.0, 400),
+            (1, TIMESTAMP'2013-01-02 07:00:00', 0, CAST(NULL AS DOUBLE), 10.0, 800),
+            (2, TIMESTAMP'2013-01-02 07:00:00', 30, 0.0, 10.0, 1600)
+        AS t(month, time_hour, minute, dep_delay, air_time, distance)""")
+    before = spark.conf.get(contest.THRESHOLD_CONF)
+    try:
+        parts = airborne.measure(spark, flights, runs=1)
+    finally:
+        spark.conf.set(contest.THRESHOLD_CONF, str(before))
+        spark.conf.unset(ENABLED_CONF)
+    # From 4:50 to 7:00, 6:50 to 7:10, and 7:00 to 7:10; each with itself.
+    assert (parts["January"].flights, parts["January"].pairs) == (3, 6)
+    assert (parts["the year"].flights, parts["the year"].pairs) == (4, 7)
+    out = capsys.readouterr().out
+    assert "CartesianProduct" in out
+    assert out.count("rangejoin.explain:\n1. SortMergeRangeJoin, INNER") == 2
 
 
 def test_the_demo_explains_its_joins(

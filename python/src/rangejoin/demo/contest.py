@@ -177,7 +177,7 @@ def measure(spark: SparkSession, query: Query, hours: int, runs: int) -> Band:
             if timing.is_slow:
                 continue
             contestant.apply(spark)
-            results.append(_run(query.digest(hours), timing))
+            results.append(run_timed(query.digest(hours), timing))
             print(
                 f"  ±{hours} h  run {run}  {contestant.name:<16}  {timing.seconds[-1]:8.2f} s  "
                 f"{results[-1][0]:>12,} rows  {timing.operator}",
@@ -192,7 +192,7 @@ def measure(spark: SparkSession, query: Query, hours: int, runs: int) -> Band:
     return Band(hours, results[0][0], timings)
 
 
-def _run(digest: DataFrame, timing: Timing) -> tuple[int, ...]:
+def run_timed(digest: DataFrame, timing: Timing) -> tuple[int, ...]:
     """Runs `digest` once and notes time and operator; returns its only row."""
     start = time.perf_counter()
     result = tuple(digest.collect()[0])

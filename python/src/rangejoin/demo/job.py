@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rangejoin.demo import contest, data, report
+from rangejoin.demo import airborne, contest, data, report
 from rangejoin.errors import RangeJoinError
 from rangejoin.explained import explain
 from rangejoin.health import check
@@ -28,7 +28,7 @@ EXPECTED_CANDIDATES = 2_931_609_351
 def run_demo(
     hours: Sequence[int], runs: int, output_dir: Path, bounds: str = contest.COLUMNS
 ) -> None:
-    """Joins flights with weather, four ways; prints and writes what it measured.
+    """Joins flights with weather, four ways, and with flights in the air; prints and writes times.
 
     Into `output_dir` go `data/` (kept for the next time), `results.md`, `results.json` and
     `times.png`.
@@ -60,10 +60,17 @@ def run_demo(
         _print_plans(spark, query, hours[0])
         _warm_up(spark, query, hours[0])
         bands = [_band(spark, query, value, runs) for value in hours]
-    print(f"\n{report.table(bands)}\n")
+        print("\nWithout a key: who took off while a flight was in the air\n", flush=True)
+        parts = airborne.measure(spark, flights, runs)
+    for time, part in parts.items():
+        if part.pairs != airborne.EXPECTED_ROWS[time]:
+            raise RangeJoinError(
+                f"{time}: {part.pairs:,} pairs instead of {airborne.EXPECTED_ROWS[time]:,}"
+            )
+    print(f"\n{report.table(bands)}\n\n{airborne.table(parts)}\n")
     words = " ".join(str(value) for value in hours)
     command = f"rangejoin demo --hours {words} --runs {runs} --bounds {bounds}"
-    report.write_results(output_dir, bands, facts, command, candidates)
+    report.write_results(output_dir, bands, facts, command, candidates, parts)
     report.write_chart(output_dir / "times.png", bands, report.machine_line(facts))
     print(f"Written: {', '.join(str(output_dir / n) for n in _WRITTEN)}", flush=True)
 

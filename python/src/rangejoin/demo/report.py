@@ -7,6 +7,7 @@ import os
 import platform
 from typing import TYPE_CHECKING, Any
 
+from rangejoin.demo import airborne
 from rangejoin.demo.contest import CONTESTANTS, RIVALS
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from rangejoin.demo.airborne import Airborne
     from rangejoin.demo.contest import Band, Timing
 
 _COLORS = ("#9aa5b1", "#5b6b7c", "#d9622b", "#a8441a")
@@ -68,7 +70,12 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def write_results(
-    folder: Path, bands: Sequence[Band], facts: dict[str, str], command: str, candidates: int
+    folder: Path,
+    bands: Sequence[Band],
+    facts: dict[str, str],
+    command: str,
+    candidates: int,
+    parts: dict[str, Airborne],
 ) -> None:
     """Writes `results.md` and `results.json` into `folder`.
 
@@ -78,12 +85,17 @@ def write_results(
         facts: those of `machine`.
         command: what was run, as one would type it.
         candidates: pairs of rows that agree in the key.
+        parts: what was measured without a key.
     """
     lines = [
         f"`{command}`, {machine_line(facts)}.",
         f"Seconds are medians; {candidates:,} pairs of rows agree in the key alone.",
         "",
         table(bands),
+        "",
+        "Without a key, flights that took off while another was in the air:",
+        "",
+        airborne.table(parts),
         "",
     ]
     (folder / "results.md").write_text("\n".join(lines), encoding="utf-8")
@@ -92,20 +104,35 @@ def write_results(
         "machine": facts,
         "candidate_pairs": candidates,
         "bands": [_as_json(band) for band in bands],
+        "airborne": {
+            time: {
+                "flights": part.flights,
+                "pairs": part.pairs,
+                "contestants": _timings_as_json(part.timings),
+            }
+            for time, part in parts.items()
+        },
     }
     (folder / "results.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 def _as_json(band: Band) -> dict[str, Any]:
-    timings = {
+    return {
+        "hours": band.hours,
+        "rows": band.rows,
+        "contestants": _timings_as_json(band.timings),
+    }
+
+
+def _timings_as_json(timings: dict[str, Timing]) -> dict[str, Any]:
+    return {
         name: {
             "operator": timing.operator,
             "seconds": [round(value, 4) for value in timing.seconds],
             "median_seconds": round(timing.median, 4),
         }
-        for name, timing in band.timings.items()
+        for name, timing in timings.items()
     }
-    return {"hours": band.hours, "rows": band.rows, "contestants": timings}
 
 
 def write_chart(path: Path, bands: Sequence[Band], caption: str) -> None:

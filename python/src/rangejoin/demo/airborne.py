@@ -1,0 +1,127 @@
+"""The part of the demo without a key: who took off while a flight was in the air."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rangejoin.demo.contest import (
+    RANGE_SORT_MERGE,
+    STOCK_SORT_MERGE,
+    Timing,
+    check_operator,
+    executed_plan,
+    run_timed,
+)
+from rangejoin.errors import RangeJoinError
+from rangejoin.explained import explain
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+YEAR, JANUARY = "the year", "January"
+STOCK, BINS, RANGE = "stock", "bins of an hour, by hand", "range join"
+
+EXPECTED_ROWS = {YEAR: 40_978_104, JANUARY: 3_255_948}
+"""Pairs, counted by another engine."""
+
+_CONDITION = "b.took_off BETWEEN a.took_off AND a.landed"
+_DIGEST = "SELECT count(*) AS pairs, sum(a.distance) AS distance, sum(b.distance) AS others"
+_RANGE = f"{_DIGEST} FROM flown AS a JOIN flown AS b ON {_CONDITION}"
+_TOOK_OFF_IN, _LANDED_IN = ("unix_seconds(took_off) DIV 3600", "unix_seconds(landed) DIV 3600")
+_BINS = f"""
+{_DIGEST}
+FROM (SELECT *, explode(sequence({_TOOK_OFF_IN}, {_LANDED_IN})) AS bin FROM flown) AS a
+JOIN (SELECT *, {_TOOK_OFF_IN} AS bin FROM flown) AS b ON a.bin = b.bin AND {_CONDITION}
+"""
+
+
+@dataclass
+class Airborne:
+    """What was measured on the flights of a time: the pairs, and the runs of each contestant."""
+
+    flights: int
+    pairs: int = 0
+    timings: dict[str, Timing] = field(default_factory=dict)
+
+
+def measure(spark: SparkSession, flights: DataFrame, runs: int) -> dict[str, Airborne]:
+    """Joins flights with those that took off while they were in the air; prints each run.
+
+    Both sides are the same flights, and neither is broadcast. Stock Spark compares every flight
+    with every other, and so joins those of January only; bins are what one writes by hand instead.
+
+    Args:
+        spark: a session with the extension.
+        flights: the flights of the demo's data.
+        runs: how often each join runs; once where a first run takes over a minute.
+
+    Returns:
+        By time, what was measured.
+
+    Raises:
+        RangeJoinError: two contestants differ in their result, or a plan is not the expected one.
+    """
+    found = {}
+    for time, months, names in (
+        (JANUARY, "month = 1", (STOCK, BINS, RANGE)),
+        (YEAR, "true", (BINS, RANGE)),
+    ):
+        flown = took_off_and_landed(flights.where(months))
+        flown.createOrReplaceTempView("flown")
+        found[time] = _measure(spark, time, names, runs, flown.count())
+        spark.catalog.dropTempView("flown")
+    return found
+
+
+def took_off_and_landed(flights: DataFrame) -> DataFrame:
+    """Returns `took_off` and `landed`, timestamps, and `distance`, miles, of flights flown."""
+    return flights.where("dep_delay IS NOT NULL AND air_time IS NOT NULL").selectExpr(
+        "timestampadd(MINUTE, CAST(minute + dep_delay AS INT), time_hour) AS took_off",
+        "timestampadd(MINUTE, CAST(minute + dep_delay + air_time AS INT), time_hour) AS landed",
+        "distance",
+    )
+
+
+def _measure(
+    spark: SparkSession, time: str, names: tuple[str, ...], runs: int, flights: int
+) -> Airborne:
+    measured = Airborne(flights, timings={name: Timing() for name in names})
+    results: list[tuple[int, ...]] = []
+    for run in range(1, runs + 1):
+        for name, timing in measured.timings.items():
+            if timing.is_slow:
+                continue
+            contestant = RANGE_SORT_MERGE if name == RANGE else STOCK_SORT_MERGE
+            contestant.apply(spark)
+            query = spark.sql(_BINS if name == BINS else _RANGE)
+            results.append(run_timed(query, timing))
+            print(
+                f"  {time:<8}  run {run}  {name:<24}  {timing.seconds[-1]:8.2f} s  "
+                f"{results[-1][0]:>12,} pairs  {timing.operator}",
+                flush=True,
+            )
+            check_operator(contestant, timing.operator)
+            if results[-1] != results[0]:
+                raise RangeJoinError(
+                    f"'{name}' returned {results[-1]} where '{names[0]}' returned {results[0]}"
+                )
+            if name == RANGE and run == 1:
+                print(
+                    f"\n{executed_plan(query)}\nrangejoin.explain:\n{explain(query)}\n", flush=True
+                )
+    measured.pairs = results[0][0]
+    return measured
+
+
+def table(parts: dict[str, Airborne]) -> str:
+    """Returns the results as a Markdown table: seconds are medians."""
+    lines = ["| flights of | flights | pairs | " + " | ".join((STOCK, BINS, RANGE)) + " |"]
+    lines.append("|---|---:|---:|---:|---:|---:|")
+    for time, part in parts.items():
+        cells = [
+            f"{part.timings[name].median:.2f} s" if name in part.timings else "not run"
+            for name in (STOCK, BINS, RANGE)
+        ]
+        lines.append(f"| {time} | {part.flights:,} | {part.pairs:,} | {' | '.join(cells)} |")
+    return "\n".join(lines)
