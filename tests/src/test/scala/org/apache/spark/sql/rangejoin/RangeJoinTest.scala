@@ -81,7 +81,7 @@ object OnePartition extends Rule[LogicalPlan] {
       }) {
       plan.transformDown {
         case known @ Repartition(_, _, _: LocalRelation) => known
-        case other => other.mapChildren {
+        case other                                       => other.mapChildren {
             case rows: LocalRelation if !other.isInstanceOf[Repartition] =>
               Repartition(1, shuffle = false, rows)
             case child => child

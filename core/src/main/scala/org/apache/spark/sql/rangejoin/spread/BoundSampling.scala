@@ -17,6 +17,7 @@ package org.apache.spark.sql.rangejoin.spread
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
 
 import org.apache.spark.TaskContext
+import org.apache.spark.rdd.{RDD, UnionRDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.SparkPlan
@@ -41,16 +42,34 @@ private[rangejoin] object BoundSampling {
     Position(long, if (hasValue) row.get(at + 1, of.dataType) else null)
   }
 
-  /** About so many rows of a plan of bounds, all rows with the same chance in each partition. */
-  def sample(plan: SparkPlan, bounds: SideBounds, size: Int): SideSample = {
-    val of = bounds.places
-    val rdd = plan.execute()
+  /** A plan of the bounds of a side, and what they mean. */
+  case class Side(plan: SparkPlan, bounds: SideBounds)
+
+  /**
+   * About so many rows of either side, all rows with the same chance in each partition. One job: the
+   * tasks of one side need not wait for the last of the other.
+   */
+  def sample(owner: Side, copied: Side, size: Int): (SideSample, SideSample) = {
+    val sides = Seq(owner, copied).map(sketched(_, size))
+    val sc = sides.head.sparkContext
+    val sketches = sc.runJob(
+      new UnionRDD(sc, sides),
+      (_: TaskContext, of: Iterator[Array[Byte]]) => of.next())
+    val (ofOwner, ofCopied) = sketches.splitAt(sides.head.getNumPartitions)
+    (read(ofOwner, owner.bounds), read(ofCopied, copied.bounds))
+  }
+
+  private def sketched(side: Side, size: Int): RDD[Array[Byte]] = {
+    val of = side.bounds.places
+    val rdd = side.plan.execute()
     // Partitions may be of different sizes.
-    val perPartition = math.max(1, math.ceil(2.0 * size / math.max(1, rdd.getNumPartitions)).toInt)
-    val sketches = rdd.sparkContext.runJob(
-      rdd,
-      (task: TaskContext, rows: Iterator[InternalRow]) =>
-        Reservoir.fill(rows.filterNot(of.hasNull), perPartition, task.partitionId()))
+    val most = math.max(1, math.ceil(2.0 * size / math.max(1, rdd.getNumPartitions)).toInt)
+    rdd.mapPartitionsWithIndex((index, rows) =>
+      Iterator(Reservoir.fill(rows.filterNot(of.hasNull), most, index)))
+  }
+
+  private def read(sketches: Array[Array[Byte]], bounds: SideBounds): SideSample = {
+    val of = bounds.places
     val sampled = sketches.flatMap { bytes =>
       val (count, rows) = Reservoir.read(bytes, bounds.columns.size)
       rows.map(row => (row, count.toDouble / rows.length))

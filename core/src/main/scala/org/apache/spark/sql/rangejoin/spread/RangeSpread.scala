@@ -89,8 +89,10 @@ final class RangeSpread(
     val most = if (forced > 0) forced else BucketsPerPartition * partitions
     val ownerPlan = boundsOf(isOwner = true)
     val sampleSize = BoundSampling.sizeFor(most)
-    val owner = BoundSampling.sample(ownerPlan, range.ofOwner, sampleSize)
-    val copied = BoundSampling.sample(boundsOf(isOwner = false), range.ofCopied, sampleSize)
+    val (owner, copied) = BoundSampling.sample(
+      BoundSampling.Side(ownerPlan, range.ofOwner),
+      BoundSampling.Side(boundsOf(isOwner = false), range.ofCopied),
+      sampleSize)
     val worth = ((owner.rows + copied.rows) / RowsPerBucket).toInt
     val buckets = if (forced > 0) forced else math.max(1, math.min(most, worth))
     val planner = new LayoutPlanner(range.dataType, owner, copied, buckets, forced > 0)
