@@ -85,6 +85,15 @@ def test_the_number_of_buckets_follows_the_size(
     assert _buckets_for(spark.range(1 << 60)) == MOST_BUCKETS
 
 
+def test_a_size_that_spark_does_not_know_is_asked_for(spark: SparkSession) -> None:
+    local = spark.createDataFrame([(1, 2), (3, 4)], "k int, t int")
+    both = rows(spark, 1).join(rows(spark, 2).withColumnRenamed("v", "w"), ["k", "t"])
+    for df, node in ((local, "LogicalRDD"), (both, "Join")):
+        with pytest.raises(rangejoin.RangeJoinError, match=rf"the plan has {node}\): say how many"):
+            rangejoin.prepare(df, "never_written", keys="k", range="t")
+    assert not spark.catalog.tableExists("never_written")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -114,6 +123,9 @@ def test_a_type_without_an_order_is_said(spark: SparkSession) -> None:
     for arguments in ({"keys": "m", "range": "t"}, {"keys": "k", "range": "m"}):
         with pytest.raises(rangejoin.RangeJoinError, match="of type map, which has no order"):
             rangejoin.prepare(df, "never_written", buckets=2, **arguments)
+    nested = rows(spark, 1).withColumn("s", F.array(F.struct(F.create_map("k", "t"))))
+    with pytest.raises(rangejoin.RangeJoinError, match="of type map, which has no order"):
+        rangejoin.prepare(nested, "never_written", buckets=2, keys="k", range="s")
 
 
 def test_what_is_there_is_kept(spark: SparkSession, tables: list[str]) -> None:
@@ -126,3 +138,21 @@ def test_what_is_there_is_kept(spark: SparkSession, tables: list[str]) -> None:
     assert spark.table(left).count() == 200
     told = rangejoin.prepare(rows(spark, 1), left, keys="k", range="t", buckets=8, mode="overwrite")
     assert told.buckets == 8
+
+
+def test_a_table_that_is_there_is_told_as_it_is(spark: SparkSession, tables: list[str]) -> None:
+    left, right = tables
+    df = rows(spark, 1).withColumnRenamed("v", "Num Buckets")
+    written = rangejoin.prepare(df, left, keys="k", range="t", buckets=4)
+    for keys, range_, buckets in (("t", "k", 16), ("k", "t", None)):
+        told = rangejoin.prepare(df, left, keys=keys, range=range_, mode="ignore", buckets=buckets)
+        assert told == written
+    assert spark.table(left).count() == 200
+    with pytest.raises(rangejoin.RangeJoinError, match="bucketed by k and sorted within them by t"):
+        rangejoin.prepare(df, left, keys="t", range="k", mode="append")
+    rangejoin.prepare(df, left, keys="k", range="t", mode="append")
+    assert spark.table(left).count() == 400
+    df.drop("Num Buckets").write.saveAsTable(right)
+    for mode in ("append", "ignore"):
+        with pytest.raises(rangejoin.RangeJoinError, match="is not bucketed by keys"):
+            rangejoin.prepare(df, right, keys="k", range="t", mode=mode)

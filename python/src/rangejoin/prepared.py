@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,16 @@ from rangejoin.errors import RangeJoinError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType
 
 BYTES_PER_BUCKET = 128 << 20
 """What a bucket is meant to have, as Spark estimates the size of the rows."""
 
-MOST_BUCKETS = 1 << 14
+MOST_BUCKETS = 1 << 12
 """More are not chosen: each is a file, and a task of every join."""
+
+_NOT_ESTIMATED = ("Join", "LogicalRDD", "Generate", "Expand")
+"""Nodes of a logical plan whose size Spark does not know: of a join it takes the product."""
 
 _MODES = ("append", "overwrite", "error", "errorifexists", "ignore")
 
@@ -67,7 +72,8 @@ def prepare(
         buckets: the number of buckets, the same for tables that are joined with each other. By
             default that of the table where rows are appended; else a power of two by Spark's
             estimate of the size of `df`, 128 MiB a bucket, and at least its default parallelism.
-        mode: `append`, `overwrite`, `errorifexists` or `ignore`, as Spark has them.
+        mode: `append`, `overwrite`, `errorifexists` or `ignore`, as Spark has them; `ignore` leaves
+            a table that there is as it is, and returns what it is.
         format: `parquet`, `orc`, or another format that Spark can bucket.
 
     Returns:
@@ -75,8 +81,8 @@ def prepare(
 
     Raises:
         RangeJoinError: a column is not one of `df`, or cannot be a key or a range; the number of
-            buckets is not a positive number, or is not that of the table, or nothing says what it
-            should be; there is no such mode.
+            buckets is not a positive number, or nothing says what it should be; a table that is
+            there has other buckets, or none; there is no such mode.
     """
     key_columns = _columns(df, keys, "key")
     range_columns = _columns(df, range, "range")
@@ -85,17 +91,18 @@ def prepare(
         raise RangeJoinError(f"{', '.join(sorted(both))}: a column is a key or has the range")
     if mode not in _MODES:
         raise RangeJoinError(f"mode is {mode!r}, and may be one of {', '.join(_MODES)}")
-    spark = df.sparkSession
-    known = _buckets_of(spark, table) if mode in ("append", "ignore") else None
-    if buckets is None:
-        buckets = known or _buckets_for(df)
-    elif isinstance(buckets, bool) or not isinstance(buckets, int) or buckets < 1:
+    known = _described(df.sparkSession, table) if mode in ("append", "ignore") else None
+    if known is not None and mode == "ignore":
+        return known
+    if buckets is not None and (
+        isinstance(buckets, bool) or not isinstance(buckets, int) or buckets < 1
+    ):
         raise RangeJoinError(f"buckets is {buckets!r}, and has to be a positive number")
-    elif known is not None and known != buckets and mode == "append":
-        raise RangeJoinError(
-            f"the table {table} has {known} buckets, and not {buckets}: leave out `buckets`, or "
-            "write it anew with mode='overwrite'"
-        )
+    if known is not None:
+        _check_same(known, key_columns, range_columns, buckets)
+        buckets = known.buckets
+    elif buckets is None:
+        buckets = _buckets_for(df)
     first, *others = key_columns
     rows = df.repartition(buckets, *(_quoted(name) for name in key_columns))
     writer = rows.write.format(format).mode(mode).bucketBy(buckets, first, *others)
@@ -126,10 +133,10 @@ def _columns(df: DataFrame, names: str | Sequence[str], role: str) -> tuple[str,
                 else f"it has {', '.join(fields)}"
             )
             raise RangeJoinError(f"{name!r} is not a column of the DataFrame: {remedy}")
-        kind = fields[column].dataType.typeName()
-        if kind in ("map", "variant"):
+        unordered = _unordered(fields[column].dataType)
+        if unordered is not None:
             raise RangeJoinError(
-                f"the {role} column {name!r} is of type {kind}, which has no order"
+                f"the {role} column {name!r} is of type {unordered}, which has no order"
             )
         found.append(column)
     if len(set(found)) < len(found):
@@ -141,13 +148,59 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _buckets_of(spark: SparkSession, table: str) -> int | None:
-    """The number of buckets of a table; None where there is none."""
+def _unordered(kind: DataType) -> str | None:
+    """The name of a type without an order, if the type is one or has one inside."""
+    if kind.typeName() in ("map", "variant", "interval"):
+        return kind.typeName()
+    inner = [field.dataType for field in getattr(kind, "fields", [])]
+    if kind.typeName() == "array":
+        inner.append(vars(kind)["elementType"])
+    return next(filter(None, map(_unordered, inner)), None)
+
+
+def _described(spark: SparkSession, table: str) -> PreparedTable | None:
+    """A table as it is; None where there is none.
+
+    Raises:
+        RangeJoinError: it has no buckets, or they are not sorted.
+    """
     if not spark.catalog.tableExists(table):
         return None
     rows = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
-    found = [row["data_type"] for row in rows if row["col_name"] == "Num Buckets"]
-    return int(found[0]) if found else None
+    # The columns come first, and may have any name.
+    names = [row["col_name"] for row in rows]
+    below = rows[names.index("# Detailed Table Information") :]
+    told = {row["col_name"]: row["data_type"] for row in below}
+    keys, order = (_names(told.get(of, "")) for of in ("Bucket Columns", "Sort Columns"))
+    if not keys or order[: len(keys)] != keys or len(order) == len(keys):
+        raise RangeJoinError(
+            f"the table {table} is there, and is not bucketed by keys and sorted by them and by a "
+            "range: write it anew with mode='overwrite', or under another name"
+        )
+    return PreparedTable(table, keys, order[len(keys) :], int(told["Num Buckets"]))
+
+
+def _names(quoted: str) -> tuple[str, ...]:
+    """The names in a list such as "[`a`, `b`]"."""
+    return tuple(name.replace("``", "`") for name in re.findall(r"`((?:[^`]|``)+)`", quoted))
+
+
+def _check_same(
+    known: PreparedTable, keys: tuple[str, ...], order: tuple[str, ...], buckets: int | None
+) -> None:
+    """Returns if rows can be appended to a table."""
+    if buckets not in (None, known.buckets):
+        raise RangeJoinError(
+            f"the table {known.name} has {known.buckets} buckets, and not {buckets}: leave out "
+            "`buckets`, or write it anew with mode='overwrite'"
+        )
+    if [name.lower() for name in keys + order] != [
+        name.lower() for name in known.keys + known.range
+    ]:
+        raise RangeJoinError(
+            f"the table {known.name} is bucketed by {', '.join(known.keys)} and sorted within them "
+            f"by {', '.join(known.range)}: append by these, or write it anew with mode='overwrite'"
+        )
 
 
 def _buckets_for(df: DataFrame) -> int:
@@ -158,7 +211,22 @@ def _buckets_for(df: DataFrame) -> int:
             "a Spark Connect client does not know how large the rows are: say how many `buckets` "
             "the table is to have, one for each 128 MiB or so"
         )
-    size = int(str(jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+    plan = jdf.queryExecution().optimizedPlan()
+    unknown = sorted({name for name in _nodes(plan) if name in _NOT_ESTIMATED})
+    if unknown:
+        raise RangeJoinError(
+            f"Spark does not know how large the rows are (the plan has {', '.join(unknown)}): say "
+            "how many `buckets` the table is to have, one for each 128 MiB or so"
+        )
+    size = int(str(plan.stats().sizeInBytes()))
     cores: int = df.sparkSession.sparkContext.defaultParallelism
     wanted = max(cores, math.ceil(size / BYTES_PER_BUCKET))
     return min(MOST_BUCKETS, 1 << (wanted - 1).bit_length())
+
+
+def _nodes(plan: Any) -> Iterator[str]:
+    """The names of the nodes of a logical plan."""
+    yield str(plan.nodeName())
+    children = plan.children()
+    for index in range(children.size()):
+        yield from _nodes(children.apply(index))
