@@ -19,7 +19,7 @@ import scala.reflect.runtime.{universe => ru}
 import org.apache.spark.internal.config.ConfigEntry
 import org.apache.spark.sql.catalyst.expressions.{Ascending, Literal, SortOrder}
 import org.apache.spark.sql.catalyst.plans.LeftOuter
-import org.apache.spark.sql.rangejoin.condition.{LeftSide, Reason}
+import org.apache.spark.sql.rangejoin.condition.Reason
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -86,12 +86,10 @@ private object DocumentationSuite {
     Reason.InexactDifference(Literal(1)),
     Reason.Nondeterministic(Literal(1)),
     Reason.UnsupportedJoinType(LeftOuter),
-    Reason.PreservedSideBroadcast(LeftOuter, LeftSide),
     Reason.SubqueryInBuildBound(Literal(1)),
     Reason.UnregisteredIndex,
     Reason.DynamicPruning,
     Reason.NoKey,
-    Reason.FullOuterWithoutKey,
     Reason.OrderedStreamedSide(Seq(SortOrder(Literal(1), Ascending))),
     Reason.NullAware,
     Reason.Streaming,

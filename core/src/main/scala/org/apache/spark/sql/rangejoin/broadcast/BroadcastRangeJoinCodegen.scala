@@ -97,6 +97,7 @@ private[broadcast] class BroadcastRangeJoinCodegen(
            |$firstMatch
            |${emit(Seq(flag))}
          """.stripMargin
+      case after: AfterStreamed => after.notOfStreamed
     }
     s"""
        |$nameStreamed

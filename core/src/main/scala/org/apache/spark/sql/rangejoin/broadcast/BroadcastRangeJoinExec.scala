@@ -54,6 +54,7 @@ case class BroadcastRangeJoinExec(
 ) extends JoinCodegenSupport {
 
   private lazy val streamLeft = buildSide == BuildRight
+  private lazy val streamedSide: Side = if (streamLeft) LeftSide else RightSide
 
   /** The range, or why there is none that a broadcast serves. */
   lazy val extracted: Either[Reason, RangeCondition] =
@@ -63,7 +64,7 @@ case class BroadcastRangeJoinExec(
         condition,
         left.outputSet,
         right.outputSet,
-        Some(if (streamLeft) LeftSide else RightSide))
+        Some(streamedSide))
       _ <- (range.sortBound ++ range.evictBound)
         .find(_.exists(_.isInstanceOf[PlanExpression[_]]))
         .map(bound => Reason.SubqueryInBuildBound(bound.child))
@@ -74,7 +75,7 @@ case class BroadcastRangeJoinExec(
   private lazy val range: RangeCondition = extracted.getOrElse(
     throw new IllegalStateException(s"no range in the condition of\n${simpleStringWithNodeId()}"))
 
-  private lazy val behavior: JoinTypeBehavior = JoinTypeBehavior.of(joinType).get
+  private lazy val behavior: JoinTypeBehavior = JoinTypeBehavior.of(joinType, streamedSide).get
 
   lazy val (streamedPlan, buildPlan) = if (streamLeft) (left, right) else (right, left)
   private lazy val (streamedKeys, buildKeys) =
@@ -95,7 +96,8 @@ case class BroadcastRangeJoinExec(
     buildBounds.evict,
     buildBounds.sortValue,
     buildBounds.evictValue,
-    conf.getConf(RangeJoinConf.SmallGroup)
+    conf.getConf(RangeJoinConf.SmallGroup),
+    keepsAlone = behavior.showsUnmatchable
   )(indexedColumns)
 
   /** What is indexed, as EXPLAIN shows it. */
@@ -185,7 +187,7 @@ case class BroadcastRangeJoinExec(
       sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY),
       figures.map(_._1))
     BuiltIndex(
-      CursorFactory(broadcast, longMetric("numCandidates")),
+      CursorFactory(broadcast, Some(longMetric("numCandidates"))),
       built.isOfNoRows,
       built.keyIsUnique)
   }
@@ -206,8 +208,13 @@ case class BroadcastRangeJoinExec(
     val cursors = index.cursors
     val newOutput = outputFactory
     val behavior = this.behavior
-    streamedPlan.execute().mapPartitions { streamed =>
-      RangeJoinIterator(factory.create(streamed, cursors.create()), behavior, newOutput())
+    val rows = streamedPlan.execute()
+    if (behavior.marksBuffered) {
+      MarkedRows.join(rows, MarkingTask(factory, cursors, behavior, newOutput))
+    } else {
+      rows.mapPartitions { streamed =>
+        RangeJoinIterator(factory.create(streamed, cursors.create()), behavior, newOutput())
+      }
     }
   }
 
@@ -223,6 +230,9 @@ case class BroadcastRangeJoinExec(
   )
 
   // ---------------------------------------------------------------- generated
+
+  /** Not where rows of the broadcast side are marked: stock's join is interpreted there as well. */
+  override def supportCodegen: Boolean = !behavior.marksBuffered
 
   override def inputRDDs(): Seq[RDD[InternalRow]] =
     streamedPlan.asInstanceOf[CodegenSupport].inputRDDs()

@@ -26,16 +26,22 @@ private[broadcast] case class BuiltIndex(
     isOfNoRows: Boolean,
     keyIsUnique: Boolean)
 
-/** Makes the cursors of tasks, and reports what they have done. */
-case class CursorFactory(index: Broadcast[RangeIndex], candidates: SQLMetric) {
+/**
+ * Makes the cursors of tasks, and reports what they have done.
+ *
+ * @param candidates None where what they do is counted elsewhere
+ */
+case class CursorFactory(index: Broadcast[RangeIndex], candidates: Option[SQLMetric]) {
 
   def create(): RangeCursor = {
     val relation = index.value
     val cursor = relation.cursor()
     TaskContext.get().taskMetrics().incPeakExecutionMemory(relation.estimatedSize)
-    TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {
-      override def onTaskCompletion(context: TaskContext): Unit = candidates += cursor.candidates
-    })
+    candidates.foreach { metric =>
+      TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {
+        override def onTaskCompletion(context: TaskContext): Unit = metric += cursor.candidates
+      })
+    }
     cursor
   }
 }

@@ -28,6 +28,20 @@ case class StreamedRow(ifMatched: Boolean) extends Emission
 /** Every streamed row, with a flag that says whether it has a match; the scan ends at the first. */
 case object MatchFlag extends Emission
 
+/** Nothing for a streamed row: rows of the other side come out once all of those have been seen. */
+sealed trait AfterStreamed extends Emission {
+
+  /** For who gives the rows that come of streamed rows. */
+  def notOfStreamed: Nothing =
+    throw new IllegalArgumentException(s"$this gives nothing for streamed rows")
+}
+
+/** The row of the other side, once, if any streamed row matches it or if none does. */
+case class BufferedRow(ifMatched: Boolean) extends AfterStreamed
+
+/** Every row of the other side, with a flag that says whether it has a match. */
+case object BufferedFlag extends AfterStreamed
+
 /**
  * A join type as a value: all that the operator knows of it.
  *
@@ -41,6 +55,16 @@ case object MatchFlag extends Emission
  * | LEFT ANTI       | left     | streamed row if not     |                |                |
  * | existence       | left     | streamed row and a flag |                |                |
  *
+ * Where a join has to stream the other side (the broadcast side is the one whose rows come out):
+ *
+ * | join type       | streamed | emission                | keeps streamed | keeps buffered |
+ * |:----------------|:---------|:------------------------|:---------------|:---------------|
+ * | LEFT OUTER      | right    | every pair              |                | yes            |
+ * | RIGHT OUTER     | left     | every pair              |                | yes            |
+ * | LEFT SEMI       | right    | buffered row if matched |                |                |
+ * | LEFT ANTI       | right    | buffered row if not     |                |                |
+ * | existence       | right    | buffered row and a flag |                |                |
+ *
  * @param streamed the side that has to be streamed; None where the range decides
  * @param keepsStreamed whether a streamed row without a match is emitted, beside NULLs
  * @param keepsBuffered likewise for a buffered row
@@ -53,13 +77,22 @@ case class JoinTypeBehavior(
 ) {
 
   /** Whether one match of a streamed row is all that is looked for. */
-  def stopsAtMatch: Boolean = emission != EveryPair
+  def stopsAtMatch: Boolean = emission match {
+    case StreamedRow(_) | MatchFlag => true
+    case _                          => false
+  }
+
+  /** Whether it has to be known at the end which of the buffered rows have had a match. */
+  def marksBuffered: Boolean = keepsBuffered || emission.isInstanceOf[AfterStreamed]
+
+  /** Whether buffered rows that can match nothing, such as those with NULL in a bound, come out. */
+  def showsUnmatchable: Boolean = marksBuffered && emission != BufferedRow(ifMatched = true)
 
   /** Whether streamed rows without candidates are of any interest. */
   def visitsAllStreamed: Boolean = keepsStreamed || (emission match {
     case StreamedRow(ifMatched) => !ifMatched
     case MatchFlag              => true
-    case EveryPair              => false
+    case _                      => false
   })
 
   /**
@@ -72,14 +105,19 @@ case class JoinTypeBehavior(
 object JoinTypeBehavior {
 
   /**
-   * The behavior of a join type where one side has to be streamed, and rows of the other may be kept all
-   * the same; None for one that is left to stock Spark.
+   * The behavior of a join type where one side has to be streamed, whichever rows come out; None for one
+   * that is left to stock Spark.
    */
   def of(joinType: JoinType, streamed: Side): Option[JoinTypeBehavior] =
     (joinType, streamed) match {
       case (LeftOuter, RightSide) | (RightOuter, LeftSide) =>
         Some(JoinTypeBehavior(Some(streamed), EveryPair, keepsBuffered = true))
-      case _ => of(joinType).filter(_.streamed.forall(_ == streamed))
+      case (LeftSemi, RightSide) =>
+        Some(JoinTypeBehavior(Some(streamed), BufferedRow(ifMatched = true)))
+      case (LeftAnti, RightSide) =>
+        Some(JoinTypeBehavior(Some(streamed), BufferedRow(ifMatched = false)))
+      case (ExistenceJoin(_), RightSide) => Some(JoinTypeBehavior(Some(streamed), BufferedFlag))
+      case _                             => of(joinType)
     }
 
   /** The behavior of a join type; None for one that is left to stock Spark. */

@@ -45,26 +45,24 @@ object RangeExtractor {
   /**
    * The range of a join, or why there is none.
    *
-   * @param streamed the side that has to be streamed, where it is not up to the range
-   * @param keepsBuffered whether rows of the other side can be kept, whichever is streamed
+   * @param streamed the side that has to be streamed, where it is not up to join type and range
    */
   def extract(
       joinType: JoinType,
       condition: Option[Expression],
       left: AttributeSet,
       right: AttributeSet,
-      streamed: Option[Side] = None,
-      keepsBuffered: Boolean = false
+      streamed: Option[Side] = None
   ): Either[Reason, RangeCondition] =
     for {
       behavior <- JoinTypeBehavior.of(joinType).toRight(Reason.UnsupportedJoinType(joinType))
-      side <- streamedSide(joinType, behavior, streamed, keepsBuffered)
       predicates <- condition.map(Predicates.split).toRight(Reason.NoCondition)
       _ <- predicates.find(!_.deterministic).map(Reason.Nondeterministic).toLeft(())
       tests <- readTests(predicates, left, right)
     } yield {
       val range = choose(tests)
-      withRange(range, side.getOrElse(range.streamed), predicates)
+      val side = streamed.orElse(behavior.streamed).getOrElse(range.streamed)
+      withRange(range, side, predicates)
     }
 
   /**
@@ -76,10 +74,9 @@ object RangeExtractor {
       condition: Option[Expression],
       left: AttributeSet,
       right: AttributeSet,
-      streamed: Option[Side] = None,
-      keepsBuffered: Boolean = false
+      streamed: Option[Side] = None
   ): Either[Reason, RangeCondition] =
-    extract(joinType, condition, left, right, streamed, keepsBuffered) match {
+    extract(joinType, condition, left, right, streamed) match {
       case Left(_: Reason.NoRange) => Right(withoutRange(joinType, condition, streamed))
       case other                   => other
     }
@@ -91,20 +88,6 @@ object RangeExtractor {
   ): RangeCondition = {
     val streamed = wanted.orElse(JoinTypeBehavior.of(joinType).flatMap(_.streamed))
     RangeCondition(streamed.getOrElse(LeftSide), None, None, Nil, condition)
-  }
-
-  /** The side that the join type or the caller wants to be streamed, if either does. */
-  private def streamedSide(
-      joinType: JoinType,
-      behavior: JoinTypeBehavior,
-      wanted: Option[Side],
-      keepsBuffered: Boolean
-  ): Either[Reason, Option[Side]] = wanted match {
-    case Some(side) if keepsBuffered && JoinTypeBehavior.of(joinType, side).isDefined =>
-      Right(wanted)
-    case Some(side) if behavior.keepsBuffered || behavior.streamed.exists(_ != side) =>
-      Left(Reason.PreservedSideBroadcast(joinType, side.other))
-    case _ => Right(wanted.orElse(behavior.streamed))
   }
 
   /** Whether a condition compares anything at all, so that a reason to leave it is of interest. */

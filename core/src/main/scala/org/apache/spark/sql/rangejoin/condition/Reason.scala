@@ -92,15 +92,6 @@ object Reason {
       Some("write NOT EXISTS, if a NULL on either side is to match nothing")
   }
 
-  /** The broadcast side is one whose rows come out without a match, or are all that comes out. */
-  case class PreservedSideBroadcast(joinType: JoinType, broadcast: Side) extends Reason {
-    override def cause: String =
-      s"the rows of the broadcast side are kept by the ${joinType.sql} join, so that no task knows " +
-        "by itself which of them have a match"
-    override def remedy: Option[String] =
-      Some("broadcast the other side, where the join type allows it, or none")
-  }
-
   /** The broadcast is built before the subquery has a result. */
   case class SubqueryInBuildBound(bound: Expression) extends Reason {
     override def cause: String = s"$bound, a bound of the broadcast side, has a subquery"
@@ -130,15 +121,6 @@ object Reason {
     override def remedy: Option[String] = Some(
       "drop the SHUFFLE_REPLICATE_NL hint, broadcast the smaller side if it fits into memory, or add " +
         "an equi key")
-  }
-
-  /** Rows of both sides are kept, so that neither can be copied to several buckets. */
-  case object FullOuterWithoutKey extends Reason {
-    override def cause: String =
-      "a FULL OUTER join without an equi key keeps the rows of both sides, and neither can be copied " +
-        "to where its matches are"
-    override def remedy: Option[String] =
-      Some("write it as a LEFT JOIN and, by UNION ALL, a LEFT ANTI JOIN of the right side")
   }
 
   /** A shuffled hash join keeps an order that its range join would not, where it has to sort. */

@@ -15,8 +15,8 @@
 package org.apache.spark.sql.rangejoin.explain
 
 import org.apache.spark.internal.config.ConfigEntry
+import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.plans.{FullOuter, Inner}
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
 import org.apache.spark.sql.execution.columnar.{CachedRDDBuilder, InMemoryTableScanExec}
 import org.apache.spark.sql.execution.joins._
@@ -170,8 +170,6 @@ object JoinReports extends AdaptiveSparkPlanHelper {
     join.getTagValue(MarkRangeJoins.ReasonTag).getOrElse(join match {
       case _ if join.logicalLink.exists(_.isStreaming)                 => Reason.Streaming
       case j: BroadcastHashJoinExec if j.isNullAwareAntiJoin           => Reason.NullAware
-      case loop: BroadcastNestedLoopJoinExec if isFullOuterRange(loop) =>
-        Reason.FullOuterWithoutKey
       case _: BroadcastHashJoinExec | _: BroadcastNestedLoopJoinExec =>
         val extracted = BroadcastRangeJoinExec.of(join).map(_.extracted)
         extracted.flatMap(_.left.toOption).getOrElse(switchedOff(RangeJoinConf.Broadcast))
@@ -191,10 +189,6 @@ object JoinReports extends AdaptiveSparkPlanHelper {
   private def rangeOf(join: BaseJoinExec): Either[Reason, RangeCondition] =
     RangeExtractor
       .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
-
-  private def isFullOuterRange(loop: BroadcastNestedLoopJoinExec): Boolean =
-    loop.joinType == FullOuter && SQLConf.get.getConf(RangeJoinConf.Enabled) &&
-      rangeOf(loop).isRight
 
   private def noKey: Reason =
     Seq(RangeJoinConf.Enabled, RangeJoinConf.Spread)

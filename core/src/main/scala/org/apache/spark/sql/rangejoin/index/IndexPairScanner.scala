@@ -28,7 +28,7 @@ import org.apache.spark.sql.rangejoin.join.PairScanner
  */
 final class IndexPairScanner(scanner: IndexScanner, index: RangeIndex, keepsStreamed: Boolean)
     extends PairScanner {
-  private[this] val marks = new Array[Long]((index.size + 63) >>> 6)
+  private[this] val marks = new MatchMarks(index.size)
   private[this] val unmatched = new UnsafeRow(index.fields)
 
   private[this] var streaming = true
@@ -46,8 +46,7 @@ final class IndexPairScanner(scanner: IndexScanner, index: RangeIndex, keepsStre
 
   override def markMatched(): Unit = {
     scanner.markMatched()
-    val place = scanner.place
-    marks(place >>> 6) |= 1L << place
+    marks.mark(scanner.place)
   }
 
   override def nextPair(): Boolean = {
@@ -64,15 +63,12 @@ final class IndexPairScanner(scanner: IndexScanner, index: RangeIndex, keepsStre
   }
 
   private def nextUnmatched(): Boolean = {
-    while (next < index.size && isMarked(next)) next += 1
+    while (next < index.size && marks.isMarked(next)) next += 1
     val found = next < index.size + index.alone.size
     if (found) {
-      if (next < index.size) index.rows.read(next, unmatched)
-      else index.alone.read(next - index.size, unmatched)
+      index.readAny(next, unmatched)
       next += 1
     }
     found
   }
-
-  private def isMarked(place: Int): Boolean = (marks(place >>> 6) & (1L << place)) != 0L
 }

@@ -109,6 +109,9 @@ final class IndexScanner(
 
   override def step(row: UnsafeRow): Boolean = cursor.step(row)
 
+  /** Marks all candidates of the streamed row at once; false where they have to be looked at. */
+  def markRun(marks: MatchMarks): Boolean = cursor.markRun(marks)
+
   /** The place of the current candidate in the index. */
   def place: Int = cursor.place
 

@@ -228,6 +228,20 @@ final class RangeCursor(index: RangeIndex) {
     steps
   }
 
+  /**
+   * Marks all that is left of a search and goes to its end, if those are rows one behind the other whose
+   * bounds say that they match; false where they are not, and nothing was done.
+   */
+  def markRun(marks: MatchMarks): Boolean = {
+    val isRun = searching && !scattered && !streamedUnknown && !mayBeUnknown
+    if (isRun && position < end) {
+      marks.markRun(position, end)
+      visited += end - position
+      position = end
+    }
+    isRun
+  }
+
   /** Whether the bounds say nothing about the current row. */
   def isUndecided: Boolean =
     !searching || streamedUnknown || (mayBeUnknown && bounds.isExtreme(current))

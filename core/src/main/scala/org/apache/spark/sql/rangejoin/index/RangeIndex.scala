@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.index
 
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
 /**
  * One side of a range join: rows in groups of one key, within a group by sort bound, and
  * their bounds beside them.
@@ -36,7 +38,7 @@ package org.apache.spark.sql.rangejoin.index
 final class RangeIndex private[index] (
     private[index] val groups: KeyGroups,
     private[index] val rows: PackedRows,
-    private[index] val fields: Int,
+    private[rangejoin] val fields: Int,
     private[index] val search: GroupSearch,
     private[index] val origin: IndexOrigin,
     private[index] val alone: PackedRows
@@ -63,6 +65,13 @@ final class RangeIndex private[index] (
   override def keyIsUnique: Boolean = rows.size <= groups.size
 
   def cursor(): RangeCursor = new RangeCursor(this)
+
+  /** The number of all rows there are: those that can match, and behind them those kept beside. */
+  def sizeOfAll: Int = rows.size + alone.size
+
+  /** Points `row` at one of all rows. */
+  def readAny(place: Int, row: UnsafeRow): Unit =
+    if (place < rows.size) rows.read(place, row) else alone.read(place - rows.size, row)
 }
 
 private[index] object RangeIndex {

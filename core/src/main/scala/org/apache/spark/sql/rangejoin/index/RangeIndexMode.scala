@@ -33,6 +33,7 @@ import org.apache.spark.{SparkConf, SparkEnv}
  * @param sortValue what `sortBound` is a prefix of; None where it is the value itself
  * @param evictValue likewise of `evictBound`
  * @param smallGroup up to this number of rows of a key are not searched
+ * @param keepsAlone whether a broadcast index has the rows that match nothing beside the others
  * @param columns what is indexed, in words for EXPLAIN; modes that differ in it alone are equal
  */
 case class RangeIndexMode(
@@ -41,7 +42,8 @@ case class RangeIndexMode(
     evictBound: Option[Expression],
     sortValue: Option[Expression],
     evictValue: Option[Expression],
-    smallGroup: Int
+    smallGroup: Int,
+    keepsAlone: Boolean = false
 )(columns: String = "")
     extends BroadcastMode {
   require(
@@ -53,7 +55,7 @@ case class RangeIndexMode(
 
   override def transform(rows: Iterator[InternalRow], sizeHint: Option[Long]): RangeIndex = {
     val expected = sizeHint.fold(0)(math.min(_, Int.MaxValue / 2).toInt)
-    val index = new IndexBuild(this, expected, keepsAlone = false, IndexMemory.Unlimited)
+    val index = new IndexBuild(this, expected, keepsAlone, IndexMemory.Unlimited)
     rows.foreach(row => if (!index.add(row)) throw tooManyRows)
     index.result().getOrElse(throw tooManyRows)
   }
@@ -72,7 +74,8 @@ case class RangeIndexMode(
     evictBound.map(_.canonicalized),
     sortValue.map(_.canonicalized),
     evictValue.map(_.canonicalized),
-    smallGroup
+    smallGroup,
+    keepsAlone
   )()
 
   override def toString: String = s"RangeIndex($columns)"

@@ -24,6 +24,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.condition.{
+  AfterStreamed,
   EveryPair,
   JoinTypeBehavior,
   LeftSide,
@@ -83,6 +84,9 @@ final class JoinOutput(
   private[this] val noLeft = new GenericInternalRow(leftFields)
   private[this] val noRight = new GenericInternalRow(rightFields)
 
+  /** Whether any candidate is a match. */
+  def matchesAll: Boolean = check == null
+
   def matches(streamed: InternalRow, buffered: InternalRow): Boolean =
     check == null || check.eval(pair(streamed, buffered))
 
@@ -126,7 +130,7 @@ object JoinOutput {
 
 object RangeJoinIterator {
 
-  /** The rows of a join that is not full outer. */
+  /** The rows that come of streamed rows, in a join that marks no rows of the other side. */
   def apply(
       scanner: CandidateScanner,
       behavior: JoinTypeBehavior,
@@ -135,6 +139,7 @@ object RangeJoinIterator {
     case EveryPair              => new PairIterator(scanner, behavior.keepsStreamed, output)
     case StreamedRow(ifMatched) => new StreamedRowIterator(scanner, ifMatched, output)
     case MatchFlag              => new MatchFlagIterator(scanner, output)
+    case after: AfterStreamed   => after.notOfStreamed
   }
 }
 

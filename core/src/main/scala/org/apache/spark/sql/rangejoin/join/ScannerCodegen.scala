@@ -77,6 +77,7 @@ private[rangejoin] class ScannerCodegen(
            |$stopCheck
          """.stripMargin
       }
+    case after: AfterStreamed => after.notOfStreamed
   }
 
   private def everyPair(emit: Emit): String = {

@@ -66,8 +66,7 @@ case class ShuffledRangeJoinExec(
       condition,
       left.outputSet,
       right.outputSet,
-      Some(streamedSide),
-      keepsBuffered = true).flatMap(inOrder)
+      Some(streamedSide)).flatMap(inOrder)
 
   /** Likewise, where a condition without a range is taken as well: every row of a key is within it. */
   lazy val normalForm: Either[Reason, RangeCondition] = taken.flatMap(inOrder)
@@ -78,8 +77,7 @@ case class ShuffledRangeJoinExec(
       condition,
       left.outputSet,
       right.outputSet,
-      Some(streamedSide),
-      keepsBuffered = true)
+      Some(streamedSide))
 
   /** Where both sides are sorted, rows come in the order of the keys and the range. */
   private def inOrder(range: RangeCondition): Either[Reason, RangeCondition] =

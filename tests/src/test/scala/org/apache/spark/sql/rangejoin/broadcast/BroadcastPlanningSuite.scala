@@ -128,20 +128,6 @@ class BroadcastPlanningSuite extends BroadcastTables {
     }
   }
 
-  test("the side that is kept, or all of both, stays stock and says why") {
-    val log = LogCapture.messages("org.apache.spark.sql.rangejoin") {
-      withConf(Threshold -> "-1") {
-        for ((joinType, side) <-
-            Seq("left" -> "l", "right" -> "r", "full" -> "r", "left_semi" -> "l")) {
-          checkStock(broadcast(side, keyless, joinType))
-        }
-      }
-    }
-    val reasons = log.filter(_.contains("rows of the broadcast side are kept"))
-    assert(Seq("LEFT OUTER", "RIGHT OUTER", "FULL OUTER", "LEFT SEMI").forall(t =>
-      reasons.exists(_.contains(t))))
-  }
-
   test("NOT IN is untouched") {
     l.createOrReplaceTempView("l")
     r.createOrReplaceTempView("r")

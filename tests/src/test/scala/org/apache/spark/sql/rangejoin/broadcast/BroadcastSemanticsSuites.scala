@@ -23,6 +23,24 @@ class BroadcastJoinTypeSuite extends JoinTypeSuite with InTurns
 
 class KeylessJoinTypeSuite extends JoinTypeSuite with WithoutKeys
 
+class PreservedLeftJoinTypeSuite extends JoinTypeSuite with PreservedLeft
+
+class PreservedRightJoinTypeSuite extends JoinTypeSuite with PreservedRight
+
+class PreservedNullSuite extends NullSuite with PreservedLeft
+
+class PreservedOverflowSuite extends OverflowSuite with PreservedLeft
+
+class PreservedRaisingSuite extends RaisingSuite with PreservedRight
+
+class PreservedTypeSuite extends TypeSuite with PreservedLeft
+
+class PreservedStringSuite extends StringSuite with PreservedLeft
+
+class PreservedEndsSuite extends EndsSuite with PreservedRight
+
+class PreservedFloatOrderSuite extends FloatOrderSuite with PreservedLeft
+
 class BroadcastNullSuite extends NullSuite with InTurns
 
 class KeylessNullSuite extends NullSuite with WithoutKeys

@@ -15,11 +15,11 @@
 package org.apache.spark.sql.rangejoin.broadcast
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.plans.FullOuter
-import org.apache.spark.sql.execution.joins.BroadcastNestedLoopJoinExec
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
@@ -78,14 +78,52 @@ trait WithoutKeys extends InTurns {
   override protected def withoutKeys: Boolean = true
 
   override protected def keyed(range: String): String = s"coalesce(l.k = r.k, false) AND $range"
+}
 
-  // A full outer join is stock's, and raises for pairs that a conjunct before has refused.
-  override protected def check(range: String, joinTypes: Seq[String])(pairs: (Int, Int)*): Unit =
-    super.check(range, joinTypes.filterNot(_ == SemanticsTest.FullOuter))(pairs: _*)
+/**
+ * As without keys, where the size of one side alone is known: Spark broadcasts that side, whichever the
+ * join preserves. Join types that do not preserve it are left to the other suites.
+ */
+trait PreservedSide extends BroadcastSemantics {
 
-  /** Full outer joins are left to stock. */
-  override protected def plannedJoins(df: DataFrame): Int =
-    super.plannedJoins(df) + collect(executedPlan(df)) {
-      case join: BroadcastNestedLoopJoinExec if join.joinType == FullOuter => join
-    }.size
+  /** The side that is known to be small. */
+  protected def small: String
+
+  private def preserving: Seq[String] =
+    if (small == "r") Seq(SemanticsTest.RightOuter, SemanticsTest.FullOuter)
+    else SemanticsTest.JoinTypes.diff(Seq(SemanticsTest.Inner, SemanticsTest.RightOuter))
+
+  override protected def table(name: String, columns: String)(rows: String*): Unit = {
+    super.table(name, columns)(rows: _*)
+    if (name != small) {
+      val table = spark.table(name).asInstanceOf[Dataset[_]]
+      // Spark takes what it knows nothing of to be large.
+      spark.internalCreateDataFrame(table.queryExecution.toRdd.map(_.copy()), table.schema)
+        .createOrReplaceTempView(name)
+    }
+  }
+
+  override protected def keyed(range: String): String = s"coalesce(l.k = r.k, false) AND $range"
+
+  override protected def check(range: String, joinTypes: Seq[String])(pairs: (Int, Int)*): Unit = {
+    val kept = joinTypes.intersect(preserving)
+    super.check(range, if (kept.isEmpty) preserving.take(1) else kept)(pairs: _*)
+  }
+
+  /** A join that preserves the broadcast side has it broadcast, and not the other one. */
+  override protected def assertPlanned(df: DataFrame, joins: Int, settings: Settings): Unit = {
+    super.assertPlanned(df, joins, settings)
+    val side = if (small == "l") BuildLeft else BuildRight
+    for (join <- broadcastJoins(df) if join.leftKeys.isEmpty) {
+      assert(join.buildSide == side, executedPlan(df))
+    }
+  }
+}
+
+trait PreservedLeft extends PreservedSide {
+  override protected def small: String = "l"
+}
+
+trait PreservedRight extends PreservedSide {
+  override protected def small: String = "r"
 }

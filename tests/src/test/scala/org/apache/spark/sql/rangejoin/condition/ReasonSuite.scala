@@ -39,9 +39,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       extract(wrappedMinus(l.y, r.y) <= ten) ->
         Reason.InexactDifference(wrappedMinus(l.y, r.y) <= ten),
       extract(r.y >= l.y && rand) -> Reason.Nondeterministic(rand),
-      extract(band, OtherJoinType.it) -> Reason.UnsupportedJoinType(OtherJoinType.it),
-      extract(band, LeftOuter, Some(RightSide)) ->
-        Reason.PreservedSideBroadcast(LeftOuter, LeftSide)
+      extract(band, OtherJoinType.it) -> Reason.UnsupportedJoinType(OtherJoinType.it)
     )
   }
 
@@ -58,21 +56,19 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case _: Reason.InexactDifference      => "inexact difference"
       case _: Reason.Nondeterministic       => "nondeterministic"
       case _: Reason.UnsupportedJoinType    => "unsupported join type"
-      case _: Reason.PreservedSideBroadcast => "preserved side"
       // Of plans, not of conditions: the suites in broadcast/ have examples.
       case _: Reason.SubqueryInBuildBound => "subquery"
       case Reason.UnregisteredIndex       => "unregistered index"
       case Reason.DynamicPruning          => "dynamic pruning"
       // Of plans, too: JoinReportsSuite has examples.
       case Reason.NoKey                  => "no key"
-      case Reason.FullOuterWithoutKey    => "full outer without key"
       case Reason.NullAware              => "null-aware"
       case _: Reason.OrderedStreamedSide => "ordered streamed side"
       case Reason.Streaming              => "streaming"
       case _: Reason.SwitchedOff         => "switched off"
       case Reason.PlannedOtherwise       => "planned otherwise"
     }
-    assert(examples.map { case (_, reason) => name(reason) }.distinct.size == 7)
+    assert(examples.map { case (_, reason) => name(reason) }.distinct.size == 6)
   }
 
   test("every message names what is at fault") {
@@ -80,8 +76,6 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.InexactDifference(predicate)  => assert(reason.message.contains(predicate.sql))
       case Reason.Nondeterministic(predicate)   => assert(reason.message.contains(predicate.sql))
       case Reason.UnsupportedJoinType(joinType) => assert(reason.message.contains(joinType.sql))
-      case Reason.PreservedSideBroadcast(joinType, _) =>
-        assert(reason.message.contains(joinType.sql))
       case Reason.SubqueryInBuildBound(bound) => assert(reason.message.contains(bound.toString))
       case Reason.UnregisteredIndex           =>
         assert(reason.message.contains("spark.kryo.registrationRequired"))
@@ -89,7 +83,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.OrderedStreamedSide(order) =>
         assert(reason.message.contains(order.head.child.sql))
       case Reason.SwitchedOff(key) => assert(reason.message.contains(key))
-      case Reason.NoCondition | Reason.NoRangePredicate | Reason.DynamicPruning | Reason.NoKey | Reason.FullOuterWithoutKey |
+      case Reason.NoCondition | Reason.NoRangePredicate | Reason.DynamicPruning | Reason.NoKey |
           Reason.NullAware | Reason.Streaming | Reason.PlannedOtherwise =>
         assert(reason.message.nonEmpty)
     }
@@ -122,26 +116,13 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
   private def normalForm(joinType: JoinType, condition: Option[Expression]) =
     RangeExtractor.normalForm(joinType, condition, AttributeSet(l.y), AttributeSet(r.y))
 
-  test("a broadcast side has to be the one that the join type lets go") {
-    for ((joinType, streamed) <- Seq(
-        LeftOuter -> RightSide,
-        RightOuter -> LeftSide,
-        LeftSemi -> RightSide,
-        LeftAnti -> RightSide,
-        FullOuter -> LeftSide,
-        FullOuter -> RightSide
-      )) {
-      assert(extract(band, joinType, Some(streamed)) ==
-        Left(Reason.PreservedSideBroadcast(joinType, streamed.other)))
-    }
-    for ((joinType, streamed) <- Seq(
-        Inner -> LeftSide,
-        Inner -> RightSide,
-        LeftOuter -> LeftSide,
-        RightOuter -> RightSide,
-        LeftAnti -> LeftSide
-      )) {
+  test("either side may be streamed, whichever the join type preserves") {
+    for {
+      joinType <- Seq(Inner, LeftOuter, RightOuter, FullOuter, LeftSemi, LeftAnti)
+      streamed <- Seq(LeftSide, RightSide)
+    } {
       assert(extract(band, joinType, Some(streamed)).map(_.streamed) == Right(streamed))
+      assert(JoinTypeBehavior.of(joinType, streamed).exists(_.streamed.forall(_ == streamed)))
     }
   }
 

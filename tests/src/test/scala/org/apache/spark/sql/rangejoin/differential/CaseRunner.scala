@@ -16,10 +16,12 @@ package org.apache.spark.sql.rangejoin.differential
 
 import scala.util.control.NonFatal
 
+import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, LeftSide, RightSide}
 import org.apache.spark.sql.rangejoin.line.ClassicSession.{Dataset, SparkSession}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
@@ -109,11 +111,19 @@ final class CaseRunner(spark: SparkSession) extends AdaptiveSparkPlanHelper {
   }
 
   private def kindOf(node: BaseJoinExec): String =
-    if (node.leftKeys.isEmpty) "broadcast, without keys"
+    if (isPreserved(node)) "broadcast, preserved side"
+    else if (node.leftKeys.isEmpty) "broadcast, without keys"
     else if (node.leftKeys.exists(RangeBucketExec.isBucket)) "sort-merge, by buckets"
     else if (node.isInstanceOf[BroadcastRangeJoinExec]) "broadcast"
     else if (node.isInstanceOf[ShuffledRangeJoinExec]) "shuffled"
     else "sort-merge"
+
+  private def isPreserved(node: BaseJoinExec): Boolean = node match {
+    case join: BroadcastRangeJoinExec =>
+      val streamed = if (join.buildSide == BuildRight) LeftSide else RightSide
+      JoinTypeBehavior.of(join.joinType, streamed).exists(_.marksBuffered)
+    case _ => false
+  }
 
   private def wrongType(join: JoinCase, node: BaseJoinExec): Option[String] =
     node.joinType match {

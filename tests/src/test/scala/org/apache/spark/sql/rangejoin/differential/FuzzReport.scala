@@ -104,7 +104,8 @@ object FuzzReport {
       "sort-merge, keys cut",
       "shuffled",
       "broadcast",
-      "broadcast, without keys")
+      "broadcast, without keys",
+      "broadcast, preserved side")
 
   /** In this many cases everything has come up. */
   private val EnoughCases = 1000

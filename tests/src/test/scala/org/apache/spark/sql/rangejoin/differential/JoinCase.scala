@@ -19,12 +19,23 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.types.StructType
 
-/** A table of a case, by its Catalyst rows. */
-case class CaseTable(name: String, schema: StructType, rows: Seq[InternalRow]) {
+/**
+ * A table of a case, by its Catalyst rows.
+ *
+ * @param isKnownSmall whether Spark knows that there are not many rows
+ */
+case class CaseTable(
+    name: String,
+    schema: StructType,
+    rows: Seq[InternalRow],
+    isKnownSmall: Boolean = false
+) {
 
-  def frame(spark: SparkSession): DataFrame =
+  def frame(spark: SparkSession): DataFrame = {
     // Not local rows: the optimizer would see that a side is empty, and there would be no join.
-    spark.internalCreateDataFrame(spark.sparkContext.parallelize(rows, 2), schema)
+    val table = spark.internalCreateDataFrame(spark.sparkContext.parallelize(rows, 2), schema)
+    if (isKnownSmall) table.limit(CaseTable.Limit) else table
+  }
 
   /** The table as SQL, to be pasted into a shell. */
   def sql: String = {
@@ -32,9 +43,16 @@ case class CaseTable(name: String, schema: StructType, rows: Seq[InternalRow]) {
     // VALUES needs a row to know the types.
     val shown = if (rows.isEmpty) Seq(new NullRow(schema.size)) else rows
     val values = shown.map(row => "  " + SqlLiteral.ofRow(row, schema)).mkString(",\n")
-    val none = if (rows.isEmpty) "\nWHERE false" else ""
+    val none = (if (rows.isEmpty) "\nWHERE false" else "") +
+      (if (isKnownSmall) s"\nLIMIT ${CaseTable.Limit}" else "")
     s"CREATE OR REPLACE TEMPORARY VIEW $name AS SELECT * FROM VALUES\n$values\nAS t($names)$none"
   }
+}
+
+private object CaseTable {
+
+  /** More rows than any table has. */
+  private val Limit = 1000
 }
 
 /** The query of a case, about the tables `l` and `r`. */
@@ -59,6 +77,9 @@ case class JoinCase(
     engines: Seq[Seq[(String, String)]]
 ) {
   def form: JoinForm = query.form
+
+  /** Whether Spark is to broadcast the side that the join preserves. */
+  def isPreserved: Boolean = left.isKnownSmall || right.isKnownSmall
 
   /** All it takes to see the case again. */
   def reproduction: String = {

@@ -187,10 +187,26 @@ final class RandomJoin(seed: Long) {
   // Likewise.
   private val index = if (hint.contains("SHUFFLE_HASH")) draw.pick(Indexes) else Nil
 
+  // Likewise.
+  private val preserved: Seq[(String, String)] =
+    if (broadcast.isEmpty && spread.isEmpty && cut.isEmpty && form != JoinForm.InnerForm &&
+      draw.chance(50)) draw.pick(Preserved)
+    else Nil
+  private val smallRight = form match {
+    case JoinForm.RightForm => true
+    case JoinForm.FullForm  => draw.chance(50)
+    case _                  => false
+  }
+
   val join: JoinCase = {
-    val engines = drawn.engines.map(_ ++ buffer ++ broadcast ++ spread ++ cut ++ index)
-    if (keyless || spread.nonEmpty) drawn.copy(engines = engines, query = withoutKeys(drawn.query))
-    else drawn.copy(engines = engines)
+    val engines = drawn.engines.map(_ ++ buffer ++ broadcast ++ spread ++ cut ++ index ++ preserved)
+    val sized =
+      if (preserved.isEmpty) drawn
+      else if (smallRight) drawn.copy(right = right.copy(isKnownSmall = true))
+      else drawn.copy(left = left.copy(isKnownSmall = true))
+    if (keyless || spread.nonEmpty || preserved.nonEmpty) {
+      sized.copy(engines = engines, query = withoutKeys(drawn.query))
+    } else sized.copy(engines = engines)
   }
 
   /** The same rows, in a way that Spark finds no keys in. */
@@ -245,6 +261,13 @@ object RandomJoin {
     Seq(
       SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
       RangeJoinConf.SpreadKeysBuckets.key -> n.toString)
+  }
+
+  /** The side is broadcast that Spark knows to be small: searched always, and where that is worth it. */
+  private val Preserved: Seq[Seq[(String, String)]] = {
+    val bySize = Seq(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB")
+    val searched = bySize :+ (RangeJoinConf.SmallGroup.key -> "0")
+    Seq(searched, searched, searched, bySize)
   }
 
   private val Zones =

@@ -59,7 +59,7 @@ class RandomJoinSuite extends AnyFunSuite {
       Seq(RangeJoinConf.IndexLimit, RangeJoinConf.SmallGroup, RangeJoinConf.SpreadKeysBuckets)
         .exists(_.key == key)
     })
-    assert(ofOthers.distinct.size == 16 * (3 + 4))
+    assert(ofOthers.distinct.size == 16 * (3 + 4 + 1))
     val limits = drawn.flatMap(_.engines.flatten).collect {
       case (key, limit)
           if key == RangeJoinConf.IndexLimit.key => limit
@@ -69,6 +69,10 @@ class RandomJoinSuite extends AnyFunSuite {
       assert(share(_.query.sql.contains(hint)) > 0.02)
     }
     assert(share(_.query.sql.contains("coalesce(")) > 0.1)
+    assert(share(_.isPreserved) > 0.08)
+    for (form <- JoinForm.all if form != JoinForm.InnerForm) {
+      assert(drawn.exists(c => c.isPreserved && c.form == form), form)
+    }
     for (part <-
         Seq("<=>", "BETWEEN", "NOT (", "NOT EXISTS", " IN (", "GROUP BY", "fuzz_odd", "OVER")) {
       assert(share(_.query.sql.contains(part)) > 0.005, part)

@@ -76,7 +76,6 @@ class JoinReportsSuite extends ReportsTest {
   test("every join of stock Spark that compares its sides has a reason") {
     assert(
       reasonFor(s"SELECT /*+ SHUFFLE_REPLICATE_NL(r) */ * FROM l JOIN r ON $band") == Reason.NoKey)
-    assert(reasonFor(s"SELECT * FROM l FULL JOIN r ON $band") == Reason.FullOuterWithoutKey)
     withConf(RangeJoinConf.Spread.key -> "false") {
       assert(reasonFor(s"SELECT * FROM l JOIN r ON $band") ==
         Reason.SwitchedOff(RangeJoinConf.Spread.key))
@@ -91,8 +90,12 @@ class JoinReportsSuite extends ReportsTest {
       assert(reasonFor(s"SELECT /*+ SHUFFLE_HASH(r) */ * FROM l JOIN r ON l.k = r.k AND $band") ==
         Reason.SwitchedOff(RangeJoinConf.Shuffled.key))
     }
-    assert(reasonFor(s"SELECT /*+ BROADCAST(l) */ * FROM l LEFT JOIN r ON $band")
-      .isInstanceOf[Reason.PreservedSideBroadcast])
+    withConf(RangeJoinConf.Broadcast.key -> "false") {
+      for (joinType <- Seq("LEFT", "FULL")) {
+        assert(reasonFor(s"SELECT /*+ BROADCAST(l) */ * FROM l $joinType JOIN r ON $band") ==
+          Reason.SwitchedOff(RangeJoinConf.Broadcast.key))
+      }
+    }
     withConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB") {
       assert(reasonFor("SELECT * FROM l WHERE y + 1 NOT IN (SELECT y + 1 FROM " +
         "(SELECT nullif(y, 1) AS y FROM r))") == Reason.NullAware)

@@ -1,0 +1,187 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.broadcast
+
+import org.apache.spark.rdd.{RDD, ShuffledRDD}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.index._
+import org.apache.spark.sql.rangejoin.join.{JoinOutput, RangeJoinIterator}
+import org.apache.spark.util.TaskCompletionListener
+import org.apache.spark.{HashPartitioner, TaskContext}
+
+/**
+ * Joins whose broadcast side has rows that come out without a match, or is all that comes out. No task
+ * knows by itself which of these rows have a match, so
+ *
+ * {{{
+ *   streamed ──▶ pairs (outer joins) ─────────────────────────────┐
+ *   streamed ──▶ marks of a task ──shuffle──▶ marks ──▶ index rows ┴──▶ rows of the join
+ * }}}
+ *
+ * Every task marks the rows of the index that its streamed rows match, one bit a row. The bits are
+ * shuffled by slices of the index, and who reads a slice puts them together and gives the rows of the slice
+ * that are wanted, each once. A shuffle takes the marks of one attempt of each task, so that retries
+ * and speculation change nothing. The rows themselves are in the broadcast already.
+ *
+ * It costs what the join costs that marks nothing, twice in outer joins, whose streamed side is read
+ * twice as in stock Spark, and the shuffle of a bit for each row of the index and task. All of it happens
+ * as the rows of the join are asked for; stock runs a job of its own for semi, anti and existence joins as
+ * soon as the plan is executed, and has their rows go through the driver.
+ */
+private[broadcast] object MarkedRows {
+
+  /** A slice is as many rows of the index as one task gives. */
+  private val WordsOfSlice = 1 << 12
+
+  def join(streamed: RDD[InternalRow], task: MarkingTask): RDD[InternalRow] = {
+    val rest = ofIndex(streamed, task, WordsOfSlice)
+    if (task.behavior.emission != EveryPair) rest
+    else streamed.sparkContext.union(streamed.mapPartitions(task.pairs), rest)
+  }
+
+  /** The rows of the index that come out once all streamed rows have been seen. */
+  private def ofIndex(
+      streamed: RDD[InternalRow],
+      task: MarkingTask,
+      wordsOfSlice: Int
+  ): RDD[InternalRow] = {
+    val rowsOfSlice = wordsOfSlice * 64
+    val rows = task.cursors.index.value.sizeOfAll
+    // One even of an index without rows: it is a job of no task otherwise.
+    val slices = math.max(1, (rows + rowsOfSlice - 1L) / rowsOfSlice).toInt
+    val marks = streamed.mapPartitions(task.marks(_).slices(wordsOfSlice))
+    new ShuffledRDD[Int, Array[Long], Array[Long]](marks, new HashPartitioner(slices))
+      .mapPartitionsWithIndex { (slice, marks) =>
+        task.rowsOfSlice(slice * rowsOfSlice, rowsOfSlice, marks.map(_._2))
+      }
+  }
+}
+
+/** What a task needs, whether it gives pairs, marks or rows of the index. */
+private[broadcast] case class MarkingTask(
+    scanners: IndexScannerFactory,
+    cursors: CursorFactory,
+    behavior: JoinTypeBehavior,
+    newOutput: () => JoinOutput
+) {
+  private def index: RangeIndex = cursors.index.value
+
+  /** Every pair that matches and, in a full outer join, streamed rows without a match. */
+  def pairs(streamed: Iterator[InternalRow]): Iterator[InternalRow] =
+    RangeJoinIterator(scanners.create(streamed, cursors.create()), behavior, newOutput())
+
+  /** The rows of the index that match a streamed row. */
+  def marks(streamed: Iterator[InternalRow]): MatchMarks = {
+    MarkingTask.account(MatchMarks.bytesOf(index.size))
+    val marks = new MatchMarks(index.size)
+    // Candidates are counted once, where pairs come out.
+    val ofPairs = behavior.emission == EveryPair
+    val uncounted = if (ofPairs) cursors.copy(candidates = None) else cursors
+    val scanner = scanners.copy(behavior = MarkingTask.OfMatches).create(streamed, uncounted.create())
+    mark(scanner, newOutput(), marks)
+    marks
+  }
+
+  /** Stock asks every pair, whether the row has a match already or not, and so may raise. */
+  private def mark(scanner: IndexScanner, output: JoinOutput, marks: MatchMarks): Unit = {
+    val context = TaskContext.get()
+    var steps = 0
+    while (scanner.nextStreamed()) {
+      if (!output.matchesAll || !scanner.markRun(marks)) {
+        while (scanner.nextCandidate()) {
+          if (scanner.isMatch ||
+            output.matches(scanner.currentStreamed, scanner.currentCandidate)) {
+            marks.mark(scanner.place)
+          }
+          steps += 1
+          // No row is asked for in between, where Spark would see that the task is to end.
+          if ((steps & 0xffff) == 0) context.killTaskIfInterrupted()
+        }
+      }
+      steps += 1
+      if ((steps & 0xffff) == 0) context.killTaskIfInterrupted()
+    }
+  }
+
+  /** The rows of the index from a place on that are wanted, by the marks of all tasks. */
+  def rowsOfSlice(
+      first: Int,
+      length: Int,
+      ofTasks: Iterator[Array[Long]]
+  ): Iterator[InternalRow] = {
+    val marks = new MatchMarks(length)
+    ofTasks.foreach(marks.add)
+    val end = math.min(first.toLong + length, index.sizeOfAll.toLong).toInt
+    new IndexRowIterator(index, first, end, marks, behavior.emission, newOutput())
+  }
+}
+
+private object MarkingTask {
+
+  /** Streamed rows without candidates are of no interest. */
+  private val OfMatches = JoinTypeBehavior(None, EveryPair)
+
+  /**
+   * Has the task account for the marks, so that others make room. Where there is none the marks are made
+   * all the same: a bit for each row of the index, which is on the heap with the row.
+   */
+  private def account(bytes: Long): Unit = {
+    val context = TaskContext.get()
+    val memory = new TaskIndexMemory(context.taskMemoryManager(), Long.MaxValue)
+    memory.acquire(bytes)
+    context.addTaskCompletionListener(new TaskCompletionListener {
+      override def onTaskCompletion(context: TaskContext): Unit = {
+        context.taskMetrics().incPeakExecutionMemory(memory.peakBytes)
+        memory.close()
+      }
+    })
+  }
+}
+
+/** Rows of a part of the index, by their marks. */
+private final class IndexRowIterator(
+    index: RangeIndex,
+    first: Int,
+    end: Int,
+    marks: MatchMarks,
+    emission: Emission,
+    output: JoinOutput
+) extends RangeJoinIterator(output) {
+  private[this] val row = new UnsafeRow(index.fields)
+  private[this] val flag = if (emission == BufferedFlag) new GenericInternalRow(1) else null
+  private[this] var next = first
+
+  override protected def findNext(): Boolean = {
+    while (next < end && !isWanted(marks.isMarked(next - first))) next += 1
+    val found = next < end
+    if (found) {
+      index.readAny(next, row)
+      if (flag != null) flag.setBoolean(0, marks.isMarked(next - first))
+      next += 1
+    }
+    found
+  }
+
+  private def isWanted(marked: Boolean): Boolean = emission match {
+    case BufferedFlag           => true
+    case BufferedRow(ifMatched) => marked == ifMatched
+    case _                      => !marked
+  }
+
+  /** The flag of an existence join stands where the streamed row would. */
+  override protected def current: InternalRow = output(flag, row)
+}

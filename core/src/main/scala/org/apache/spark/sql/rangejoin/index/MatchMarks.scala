@@ -1,0 +1,70 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+/**
+ * Which rows of an index have a match: one bit for each place. What is marked stays marked, so that marks
+ * of several tasks can be put together in any order, and those of a task that ran twice are the same.
+ *
+ * @param size the number of places
+ */
+final class MatchMarks(size: Int) {
+  private[this] val words = new Array[Long]((size + 63) >>> 6)
+
+  def mark(place: Int): Unit = words(place >>> 6) |= 1L << place
+
+  def isMarked(place: Int): Boolean = (words(place >>> 6) & (1L << place)) != 0L
+
+  /** Marks the places from one until another, which is behind it. */
+  def markRun(from: Int, until: Int): Unit = {
+    val (first, last) = (from >>> 6, (until - 1) >>> 6)
+    // Shifts are modulo 64.
+    val (ofFirst, ofLast) = (-1L << from, -1L >>> -until)
+    if (first == last) words(first) |= ofFirst & ofLast
+    else {
+      words(first) |= ofFirst
+      var i = first + 1
+      while (i < last) {
+        words(i) = -1L
+        i += 1
+      }
+      words(last) |= ofLast
+    }
+  }
+
+  /**
+   * The marks as arrays of this many words, by their number; those without a mark are left out.
+   */
+  def slices(wordsOfSlice: Int): Iterator[(Int, Array[Long])] =
+    Iterator.range(0, (words.length + wordsOfSlice - 1) / wordsOfSlice).map { i =>
+      val from = i * wordsOfSlice
+      i -> java.util.Arrays.copyOfRange(words, from, math.min(from + wordsOfSlice, words.length))
+    }.filter { case (_, slice) => slice.exists(_ != 0L) }
+
+  /** Adds marks of this number of places. */
+  def add(marks: Array[Long]): Unit = {
+    var i = 0
+    while (i < marks.length) {
+      words(i) |= marks(i)
+      i += 1
+    }
+  }
+}
+
+object MatchMarks {
+
+  /** Bytes that the marks of an index take. */
+  def bytesOf(size: Int): Long = ((size + 63L) >>> 6) * 8L
+}

@@ -1,0 +1,335 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.broadcast
+
+import scala.collection.mutable
+
+import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.exchange._
+import org.apache.spark.sql.execution.joins._
+import org.apache.spark.sql.functions.expr
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
+import org.apache.spark.sql.rangejoin.condition.RightSide
+import org.apache.spark.sql.rangejoin.explain.JoinReports
+import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
+
+/** Joins without a key whose broadcast side is preserved, or is all that comes out. */
+class PreservedSideSuite extends BroadcastTables {
+
+  private val Ways = Seq(
+    ("LEFT", "l", BuildLeft),
+    ("RIGHT", "r", BuildRight),
+    ("FULL", "l", BuildLeft),
+    ("FULL", "r", BuildRight),
+    ("LEFT SEMI", "l", BuildLeft),
+    ("LEFT ANTI", "l", BuildLeft)
+  )
+
+  // Hints decide, but for existence joins.
+  override protected def settings: Seq[(String, String)] = Seq(Threshold -> "-1")
+
+  /** Ties, NULL, and the ends of the type; `z` is at times below `y`, or NULL. */
+  private def view(name: String, rows: Int, seed: Int, where: String = "true"): Unit = {
+    val y = s"pmod(hash(id, $seed), 300)"
+    spark.range(0, rows, 1, 3).selectExpr(
+      "id",
+      s"CASE WHEN id % 11 = 3 THEN NULL WHEN id % 37 = 5 THEN 9223372036854775806 " +
+        s"WHEN id % 37 = 6 THEN -9223372036854775808 ELSE $y END AS y",
+      s"CASE WHEN id % 13 = 3 THEN NULL WHEN id % 41 = 5 THEN 9223372036854775807 " +
+        s"ELSE $y + id % 7 - 1 END AS z",
+      "CASE WHEN id % 17 = 2 THEN NULL ELSE id % 5 END AS v",
+      s"CASE WHEN id % 19 = 4 THEN double('NaN') WHEN id % 19 = 5 THEN -0.0D ELSE $y / 7D END AS d",
+      s"CASE WHEN id % 23 = 4 THEN NULL ELSE concat('common prefix ', $y) END AS s"
+    ).where(where).createOrReplaceTempView(name)
+  }
+
+  private def views(): Unit = {
+    view("l", 90, 1)
+    view("r", 120, 2)
+  }
+
+  private def query(joinType: String, side: String, on: String): DataFrame = {
+    val columns =
+      if (Seq("LEFT SEMI", "LEFT ANTI").contains(joinType)) "l.id, l.y" else "l.id, l.s, r.id, r.z"
+    spark.sql(s"SELECT /*+ BROADCAST($side) */ $columns FROM l $joinType JOIN r ON $on")
+  }
+
+  private def assertMarking(df: DataFrame, side: BuildSide): Unit = {
+    val join = only(broadcastJoins(df))
+    assert(join.buildSide == side && !join.supportCodegen, executedPlan(df))
+    assert(nodes[BroadcastNestedLoopJoinExec](df).isEmpty, executedPlan(df))
+  }
+
+  private val shapes = Seq(
+    "point in interval" -> "r.y BETWEEN l.y AND l.z",
+    "interval on the streamed side" -> "l.y BETWEEN r.y AND r.z",
+    "overlap" -> "l.y <= r.z AND r.y < l.z",
+    "distance" -> "abs(l.y - r.y) <= 3",
+    "band that may overflow" -> "r.y BETWEEN l.y - 2 AND l.y + 2",
+    "one-sided" -> "l.y > r.z",
+    "one-sided, of the other direction" -> "l.z <= r.y",
+    "doubles with NaN" -> "r.d BETWEEN l.d - 1 AND l.d + 1",
+    "strings, of which bounds are prefixes" -> "r.s >= l.s AND r.s <= concat(l.s, '1')"
+  )
+  private val residuals = Seq("", " AND l.v <> r.v", " AND (l.v < r.v OR r.v IS NULL) AND l.id > 9")
+
+  // Residuals in turn: there are many cases.
+  for (((shape, on), i) <- shapes.zipWithIndex) test(s"$shape: every join type gives stock's rows") {
+    views()
+    for {
+      ((joinType, side, build), j) <- Ways.zipWithIndex
+      residual = residuals((i + j) % residuals.size)
+      ansi = (i + j) % 2 == 0
+    } withConf(SQLConf.ANSI_ENABLED.key -> ansi.toString) {
+      // With ANSI stock raises for pairs that overflow.
+      val safe = if (ansi) on.replace("l.y - 2", "try_subtract(l.y, 2)")
+        .replace("l.y + 2", "try_add(l.y, 2)").replace("l.y - r.y", "try_subtract(l.y, r.y)")
+      else on
+      def df = query(joinType, side, safe + residual)
+      checkAgainstStock(df)
+      withAdaptive(_ => assertMarking(df, build))
+    }
+  }
+
+  test("EXISTS and NOT EXISTS, alone, as a column and under OR, by the sizes of the sides") {
+    view("l", 90, 1)
+    view("few", 90, 1)
+    // Of what comes from an RDD Spark knows nothing.
+    view("r", 120, 2)
+    val rows = spark.table("r").asInstanceOf[Dataset[_]]
+    spark.internalCreateDataFrame(rows.queryExecution.toRdd.map(_.copy()), rows.schema)
+      .createOrReplaceTempView("r")
+    withConf(Threshold -> "10MB") {
+      for {
+        not <- Seq("", "NOT ")
+        residual <- Seq("", " AND l.v <> r.v")
+        found = s"${not}EXISTS (SELECT 1 FROM r WHERE r.y BETWEEN l.y AND l.z$residual)"
+        sql <- Seq(
+          s"SELECT id, y FROM l WHERE $found",
+          s"SELECT id, $found AS found FROM l",
+          s"SELECT id FROM l WHERE $found OR l.v = 1")
+      } {
+        assert(checkAgainstStock(spark.sql(sql)) > 10)
+        withAdaptive(_ => assertMarking(spark.sql(sql), BuildLeft))
+      }
+      def byComparison = spark.sql("SELECT l.id, r.id FROM l LEFT JOIN r ON r.y < l.y AND r.z > l.y")
+      assertMarking(byComparison, BuildLeft)
+      checkAgainstStock(byComparison)
+    }
+  }
+
+  for ((name, left, right) <- Seq(
+      ("the broadcast side of LEFT", "id * 2 > 900", "true"),
+      ("the streamed side of LEFT", "true", "id * 2 > 900"),
+      ("both sides", "id * 2 > 900", "id * 2 > 900"))) {
+    test(s"without rows: $name") {
+      view("l", 90, 1, left)
+      view("r", 120, 2, right)
+      for ((joinType, side, _) <- Ways; residual <- residuals.take(2)) {
+        checkAgainstStock(
+          query(joinType, side, s"r.y BETWEEN l.y AND l.z$residual"),
+          engines = RangeJoinTest.Engines)
+      }
+    }
+  }
+
+  test("rows of which no bound is known, and tasks without rows") {
+    view("l", 90, 1)
+    view("r", 120, 2, "id = 40")
+    spark.sql("SELECT id, y, CASE WHEN y > 1000 THEN y END AS z, v, s FROM l")
+      .createOrReplaceTempView("l")
+    for ((joinType, side, _) <- Ways) {
+      checkAgainstStock(query(joinType, side, "r.y BETWEEN l.y AND l.z"))
+    }
+  }
+
+  test("an index of several slices gives each of its rows once") {
+    withAdaptive { _ =>
+      val (small, big) = (spark.range(0, 600000, 1, 2).toDF("a"), spark.range(0, 300000, 997, 3).toDF("b"))
+      small.hint("broadcast").createOrReplaceTempView("small")
+      big.createOrReplaceTempView("big")
+      val on = "b BETWEEN a AND a + 9"
+      val matched = 10L * 301 - 9
+      def count(sql: String) = spark.sql(sql).count()
+      assert(count(s"SELECT * FROM small LEFT SEMI JOIN big ON $on") == matched)
+      assert(count(s"SELECT * FROM small LEFT ANTI JOIN big ON $on") == 600000 - matched)
+      val outer = spark.sql(s"SELECT count(a), count(DISTINCT a), count(b) FROM small LEFT JOIN big ON $on")
+      assert(rows(outer) == Seq(s"600000|600000|$matched"))
+    }
+  }
+
+  // ---------------------------------------------------------------- around the join
+
+  test("a join above makes adaptive execution plan again, over the index that was broadcast") {
+    views()
+    withConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB", adaptive(true)) {
+      for ((joinType, side, build) <- Ways) {
+        def df = query(joinType, side, "r.y BETWEEN l.y AND l.z").toDF(
+          (if (joinType.startsWith("LEFT ")) Seq("x", "y") else Seq("x", "s", "x2", "z")): _*)
+          .join(table(90, 6), expr("x = id"), "left")
+        val ours = df
+        assertMarking(ours, build)
+        assertSameRows(rows(ours), expected(df), joinType)
+        assertMarking(ours, build)
+        assert(nodes[SortMergeJoinExec](ours).isEmpty, executedPlan(ours))
+      }
+    }
+  }
+
+  test("an index that keeps rows that match nothing is not one that does not, and is reused as such") {
+    views()
+    val on = "r.y BETWEEN l.y AND l.z"
+    def union(a: String, b: String) =
+      spark.sql(Seq(a, b).map { joinType =>
+        s"SELECT /*+ BROADCAST(l) */ l.id FROM l $joinType JOIN r ON $on"
+      }.mkString(" UNION ALL "))
+    withAdaptive { on =>
+      for ((a, b, reused) <- Seq(
+          ("LEFT", "INNER", 0),
+          ("LEFT", "LEFT ANTI", 1),
+          ("FULL", "LEFT", 1),
+          ("LEFT SEMI", "INNER", 1),
+          ("LEFT SEMI", "LEFT ANTI", 0))) {
+        val df = union(a, b)
+        assertSameRows(rows(df), expected(union(a, b)), s"$a, $b, adaptive: $on")
+        assert(broadcastJoins(df).size == 2)
+        val exchanges = nodes[ReusedExchangeExec](df).count(_.child.isInstanceOf[BroadcastExchangeExec])
+        assert(exchanges == reused, s"$a, $b\n${executedPlan(df)}")
+      }
+    }
+  }
+
+  test("functions of the user in a bound, a subquery in the residual, a cached join, UNION, LIMIT") {
+    views()
+    spark.udf.register("shifted", (y: Long) => y + 1)
+    checkAgainstStock(query("LEFT", "l", "l.y IS NOT NULL AND r.y BETWEEN shifted(l.y) AND l.z"))
+    checkAgainstStock(query("LEFT ANTI", "l", "r.y BETWEEN l.y AND l.z AND r.v < (SELECT max(v) FROM l)"))
+    withAdaptive { _ =>
+      val wanted = expected(query("FULL", "l", "r.y BETWEEN l.y AND l.z"))
+      val cached = query("FULL", "l", "r.y BETWEEN l.y AND l.z").cache()
+      try for (_ <- 1 to 2) assertSameRows(rows(cached), wanted, "cached")
+      finally cached.unpersist(blocking = true)
+      for ((joinType, side, _) <- Ways; n <- Seq(0, 1, 20)) {
+        assert(query(joinType, side, "r.y BETWEEN l.y AND l.z").limit(n).collect().length == n)
+      }
+    }
+    for (union <- Seq("true", "false")) {
+      withConf("spark.sql.codegen.wholeStage.union.enabled" -> union) {
+        checkAgainstStock(query("LEFT", "l", "r.y < l.y AND r.z > l.y").select("s")
+          .union(spark.table("r").select("s")))
+      }
+    }
+  }
+
+  test("the code of what is above and below is generated, as with stock's join") {
+    views()
+    withConf(adaptive(false)) {
+      for ((joinType, side, build) <- Ways) {
+        val df = query(joinType, side, "r.y BETWEEN l.y AND l.z").selectExpr("length(concat(*))")
+        val stages = executedPlan(df).collect { case s: WholeStageCodegenExec => s }
+        assert(!stages.exists(s => fused(s.child).exists(_.isInstanceOf[BroadcastRangeJoinExec])))
+        assert(executedPlan(df).isInstanceOf[WholeStageCodegenExec], executedPlan(df))
+        val join = only(broadcastJoins(df))
+        val streamed = if (build == BuildLeft) join.right else join.left
+        assert(streamed.isInstanceOf[WholeStageCodegenExec], executedPlan(df))
+      }
+    }
+  }
+
+  test("the join runs as its rows are asked for, in the job that asks") {
+    views()
+    val jobs = mutable.Buffer.empty[String]
+    val listener = new SparkListener {
+      override def onJobStart(start: SparkListenerJobStart): Unit =
+        jobs.synchronized(jobs += start.stageInfos.map(_.name).mkString(", "))
+    }
+    def begun(block: => Unit): Int = {
+      spark.sparkContext.listenerBus.waitUntilEmpty()
+      jobs.clear()
+      block
+      spark.sparkContext.listenerBus.waitUntilEmpty()
+      jobs.size
+    }
+    spark.sparkContext.addSparkListener(listener)
+    try withConf(adaptive(false)) {
+        for ((joinType, side, _) <- Ways) {
+          val df = query(joinType, side, "r.y BETWEEN l.y AND l.z").asInstanceOf[Dataset[_]]
+          // That of the broadcast.
+          assert(begun(df.queryExecution.toRdd.partitions) == 1, s"$joinType: $jobs")
+          assert(begun(df.queryExecution.toRdd.count()) == 1, s"$joinType: $jobs")
+        }
+      }
+    finally spark.sparkContext.removeSparkListener(listener)
+  }
+
+  test("metrics: candidates are counted once, the streamed side as often as stock reads it") {
+    views()
+    for (engine <- RangeJoinTest.Engines; (joinType, side, _) <- Ways) withConf(engine: _*) {
+      val on = "r.y BETWEEN l.y AND l.z AND coalesce(l.v, 9) <> coalesce(r.v, 9)"
+      val df = query(joinType, side, on)
+      val stock = withConf(Flag -> "false") {
+        val df = query(joinType, side, on)
+        df.collect()
+        df
+      }
+      val pairs = withConf(Flag -> "false") {
+        // NULL does not count, and nor does a candidate that cannot be one.
+        query("INNER", "l", "r.y BETWEEN l.y AND l.z").count()
+      }
+      val n = df.collect().length
+      val join = only(broadcastJoins(df))
+      assert(join.metrics("numOutputRows").value == n)
+      val inStock = only(nodes[BroadcastNestedLoopJoinExec](stock))
+      assert(inStock.metrics("numOutputRows").value == n)
+      assert(join.metrics("numCandidates").value >= pairs, s"$joinType $engine")
+      assert(join.metrics("numCandidates").value < pairs * 2, s"$joinType $engine")
+      def read(df: DataFrame) = collect(executedPlan(df)) { case r: RangeExec => r }
+        .map(_.metrics("numOutputRows").value).sorted
+      assert(read(df) == read(stock), s"$joinType, $engine")
+    }
+  }
+
+  test("EXPLAIN, reports and the hint RANGE_JOIN") {
+    views()
+    withAdaptive { _ =>
+      val df = spark.sql(
+        "SELECT /*+ RANGE_JOIN(l, 5), BROADCAST(l) */ l.id FROM l LEFT JOIN r ON r.y BETWEEN l.y AND l.z")
+      assertMarking(df, BuildLeft)
+      val plan = df.asInstanceOf[Dataset[_]].queryExecution.explainString(SimpleMode)
+        .replaceAll("#\\d+L?", "")
+      assert(plan.contains("BroadcastRangeJoin LeftOuter, BuildLeft, range: (y >= y) AND (y <= z)"), plan)
+      val report = only(JoinReports.of(executedPlan(df)))
+      assert(report.reason.isEmpty && report.streamed.contains(RightSide))
+    }
+  }
+
+  test("the flags leave it to stock Spark") {
+    views()
+    withAdaptive { _ =>
+      for (flag <- Seq(Flag, RangeJoinConf.Broadcast.key)) {
+        withConf(flag -> "false") {
+          for ((joinType, side, _) <- Ways) {
+            val df = query(joinType, side, "r.y BETWEEN l.y AND l.z")
+            assert(broadcastJoins(df).isEmpty && nodes[BroadcastNestedLoopJoinExec](df).size == 1)
+          }
+        }
+      }
+    }
+  }
+}
