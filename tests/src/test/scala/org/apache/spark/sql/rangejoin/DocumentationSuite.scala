@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin
 import scala.reflect.runtime.{universe => ru}
 
 import org.apache.spark.internal.config.ConfigEntry
-import org.apache.spark.sql.catalyst.expressions.{Ascending, Literal, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{Ascending, If, IsNull, Literal, Or, SortOrder}
 import org.apache.spark.sql.catalyst.plans.LeftOuter
 import org.apache.spark.sql.rangejoin.condition.Reason
 
@@ -83,6 +83,9 @@ private object DocumentationSuite {
     Reason.NoCondition,
     Reason.NoRangePredicate,
     Reason.NoConjunct(Literal(1)),
+    Reason.NoConjunct(Or(Literal.TrueLiteral, Literal.TrueLiteral)),
+    Reason.NoConjunct(If(Literal.TrueLiteral, Literal(1), Literal(2))),
+    Reason.NoConjunct(IsNull(Literal(1))),
     Reason.InexactDifference(Literal(1)),
     Reason.Nondeterministic(Literal(1)),
     Reason.UnsupportedJoinType(LeftOuter),

@@ -33,6 +33,9 @@ private[condition] sealed trait Arithmetic {
   /** The difference, likewise. */
   def minus(a: Expression, b: Expression, up: Boolean): Expression
 
+  /** What is left of a limit of a sum, one operand of which is known: `limit - known`, likewise. */
+  def rest(limit: Expression, known: Expression, up: Boolean): Expression
+
   /** Whether sums are exact. */
   def isExact: Boolean
 }
@@ -48,6 +51,9 @@ private[condition] sealed trait Exact64 extends Arithmetic {
 
   override def minus(a: Expression, b: Expression, up: Boolean): Expression =
     Subtract(a, b, RaisingArithmetic.Raising)
+
+  override def rest(limit: Expression, known: Expression, up: Boolean): Expression =
+    minus(limit, known, up)
 }
 
 /** Whole numbers, of what is one inside Spark: integral types, days, months, microseconds. */
@@ -88,17 +94,21 @@ private[condition] case class Rounded(single: Boolean) extends Arithmetic {
 
   override def minus(a: Expression, b: Expression, up: Boolean): Expression =
     WidenedSum(a, negative(b), up, single)
+
+  // It is the limit that is moved.
+  override def rest(limit: Expression, known: Expression, up: Boolean): Expression =
+    WidenedSum(negative(known), limit, up, single)
 }
 
 private[condition] object Arithmetic {
 
-  /** The arithmetic of a subtraction that is compared in some type; None where there is none. */
-  def of(subtraction: Subtract, compared: DataType): Option[Arithmetic] =
-    (subtraction.dataType, compared) match {
+  /** The arithmetic of a difference or sum that is compared in some type; None where there is none. */
+  def of(combined: BinaryArithmetic, compared: DataType): Option[Arithmetic] =
+    (combined.dataType, compared) match {
       case (_: IntegralType | _: AnsiIntervalType, _) => Some(WholeNumbers)
       case (FloatType, _)                             => Some(Rounded(single = true))
       case (DoubleType, _)                            => Some(Rounded(single = false))
-      case (_: DecimalType, to: DecimalType) if subtraction.children.forall(fits(_, to.scale)) =>
+      case (_: DecimalType, to: DecimalType) if combined.children.forall(fits(_, to.scale)) =>
         Some(SmallDecimals(to.scale))
       case _ => None
     }

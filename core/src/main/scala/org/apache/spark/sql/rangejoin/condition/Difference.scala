@@ -22,7 +22,7 @@ import org.apache.spark.sql.rangejoin.line.RaisingArithmetic
 import org.apache.spark.sql.types._
 
 /**
- * The difference `x - y` of an expression of one side and one of the other.
+ * The difference `x - y` of an expression of one side and one of the other, or their sum `x + y`.
  *
  * `lo <= x - y <= hi` is the range `x - hi <= y <= x - lo`, except where arithmetic overflows or
  * rounds:
@@ -41,11 +41,17 @@ import org.apache.spark.sql.types._
  *
  * A row that is not trusted is compared by the original condition ([[RangeBound]]).
  *
+ * A sum is the difference `x - (-y)`, and all of this holds for it: `lo <= x + y <= hi` is the range
+ * `lo - x <= y <= hi - x`. Its two rows have one place: which of them is `x` does not matter. But
+ * where a sum is the smallest value of a type, neither of its rows need be near an end, so that `abs` of a
+ * sum that may wrap is no range.
+ *
  * @param x minuend, as a number of the `arithmetic`
  * @param y subtrahend, likewise
  * @param bits the width at which the difference wraps around, or None where it raises
  * @param absolute whether `abs(x - y)` is meant
  * @param widened whether the predicate compares the difference in a wider type
+ * @param isSum whether `x + y` is meant
  */
 private[condition] case class Difference(
     x: Expression,
@@ -54,15 +60,16 @@ private[condition] case class Difference(
     arithmetic: Arithmetic,
     bits: Option[Int],
     absolute: Boolean,
-    widened: Boolean
+    widened: Boolean,
+    isSum: Boolean
 ) {
 
   def on(side: Side): Expression = if (side == xSide) x else y
 
   /** Whether this is the same number for every pair, be it compared in another type. */
   def sameAs(other: Difference): Boolean =
-    absolute == other.absolute && bits == other.bits && x.semanticEquals(other.x) &&
-      y.semanticEquals(other.y)
+    absolute == other.absolute && isSum == other.isSum && bits == other.bits &&
+      x.semanticEquals(other.x) && y.semanticEquals(other.y)
 }
 
 /**
@@ -82,7 +89,7 @@ private[condition] case class Limit(
   private def d = difference
 
   /** Whether `end` is below the point that is compared with it. */
-  private val endIsLesser = upper == (side == d.xSide)
+  private val endIsLesser = if (d.isSum) !upper else upper == (side == d.xSide)
 
   /** The limit as a number. */
   val amount: Expression = d.arithmetic.number(value)
@@ -91,7 +98,8 @@ private[condition] case class Limit(
   val end: Expression = {
     // y >= x - amount for an upper limit; x <= y + amount likewise, with the sides exchanged.
     val signed = if (negated) d.arithmetic.negative(amount) else amount
-    if (side == d.xSide) d.arithmetic.minus(d.x, signed, up = !endIsLesser)
+    if (d.isSum) d.arithmetic.rest(signed, d.on(side), up = !endIsLesser)
+    else if (side == d.xSide) d.arithmetic.minus(d.x, signed, up = !endIsLesser)
     else d.arithmetic.plus(d.y, signed, up = !endIsLesser)
   }
 
@@ -114,32 +122,38 @@ private[condition] case class Limit(
 
 private[condition] object Difference {
 
-  /** Reads `x - y` or `abs(x - y)` across the sides. */
+  /** Reads `x - y`, `x + y` or the `abs` of one across the sides. */
   def of(e: Expression, sideOf: Expression => Option[Side]): Option[Difference] = {
     val read = new Reader(e.dataType, sideOf)
     stripWidening(e) match {
       case abs @ Abs(child, failOnError) =>
         val inner = stripWidening(child)
-        read(inner).map { d =>
+        read(inner).flatMap { d =>
           val width = if (failOnError) d.bits else d.bits.orElse(bitsOf(child.dataType))
-          d.copy(bits = width, absolute = true, widened = e.ne(abs) || inner.ne(child))
+          if (d.isSum && width.isDefined) None
+          else Some(d.copy(bits = width, absolute = true, widened = e.ne(abs) || inner.ne(child)))
         }
       case inner => read(inner).map(_.copy(widened = inner.ne(e)))
     }
   }
 
-  /** Whether this is a difference across the sides that `of` does not read. */
+  /** Whether this is a difference or sum across the sides that `of` does not read. */
   def isUnread(e: Expression, sideOf: Expression => Option[Side]): Boolean = e match {
-    case Abs(child, _)        => isUnread(child, sideOf)
+    // An absolute value may be what makes it unreadable.
+    case Abs(child, _) => isUnread(child, sideOf) || (isAcross(child, sideOf) && of(e, sideOf).isEmpty)
     case Cast(child, _, _, _) => isUnread(child, sideOf)
-    case s: Subtract          =>
-      sideOf(s.left).zip(sideOf(s.right)).exists { case (a, b) => a != b } &&
-      of(s, sideOf).isEmpty
-    case _ => false
+    case other                => isAcross(other, sideOf) && of(other, sideOf).isEmpty
   }
 
+  private def isAcross(e: Expression, sideOf: Expression => Option[Side]): Boolean =
+    stripWidening(e) match {
+      case s @ (_: Subtract | _: Add) =>
+        s.children.flatMap(child => sideOf(child).toSeq).distinct.size == 2
+      case _ => false
+    }
+
   /**
-   * Reads a subtraction across the sides.
+   * Reads a subtraction or an addition across the sides.
    *
    * @param compared the type in which the difference is compared
    */
@@ -149,6 +163,10 @@ private[condition] object Difference {
       case s: Subtract =>
         val bits = if (s.evalMode == EvalMode.LEGACY) bitsOf(s.dataType) else None
         Arithmetic.of(s, compared).flatMap(across(s.left, s.right, _, bits))
+      case a: Add =>
+        val bits = if (a.evalMode == EvalMode.LEGACY) bitsOf(a.dataType) else None
+        Arithmetic.of(a, compared).flatMap(across(a.left, a.right, _, bits))
+          .map(_.copy(isSum = true))
       case DateDiff(end, start) =>
         across(end, start, WholeNumbers, bitsOf(IntegerType))
       case SubtractDates(end, start, false) =>
@@ -162,7 +180,15 @@ private[condition] object Difference {
     private def across(x: Expression, y: Expression, arithmetic: Arithmetic, bits: Option[Int]) =
       for (a <- sideOf(x); b <- sideOf(y) if a != b) yield {
         val (from, to) = (arithmetic.number(x), arithmetic.number(y))
-        Difference(from, to, a, arithmetic, bits, absolute = false, widened = false)
+        Difference(
+          from,
+          to,
+          a,
+          arithmetic,
+          bits,
+          absolute = false,
+          widened = false,
+          isSum = false)
       }
   }
 
@@ -202,32 +228,36 @@ private[condition] object Difference {
   }
 
   /**
-   * Limits that are finite. Then a difference that is NaN keeps no upper limit, but every lower
-   * one; without an upper limit a NaN of `y` is not trusted, since no range of `x` goes with it.
+   * Limits that are finite, and still are when moved on to the next number: infinity and the infinity of
+   * a row give NaN. Then a difference that is NaN keeps no upper limit, but every lower one; without an
+   * upper limit a NaN of `y` is not trusted, since no range of `x` goes with it. Of a sum that is the NaN of
+   * the row whose range is asked for, `x` as well as `y`.
    */
   private def trustedOfRounded(limit: Limit, opposite: Option[Limit]): Map[Side, Expression] = {
     val d = limit.difference
+    val greatest = d.arithmetic match {
+      case Rounded(true) => Float.MaxValue.toDouble
+      case _             => Double.MaxValue
+    }
+    // The end of a difference, given its minuend, is then as wide as can be, or nothing matches at all.
+    val ofLiteral = if (d.isSum) greatest else Double.PositiveInfinity
     val finite = (limit +: opposite.toSeq).map(_.amount).distinct
-      .filterNot(isFiniteLiteral).map(isFinite)
+      .filterNot(isLiteralWithin(_, ofLiteral)).map(isWithin(_, greatest))
     val ofLimit = finite.map(limit.side -> _)
     val ofSubtrahend =
-      if (limit.upper || opposite.isDefined) Nil else Seq(d.xSide.other -> Not(IsNaN(d.y)))
+      if (limit.upper || opposite.isDefined) Nil
+      else if (d.isSum) Seq(limit.side -> Not(IsNaN(d.on(limit.side))))
+      else Seq(d.xSide.other -> Not(IsNaN(d.y)))
     (ofLimit ++ ofSubtrahend)
       .groupBy { case (side, _) => side }
       .map { case (side, of) => side -> of.map(_._2).reduce[Expression](And(_, _)) }
   }
 
-  private def isFinite(e: Expression): Expression =
-    nullOr(
-      e,
-      And(
-        GreaterThan(e, Literal(Double.NegativeInfinity)),
-        LessThan(e, Literal(Double.PositiveInfinity))
-      )
-    )
+  private def isWithin(e: Expression, greatest: Double): Expression =
+    nullOr(e, And(GreaterThan(e, Literal(-greatest)), LessThan(e, Literal(greatest))))
 
-  private def isFiniteLiteral(e: Expression): Boolean = e match {
-    case Literal(d: Double, _) => java.lang.Double.isFinite(d)
+  private def isLiteralWithin(e: Expression, greatest: Double): Boolean = e match {
+    case Literal(d: Double, _) => d > -greatest && d < greatest
     case _                     => false
   }
 

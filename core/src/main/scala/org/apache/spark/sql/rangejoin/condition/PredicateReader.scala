@@ -20,8 +20,9 @@ import org.apache.spark.sql.catalyst.expressions._
  * Reads conjuncts of a join condition as range tests.
  *
  *   - A comparison of an expression of one side with an expression of the other is one test.
- *   - A comparison of a difference `x - y` of the two sides with an expression of one side is one
- *     test, of `abs(x - y) <= d` two (see [[Difference]]).
+ *   - A comparison of a difference `x - y` or a sum `x + y` of the two sides with an expression of one
+ *     side is one test, of `abs(x - y) <= d` two (see [[Difference]]).
+ *   - Ranges joined by OR are the range that covers them all (see [[Hull]]).
  *
  * Anything else is no test. `read` gives the reasons for what looks like a range and is none.
  */
@@ -34,8 +35,25 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
     // In the order they were written, which breaks ties in the choice of the range.
     val tests = compared.collect { case Tested(t) => t } ++ ofDifferences
     val ordered = predicates.flatMap(p => tests.filter(_.predicate.eq(p)))
-    (compared.collect { case Refused(r) => r } ++ refused, ordered)
+    // Last, since they say less than they come from.
+    val hulls = predicates.collect { case or: Or => Hull.tests(or, readPart) }.flatten
+    (compared.collect { case Refused(r) => r } ++ refused, ordered ++ hulls)
   }
+
+  /** The tests that a part of a disjunction implies. An equality of the sides is one in each direction. */
+  private def readPart(part: Expression): Seq[RangeTest] = {
+    val conjuncts = Predicates.split(part)
+    val equalities = conjuncts.collect { case e @ EqualTo(a, b) if isOrdered(a) =>
+      (sideOf(a), sideOf(b)) match {
+        case (Some(from), Some(to)) if from != to =>
+          Seq(RangeTest(a, b, from, strict = false, e), RangeTest(b, a, to, strict = false, e))
+        case _ => Nil
+      }
+    }
+    read(conjuncts)._2 ++ equalities.flatten
+  }
+
+  private def isOrdered(e: Expression): Boolean = RowOrdering.isOrderable(e.dataType)
 
   private sealed trait Outcome
   private case class Tested(test: RangeTest) extends Outcome

@@ -92,7 +92,7 @@ object RangeExtractor {
 
   /** Whether a condition compares anything at all, so that a reason to leave it is of interest. */
   def hasComparison(condition: Expression): Boolean =
-    Predicates.split(condition).exists(_.isInstanceOf[BinaryComparison])
+    condition.exists(Comparison.of(_).isDefined)
 
   private def readTests(
       predicates: Seq[Expression],

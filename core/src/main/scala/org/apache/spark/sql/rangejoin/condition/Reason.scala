@@ -14,7 +14,15 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
-import org.apache.spark.sql.catalyst.expressions.{Expression, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{
+  CaseWhen,
+  Expression,
+  If,
+  IsNotNull,
+  IsNull,
+  Or,
+  SortOrder
+}
 import org.apache.spark.sql.catalyst.plans.JoinType
 
 /**
@@ -54,20 +62,31 @@ object Reason {
 
   /** The sides are compared, but not by a conjunct: inside OR, NOT, IF, CASE or a function. */
   case class NoConjunct(predicate: Expression) extends NoRange {
-    override def cause: String =
-      s"the comparison of the sides is a part of ${predicate.sql}, which does not bound one side " +
-        "by the other"
+    override def cause: String = predicate match {
+      case _: Or =>
+        s"the ranges joined by OR in ${predicate.sql} leave both ends open together: what one of " +
+          "them bounds another does not, or they are of different columns or types"
+      case _: If | _: CaseWhen =>
+        s"the comparison of the sides is inside ${if (predicate.isInstanceOf[If]) "IF" else "CASE"} " +
+          s"in ${predicate.sql}, and need not hold where another branch is taken"
+      case _: IsNull | _: IsNotNull =>
+        s"the comparison of the sides is inside ${if (predicate.isInstanceOf[IsNull]) "IS NULL"
+          else "IS NOT NULL"} in ${predicate.sql}, which asks whether it has an answer, and not whether it holds"
+      case _ =>
+        s"the comparison of the sides is a part of ${predicate.sql}, which does not bound one side " +
+          "by the other"
+    }
     override def remedy: Option[String] =
       Some("add the range that holds in every case as a condition of its own, joined by AND")
   }
 
-  /** A difference of the two sides that cannot be rewritten without changing results. */
+  /** A difference or sum of the two sides that cannot be rewritten without changing results. */
   case class InexactDifference(predicate: Expression) extends NoRange {
     override def cause: String =
-      s"${predicate.sql} bounds a difference that is no range: one limit alone of a difference " +
-        "that wraps around on overflow, or a difference of a type that is not rewritten"
+      s"${predicate.sql} bounds a difference or a sum that is no range: one limit alone of what " +
+        "wraps around on overflow, or of a type that is not rewritten"
     override def remedy: Option[String] =
-      Some("compare the columns instead: r.y BETWEEN l.y - d AND l.y + d")
+      Some("compare the columns instead: r.y BETWEEN l.y - d AND l.y + d, or r.y <= d - l.y")
   }
 
   /** The condition gives different answers when evaluated again. */

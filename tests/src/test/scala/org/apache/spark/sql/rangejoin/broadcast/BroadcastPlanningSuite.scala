@@ -141,7 +141,8 @@ class BroadcastPlanningSuite extends BroadcastTables {
   test("a join without a range stays stock") {
     checkStock(l.join(r, expr("l.k = r.k")))
     checkStock(l.join(r, expr("l.k = r.k and l.t <> r.t")))
-    checkStock(l.join(r, expr("l.t + r.t < 10")))
+    checkStock(l.join(r, expr("l.t * r.t < 10")))
+    checkStock(l.join(r, expr("not l.t between r.t and r.t + 5")))
     checkStock(l.limit(3).crossJoin(r.limit(4)))
   }
 

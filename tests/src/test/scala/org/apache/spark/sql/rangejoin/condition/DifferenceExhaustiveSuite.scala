@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
+import scala.util.Left
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.dsl.expressions._
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
@@ -30,7 +32,7 @@ import org.scalatest.funsuite.AnyFunSuite
  *   - sound: a pair it holds for is a candidate;
  *   - exact: where no bound is at its extreme and nothing is residual, so is only such a pair.
  *
- * Of the pairs whose difference raises every fifth is looked at: to raise takes longer than all else,
+ * Of the pairs whose difference or sum raises every fifth is looked at: to raise takes longer than all else,
  * and no condition holds for them.
  */
 class DifferenceExhaustiveSuite extends AnyFunSuite with TwoSides {
@@ -66,11 +68,15 @@ class DifferenceExhaustiveSuite extends AnyFunSuite with TwoSides {
     val left = bytes.map(decision.boundsOf(LeftSide, _).get)
     val right = bytes.map(decision.boundsOf(RightSide, _).get)
     val pair = new JoinedRow
-    val raises = condition.exists {
-      case Subtract(a, b, context) => context.evalMode == EvalMode.ANSI && Set(a, b) == Set(x, y)
-      case _                       => false
+    def raises(combined: BinaryArithmetic): Boolean =
+      combined.evalMode == EvalMode.ANSI && combined.children.toSet == Set(x, y)
+    val (difference, sum) = (
+      condition.exists { case d: Subtract => raises(d); case _ => false },
+      condition.exists { case s: Add => raises(s); case _ => false })
+    def isLookedAt(i: Int, j: Int) = {
+      val isFar = (difference && math.abs(i - j) >= 130) || (sum && math.abs(i + j - 256) >= 130)
+      !isFar || (i + 3 * j) % 5 == 0
     }
-    def isLookedAt(i: Int, j: Int) = !raises || math.abs(i - j) < 130 || (i + 3 * j) % 5 == 0
     for (i <- bytes.indices; j <- bytes.indices if isLookedAt(i, j)) {
       val matches = holds(original, pair(bytes(i), bytes(j)))
       if (matches != decision.isCandidate(left(i), right(j), pair)) {
@@ -143,6 +149,52 @@ class DifferenceExhaustiveSuite extends AnyFunSuite with TwoSides {
         check(distance(mode, x, y) <= limit)
       }
     }
+  }
+
+  for (mode <- Seq(EvalMode.ANSI, EvalMode.LEGACY)) {
+    test(s"$mode: a sum between two limits loses no pair and adds none") {
+      for ((low, high) <- limits; (a, b) = (byte(low), byte(high))) {
+        check(a <= Add(x, y, mode) && Add(x, y, mode) <= b)
+        check(a < Add(y, x, mode) && Add(y, x, mode) < b)
+      }
+    }
+
+    test(s"$mode: nor does a sum that is compared as a wider type") {
+      val sum = Add(x, y, mode)
+      val wide = Cast(sum, ShortType)
+      for ((low, high) <- Seq((-2, 2), (-200, 200), (-128, 128), (100, 200), (-200, -100))) {
+        check(Literal(low.toShort) <= wide && wide <= Literal(high.toShort))
+        check(wide >= Literal(low.toShort) && sum < byte(5))
+      }
+    }
+
+    test(s"$mode: nor does a sum whose limit is a column of a side") {
+      for (limit <- Seq(x, y)) {
+        val sum = Add(x, y, mode)
+        check(byte(-5) <= sum && sum <= byte(5) && sum <= limit)
+        check(between(sum, Subtract(byte(-1), limit, EvalMode.LEGACY), limit))
+      }
+    }
+  }
+
+  test("a sum that raises may have one limit, and an absolute value") {
+    for (limit <- Seq(-128, -100, -1, 0, 5, 127).map(byte)) {
+      check(Add(x, y, EvalMode.ANSI) <= limit)
+      check(Add(x, y, EvalMode.ANSI) > limit)
+      check(Abs(Add(x, y, EvalMode.ANSI), failOnError = true) <= limit)
+    }
+  }
+
+  test("a sum that wraps around may not") {
+    val sum = Add(x, y, EvalMode.LEGACY)
+    for (alone <- Seq(sum <= byte(5), sum > byte(5), Abs(sum, failOnError = false) <= byte(5))) {
+      assert(extract(alone) == Left(Reason.InexactDifference(alone)))
+    }
+  }
+
+  test("a sum that wraps around trusts all rows but those that it wraps for") {
+    val untrusted = check(between(Add(x, y, EvalMode.LEGACY), byte(-2), byte(2)))
+    assert(untrusted == ((4, 0)))
   }
 
   test("absolute values that wrap around where the difference does not lose no pair") {

@@ -132,7 +132,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
   }
 
   test("comparisons of expressions that mix the sides are no range") {
-    val mixed = plus(l.y, r.y)
+    val mixed = Multiply(l.y, r.y)
     assert(extract(mixed <= ten && mixed >= 0) == Left(Reason.NoRangePredicate))
     assert(extract(minus(l.y, r.y) <= minus(l.z, r.z)) == Left(Reason.NoRangePredicate))
   }
@@ -145,6 +145,23 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       assert(extract(l.start < l.end && nested) == Left(Reason.NoConjunct(nested)))
     }
     assert(extract(l.y < ten || l.z > ten) == Left(Reason.NoRangePredicate))
+  }
+
+  test("what a comparison of the sides is inside of is said in words") {
+    val compared = l.y < r.y
+    val words = Seq(
+      (compared || l.z > r.z) -> "joined by OR",
+      If(l.y > ten, compared, l.z > r.z) -> "inside IF",
+      CaseWhen(Seq((l.y > ten) -> compared), Some(l.z > r.z)) -> "inside CASE",
+      IsNull(compared) -> "inside IS NULL",
+      IsNotNull(compared) -> "inside IS NOT NULL",
+      Coalesce(Seq(compared, Literal.FalseLiteral)) -> "does not bound one side by the other"
+    )
+    for ((predicate, word) <- words) {
+      val reason = extract(predicate).left.toOption.get
+      assert(reason == Reason.NoConjunct(predicate))
+      assert(reason.message.contains(word) && reason.message.contains(predicate.sql))
+    }
   }
 
   test("one limit alone of a difference that wraps around is refused") {
@@ -180,6 +197,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
 
   test("a condition with any comparison is worth a reason") {
     assert(RangeExtractor.hasComparison(l.y =!= r.y || l.y === r.y) === false)
+    assert(RangeExtractor.hasComparison(l.y === r.y || l.y < r.y))
     assert(RangeExtractor.hasComparison(IsNotNull(l.y) && l.y < r.y))
   }
 }

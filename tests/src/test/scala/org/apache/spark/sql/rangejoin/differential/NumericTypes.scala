@@ -31,6 +31,8 @@ object NumericTypes {
       Subtraction((x, y) => s"($x - $y)", limit => limit.toString),
       Subtraction((x, y) => s"($x - $y)", limit => s"$limit.5")
     )
+    override def sums: Seq[Subtraction] =
+      differences.map(_.copy(of = (x, y) => s"($x + $y)"))
     override def turning(column: String, amount: String): Seq[String] = Seq(
       s"10 - $column",
       s"$column % 7",

@@ -20,7 +20,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 /** What the generator of random joins draws; without Spark running. */
 class RandomJoinSuite extends AnyFunSuite {
-  private val Seeds = 1L to 3000L
+  private val Seeds = 1L to 4500L
 
   private def draw(seeds: Seq[Long]): Seq[JoinCase] = seeds.map(new RandomJoin(_).join)
   private lazy val drawn = draw(Seeds)
@@ -40,7 +40,7 @@ class RandomJoinSuite extends AnyFunSuite {
 
   test("a few hundred seeds from anywhere have every shape with every join type") {
     for (first <- Seq(1L, 987654321L, -100L)) {
-      val combinations = draw(first until first + 91).map(c => (c.shape, c.form)).toSet
+      val combinations = draw(first until first + Shape.all.size * JoinForm.all.size).map(c => (c.shape, c.form)).toSet
       assert(combinations.size == Shape.all.size * JoinForm.all.size)
     }
   }

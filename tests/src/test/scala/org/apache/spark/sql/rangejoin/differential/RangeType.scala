@@ -39,6 +39,9 @@ abstract class RangeType(val name: String, val dataType: DataType) {
   /** Differences of two columns that make a range; none where the type has no exact ones. */
   def differences: Seq[Subtraction] = Nil
 
+  /** Sums of two columns that make a range. */
+  def sums: Seq[Subtraction] = Nil
+
   /** Bounds that do not rise with the column. */
   def turning(column: String, amount: String): Seq[String]
 

@@ -97,6 +97,49 @@ object Shape {
     }
   }
 
+  /** A sum of the two columns; a limit that is no range by itself comes with a comparison. */
+  case object Sum extends Shape("sum") {
+    override def fits(x: RangeType, y: RangeType): Boolean =
+      x.sums.nonEmpty && y.sums.nonEmpty &&
+        (x == y || Seq(x, y).forall(_.isInstanceOf[NumericTypes.Numeric]))
+
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] = {
+      val addition = write.draw.pick(x.range.sums)
+      val sum = if (write.draw.chance(50)) addition.of(x.y, y.y) else addition.of(y.y, x.y)
+      def limit() = {
+        val sign = if (write.draw.chance(30)) "-" else ""
+        sign + addition.limit(write.draw.below(60))
+      }
+      val isSafe = write.ansi || !addition.wraps
+      write.draw.below(4) match {
+        case 0 if isSafe => Seq(write.atMost(s"abs($sum)", addition.limit(write.draw.below(20))))
+        case 1 | 2 if isSafe =>
+          Seq(if (write.draw.chance(50)) write.atMost(sum, limit()) else write.atMost(limit(), sum))
+        case _ => write.between(limit(), sum, limit())
+      }
+    }
+  }
+
+  /** Ranges joined by OR: of one column on a side, at times with an equality or a flag. */
+  case object Either extends Shape("ranges joined by OR") {
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] = {
+      def part: String = {
+        val low = write.draw.pick(Seq(x.y, x.z, x.range.below(x.y, write.draw)))
+        val high = write.draw.pick(Seq(x.y, x.z, x.range.above(x.y, write.draw)))
+        write.draw.below(6) match {
+          case 0 => s"${y.y} = ${x.y}"
+          case 1 => s"(${x.v} > 7 AND ${write.between(low, y.y, high).mkString(" AND ")})"
+          case 2 => s"(${write.between(low, y.y, high).mkString(" AND ")} AND ${y.v} > 3)"
+          case 3 => s"(${write.atMost(y.y, high)})"
+          case _ => s"(${write.between(low, y.y, high).mkString(" AND ")})"
+        }
+      }
+      val parts = write.draw.shuffle(Seq.fill(2 + write.draw.below(2))(part))
+      val or = s"(${parts.mkString(" OR ")})"
+      if (write.draw.chance(70)) Seq(or) else or +: Seq(write.atMost(x.y, y.z))
+    }
+  }
+
   case object PointInInterval extends Shape("point in interval") {
     override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] =
       write.between(x.y, y.y, x.z)
@@ -181,6 +224,8 @@ object Shape {
     AbsoluteDifference,
     TwoLimits,
     OneLimit,
+    Sum,
+    Either,
     PointInInterval,
     Overlap,
     OneSided,

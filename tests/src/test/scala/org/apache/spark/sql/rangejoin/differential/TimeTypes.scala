@@ -157,6 +157,8 @@ object TimeTypes {
       Some((s"$column - INTERVAL '1' $unit * $amount", s"$column + INTERVAL '1' $unit * $amount"))
     override def differences: Seq[Subtraction] =
       Seq(Subtraction((x, y) => s"($x - $y)", limit => s"INTERVAL '$limit' $unit"))
+    override def sums: Seq[Subtraction] =
+      differences.map(_.copy(of = (x, y) => s"($x + $y)"))
     override def turning(column: String, amount: String): Seq[String] =
       Seq(
         s"-$column",

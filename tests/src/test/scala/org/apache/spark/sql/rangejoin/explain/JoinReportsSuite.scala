@@ -64,8 +64,8 @@ class JoinReportsSuite extends ReportsTest {
         val text = explained(df)
         assert(
           text.contains(
-            "1. SortMergeJoin, INNER; keys: l.k = r.k\n   no range join: the comparison of the " +
-              "sides is a part of ((l.y < r.y) OR (l.z < r.z)), which"),
+            "1. SortMergeJoin, INNER; keys: l.k = r.k\n   no range join: the ranges joined by OR in " +
+              "((l.y < r.y) OR (l.z < r.z)) leave both ends open"),
           text
         )
         assert(text.contains("\n   to change that: add the range"), text)
@@ -80,6 +80,8 @@ class JoinReportsSuite extends ReportsTest {
       assert(reasonFor(s"SELECT * FROM l JOIN r ON $band") ==
         Reason.SwitchedOff(RangeJoinConf.Spread.key))
     }
+    assert(reasonFor("SELECT * FROM l JOIN r ON l.k = r.k AND l.y NOT BETWEEN r.y AND r.z")
+      .isInstanceOf[Reason.NoConjunct])
     assert(reasonFor("SELECT * FROM l JOIN r ON l.y < r.y OR l.z < r.z")
       .isInstanceOf[Reason.NoConjunct])
     assert(reasonFor("SELECT * FROM l JOIN r") == Reason.NoCondition)

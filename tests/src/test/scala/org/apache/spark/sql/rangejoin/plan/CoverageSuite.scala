@@ -155,10 +155,12 @@ private object CoverageSuite {
       Shape("band by constants", "r.y BETWEEN l.y - 2 AND l.y + 2"),
       Shape("band by columns", "r.y > l.y - l.v AND r.y <= l.y + l.v"),
       Shape("distance", "abs(l.y - r.y) <= 2"),
-      Shape("difference", "l.y - r.y BETWEEN -2 AND 5")
+      Shape("difference", "l.y - r.y BETWEEN -2 AND 5"),
+      Shape("sum", "l.y + r.y BETWEEN 4 AND 9")
     ) ++ comparisons ++ Seq(
       Shape("several ranges", "r.y BETWEEN l.y - 2 AND l.y + 2 AND r.z <= l.z"),
-      Shape("bound that does not rise", "r.y BETWEEN 10 - l.y AND l.y % 7 + 10")
+      Shape("bound that does not rise", "r.y BETWEEN 10 - l.y AND l.y % 7 + 10"),
+      Shape("ranges joined by OR", "(r.y BETWEEN l.y - 2 AND l.y OR r.y BETWEEN l.z AND l.z + 2)")
     )
   }
 

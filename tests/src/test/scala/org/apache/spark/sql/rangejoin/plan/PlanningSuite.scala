@@ -122,7 +122,7 @@ class PlanningSuite extends BandOfTables {
         for (condition <- Seq(
             "l.k = r.k",
             "l.k = r.k and l.t <> r.t",
-            "l.k = r.k and l.t + r.t <= 10"
+            "l.k = r.k and l.t * r.t <= 10"
           )) assert(timesAsked(l.join(r, expr(condition))) == 1, condition)
         assert(timesAsked(l.join(r.hint("shuffle_hash"), band)) == 0)
         withConf(RangeJoinConf.Shuffled.key -> "false") {
@@ -137,7 +137,7 @@ class PlanningSuite extends BandOfTables {
   }
 
   test("a hint of a join without a range is warned of once") {
-    for (condition <- Seq("l.k = r.k", "l.k = r.k and l.t + r.t <= 10", "l.t + r.t <= 10")) {
+    for (condition <- Seq("l.k = r.k", "l.k = r.k and l.t * r.t <= 10", "l.t * r.t <= 10")) {
       def warnings(flag: String): Seq[String] = withConf(Flag -> flag) {
         LogCapture.messages("org.apache.spark.sql") {
           executedPlan(l.hint("shuffle_hash").join(r.hint("merge"), expr(condition), "full_outer"))
@@ -333,7 +333,7 @@ class PlanningSuite extends BandOfTables {
         "l.k = r.k",
         "l.k = r.k and l.t <> r.t",
         "l.k = r.k and (l.t < r.t or l.t > r.t + 10)",
-        "l.k = r.k and l.t + r.t < 10"
+        "l.k = r.k and l.t * r.t < 10"
       )) {
       val df = l.join(r, expr(condition))
       assert(rangeJoins(df).isEmpty, condition)
@@ -343,7 +343,7 @@ class PlanningSuite extends BandOfTables {
 
   test("the log says at debug level why a join with a range is left alone") {
     val messages = LogCapture.messages("org.apache.spark.sql.rangejoin") {
-      executedPlan(l.join(r, expr("l.k = r.k and l.t + r.t <= 10")))
+      executedPlan(l.join(r, expr("l.k = r.k and l.t * r.t <= 10")))
     }
     val message = only(messages.filter(_.contains("left to Spark's own strategies")))
     assert(message.contains("compares (<, <=, >, >=) a value of one side"))
