@@ -1,8 +1,9 @@
 """A small, preserved side that Spark broadcasts, beside stock Spark: `python bench/preserved.py`.
 
 2,000 intervals joined with 1,000,000 points, without a key and without a hint: Spark broadcasts the
-intervals, whose rows come out without a match as well. One session; contestants take turns, a query runs
-into the `noop` sink. Prints a table in Markdown. Needs the package `rangejoin` (see README.md).
+intervals, whose rows come out without a match as well. One session; contestants take turns, a
+query runs into the `noop` sink. Prints a table in Markdown. Needs the package `rangejoin` (see
+README.md).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ CASES = {
 
 
 def views(spark: SparkSession, directory: str) -> None:
-    """Files, so that Spark knows their sizes; half of the intervals are where there are no points."""
+    """Files, so that Spark knows their sizes; half of the intervals are where no points are."""
     small = "id AS v, pmod(xxhash64(id, 1), 2000000) AS lo"
     big = "id AS v, pmod(xxhash64(id, 2), 1000000) AS y"
     for name, rows, columns in (("small", 2_000, small), ("big", 1_000_000, big)):

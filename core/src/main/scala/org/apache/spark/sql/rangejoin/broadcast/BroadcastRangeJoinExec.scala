@@ -37,6 +37,9 @@ import org.apache.spark.sql.rangejoin.line.HashJoins
  * keys. The broadcast side is a [[RangeIndex]]: a streamed row looks up its key and, in the rows of
  * the key, those in its range. The streamed side is neither shuffled nor sorted.
  *
+ * Where rows of the broadcast side come out without a match, or are all that comes out, its tasks mark
+ * those that have one ([[MarkedRows]]).
+ *
  * Takes the place of a `BroadcastHashJoinExec`, or where there are no keys of
  * a `BroadcastNestedLoopJoinExec`, and promises what that node promised. The range is derived from
  * `condition`, which stays whole, so that the node can always be explained, rewritten and compared

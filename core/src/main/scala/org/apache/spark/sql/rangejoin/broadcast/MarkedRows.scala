@@ -91,7 +91,8 @@ private[broadcast] case class MarkingTask(
     // Candidates are counted once, where pairs come out.
     val ofPairs = behavior.emission == EveryPair
     val uncounted = if (ofPairs) cursors.copy(candidates = None) else cursors
-    val scanner = scanners.copy(behavior = MarkingTask.OfMatches).create(streamed, uncounted.create())
+    val scanner =
+      scanners.copy(behavior = MarkingTask.OfMatches).create(streamed, uncounted.create())
     mark(scanner, newOutput(), marks)
     marks
   }

@@ -42,9 +42,8 @@ import org.apache.spark.sql.types._
  * A row that is not trusted is compared by the original condition ([[RangeBound]]).
  *
  * A sum is the difference `x - (-y)`, and all of this holds for it: `lo <= x + y <= hi` is the range
- * `lo - x <= y <= hi - x`. Its two rows have one place: which of them is `x` does not matter. But
- * where a sum is the smallest value of a type, neither of its rows need be near an end, so that `abs` of a
- * sum that may wrap is no range.
+ * `lo - x <= y <= hi - x`; `x` is always of the left side. But where a sum is the smallest value of a
+ * type, neither of its rows need be near an end, so that `abs` of a sum that may wrap is no range.
  *
  * @param x minuend, as a number of the `arithmetic`
  * @param y subtrahend, likewise
@@ -140,7 +139,8 @@ private[condition] object Difference {
   /** Whether this is a difference or sum across the sides that `of` does not read. */
   def isUnread(e: Expression, sideOf: Expression => Option[Side]): Boolean = e match {
     // An absolute value may be what makes it unreadable.
-    case Abs(child, _) => isUnread(child, sideOf) || (isAcross(child, sideOf) && of(e, sideOf).isEmpty)
+    case Abs(child, _) =>
+      isUnread(child, sideOf) || (isAcross(child, sideOf) && of(e, sideOf).isEmpty)
     case Cast(child, _, _, _) => isUnread(child, sideOf)
     case other                => isAcross(other, sideOf) && of(other, sideOf).isEmpty
   }
@@ -165,8 +165,10 @@ private[condition] object Difference {
         Arithmetic.of(s, compared).flatMap(across(s.left, s.right, _, bits))
       case a: Add =>
         val bits = if (a.evalMode == EvalMode.LEGACY) bitsOf(a.dataType) else None
-        Arithmetic.of(a, compared).flatMap(across(a.left, a.right, _, bits))
-          .map(_.copy(isSum = true))
+        // The same sum, whichever is written first.
+        val (x, y) =
+          if (sideOf(a.left).contains(LeftSide)) (a.left, a.right) else (a.right, a.left)
+        Arithmetic.of(a, compared).flatMap(across(x, y, _, bits)).map(_.copy(isSum = true))
       case DateDiff(end, start) =>
         across(end, start, WholeNumbers, bitsOf(IntegerType))
       case SubtractDates(end, start, false) =>

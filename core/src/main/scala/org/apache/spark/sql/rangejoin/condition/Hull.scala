@@ -88,7 +88,7 @@ private[condition] object Hull {
 
   private def isWhole(dataType: DataType): Boolean = dataType match {
     case _: IntegralType | DateType | TimestampType | TimestampNTZType | _: AnsiIntervalType => true
-    case _                                                                                 => false
+    case _ => false
   }
 
   private def extreme(values: Seq[Expression])(of: Seq[Expression] => Expression): Expression = {

@@ -43,12 +43,13 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
   /** The tests that a part of a disjunction implies. An equality of the sides is one in each direction. */
   private def readPart(part: Expression): Seq[RangeTest] = {
     val conjuncts = Predicates.split(part)
-    val equalities = conjuncts.collect { case e @ EqualTo(a, b) if isOrdered(a) =>
-      (sideOf(a), sideOf(b)) match {
-        case (Some(from), Some(to)) if from != to =>
-          Seq(RangeTest(a, b, from, strict = false, e), RangeTest(b, a, to, strict = false, e))
-        case _ => Nil
-      }
+    val equalities = conjuncts.collect {
+      case e @ EqualTo(a, b) if isOrdered(a) =>
+        (sideOf(a), sideOf(b)) match {
+          case (Some(from), Some(to)) if from != to =>
+            Seq(RangeTest(a, b, from, strict = false, e), RangeTest(b, a, to, strict = false, e))
+          case _ => Nil
+        }
     }
     read(conjuncts)._2 ++ equalities.flatten
   }

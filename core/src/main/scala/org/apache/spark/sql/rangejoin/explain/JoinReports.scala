@@ -168,8 +168,8 @@ object JoinReports extends AdaptiveSparkPlanHelper {
   /** Why a join is a stock join: what its condition lacks comes before what the plan or settings do. */
   private def reasonOf(join: BaseJoinExec): Reason =
     join.getTagValue(MarkRangeJoins.ReasonTag).getOrElse(join match {
-      case _ if join.logicalLink.exists(_.isStreaming)                 => Reason.Streaming
-      case j: BroadcastHashJoinExec if j.isNullAwareAntiJoin           => Reason.NullAware
+      case _ if join.logicalLink.exists(_.isStreaming)               => Reason.Streaming
+      case j: BroadcastHashJoinExec if j.isNullAwareAntiJoin         => Reason.NullAware
       case _: BroadcastHashJoinExec | _: BroadcastNestedLoopJoinExec =>
         val extracted = BroadcastRangeJoinExec.of(join).map(_.extracted)
         extracted.flatMap(_.left.toOption).getOrElse(switchedOff(RangeJoinConf.Broadcast))

@@ -24,10 +24,10 @@ import org.apache.spark.sql.execution.exchange._
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 import org.apache.spark.sql.rangejoin.condition.RightSide
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
+import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
 /** Joins without a key whose broadcast side is preserved, or is all that comes out. */
 class PreservedSideSuite extends BroadcastTables {
@@ -90,22 +90,23 @@ class PreservedSideSuite extends BroadcastTables {
   private val residuals = Seq("", " AND l.v <> r.v", " AND (l.v < r.v OR r.v IS NULL) AND l.id > 9")
 
   // Residuals in turn: there are many cases.
-  for (((shape, on), i) <- shapes.zipWithIndex) test(s"$shape: every join type gives stock's rows") {
-    views()
-    for {
-      ((joinType, side, build), j) <- Ways.zipWithIndex
-      residual = residuals((i + j) % residuals.size)
-      ansi = (i + j) % 2 == 0
-    } withConf(SQLConf.ANSI_ENABLED.key -> ansi.toString) {
-      // With ANSI stock raises for pairs that overflow.
-      val safe = if (ansi) on.replace("l.y - 2", "try_subtract(l.y, 2)")
-        .replace("l.y + 2", "try_add(l.y, 2)").replace("l.y - r.y", "try_subtract(l.y, r.y)")
-      else on
-      def df = query(joinType, side, safe + residual)
-      checkAgainstStock(df)
-      withAdaptive(_ => assertMarking(df, build))
+  for (((shape, on), i) <- shapes.zipWithIndex)
+    test(s"$shape: every join type gives stock's rows") {
+      views()
+      for {
+        ((joinType, side, build), j) <- Ways.zipWithIndex
+        residual = residuals((i + j) % residuals.size)
+        ansi = (i + j) % 2 == 0
+      } withConf(SQLConf.ANSI_ENABLED.key -> ansi.toString) {
+        // With ANSI stock raises for pairs that overflow.
+        val safe = if (ansi) on.replace("l.y - 2", "try_subtract(l.y, 2)")
+          .replace("l.y + 2", "try_add(l.y, 2)").replace("l.y - r.y", "try_subtract(l.y, r.y)")
+        else on
+        def df = query(joinType, side, safe + residual)
+        checkAgainstStock(df)
+        withAdaptive(_ => assertMarking(df, build))
+      }
     }
-  }
 
   test("EXISTS and NOT EXISTS, alone, as a column and under OR, by the sizes of the sides") {
     view("l", 90, 1)
@@ -128,7 +129,8 @@ class PreservedSideSuite extends BroadcastTables {
         assert(checkAgainstStock(spark.sql(sql)) > 10)
         withAdaptive(_ => assertMarking(spark.sql(sql), BuildLeft))
       }
-      def byComparison = spark.sql("SELECT l.id, r.id FROM l LEFT JOIN r ON r.y < l.y AND r.z > l.y")
+      def byComparison =
+        spark.sql("SELECT l.id, r.id FROM l LEFT JOIN r ON r.y < l.y AND r.z > l.y")
       assertMarking(byComparison, BuildLeft)
       checkAgainstStock(byComparison)
     }
@@ -137,7 +139,8 @@ class PreservedSideSuite extends BroadcastTables {
   for ((name, left, right) <- Seq(
       ("the broadcast side of LEFT", "id * 2 > 900", "true"),
       ("the streamed side of LEFT", "true", "id * 2 > 900"),
-      ("both sides", "id * 2 > 900", "id * 2 > 900"))) {
+      ("both sides", "id * 2 > 900", "id * 2 > 900")
+    )) {
     test(s"without rows: $name") {
       view("l", 90, 1, left)
       view("r", 120, 2, right)
@@ -161,7 +164,8 @@ class PreservedSideSuite extends BroadcastTables {
 
   test("an index of several slices gives each of its rows once") {
     withAdaptive { _ =>
-      val (small, big) = (spark.range(0, 600000, 1, 2).toDF("a"), spark.range(0, 300000, 997, 3).toDF("b"))
+      val (small, big) =
+        (spark.range(0, 600000, 1, 2).toDF("a"), spark.range(0, 300000, 997, 3).toDF("b"))
       small.hint("broadcast").createOrReplaceTempView("small")
       big.createOrReplaceTempView("big")
       val on = "b BETWEEN a AND a + 9"
@@ -169,7 +173,8 @@ class PreservedSideSuite extends BroadcastTables {
       def count(sql: String) = spark.sql(sql).count()
       assert(count(s"SELECT * FROM small LEFT SEMI JOIN big ON $on") == matched)
       assert(count(s"SELECT * FROM small LEFT ANTI JOIN big ON $on") == 600000 - matched)
-      val outer = spark.sql(s"SELECT count(a), count(DISTINCT a), count(b) FROM small LEFT JOIN big ON $on")
+      val outer =
+        spark.sql(s"SELECT count(a), count(DISTINCT a), count(b) FROM small LEFT JOIN big ON $on")
       assert(rows(outer) == Seq(s"600000|600000|$matched"))
     }
   }
@@ -192,7 +197,8 @@ class PreservedSideSuite extends BroadcastTables {
     }
   }
 
-  test("an index that keeps rows that match nothing is not one that does not, and is reused as such") {
+  test(
+    "an index that keeps rows that match nothing is not one that does not, and is reused as such") {
     views()
     val on = "r.y BETWEEN l.y AND l.z"
     def union(a: String, b: String) =
@@ -209,17 +215,22 @@ class PreservedSideSuite extends BroadcastTables {
         val df = union(a, b)
         assertSameRows(rows(df), expected(union(a, b)), s"$a, $b, adaptive: $on")
         assert(broadcastJoins(df).size == 2)
-        val exchanges = nodes[ReusedExchangeExec](df).count(_.child.isInstanceOf[BroadcastExchangeExec])
+        val exchanges =
+          nodes[ReusedExchangeExec](df).count(_.child.isInstanceOf[BroadcastExchangeExec])
         assert(exchanges == reused, s"$a, $b\n${executedPlan(df)}")
       }
     }
   }
 
-  test("functions of the user in a bound, a subquery in the residual, a cached join, UNION, LIMIT") {
+  test(
+    "functions of the user in a bound, a subquery in the residual, a cached join, UNION, LIMIT") {
     views()
     spark.udf.register("shifted", (y: Long) => y + 1)
     checkAgainstStock(query("LEFT", "l", "l.y IS NOT NULL AND r.y BETWEEN shifted(l.y) AND l.z"))
-    checkAgainstStock(query("LEFT ANTI", "l", "r.y BETWEEN l.y AND l.z AND r.v < (SELECT max(v) FROM l)"))
+    checkAgainstStock(query(
+      "LEFT ANTI",
+      "l",
+      "r.y BETWEEN l.y AND l.z AND r.v < (SELECT max(v) FROM l)"))
     withAdaptive { _ =>
       val wanted = expected(query("FULL", "l", "r.y BETWEEN l.y AND l.z"))
       val cached = query("FULL", "l", "r.y BETWEEN l.y AND l.z").cache()
@@ -313,7 +324,9 @@ class PreservedSideSuite extends BroadcastTables {
       assertMarking(df, BuildLeft)
       val plan = df.asInstanceOf[Dataset[_]].queryExecution.explainString(SimpleMode)
         .replaceAll("#\\d+L?", "")
-      assert(plan.contains("BroadcastRangeJoin LeftOuter, BuildLeft, range: (y >= y) AND (y <= z)"), plan)
+      assert(
+        plan.contains("BroadcastRangeJoin LeftOuter, BuildLeft, range: (y >= y) AND (y <= z)"),
+        plan)
       val report = only(JoinReports.of(executedPlan(df)))
       assert(report.reason.isEmpty && report.streamed.contains(RightSide))
     }

@@ -123,7 +123,9 @@ class HullSuite extends AnyFunSuite with TwoSides {
       l.y < r.y || Cast(l.y, DoubleType) < Cast(r.z, DoubleType)
     )
     for (condition <- refused) {
-      assert(extract(condition).left.toOption.exists(_.isInstanceOf[Reason.NoConjunct]), condition.sql)
+      assert(
+        extract(condition).left.toOption.exists(_.isInstanceOf[Reason.NoConjunct]),
+        condition.sql)
     }
   }
 }

@@ -50,12 +50,12 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
   test("every reason is named here") {
     // A new reason is a warning here, and so an error, until it has an example.
     def name(reason: Reason): String = reason match {
-      case Reason.NoCondition               => "no condition"
-      case Reason.NoRangePredicate          => "no range predicate"
-      case _: Reason.NoConjunct             => "no conjunct"
-      case _: Reason.InexactDifference      => "inexact difference"
-      case _: Reason.Nondeterministic       => "nondeterministic"
-      case _: Reason.UnsupportedJoinType    => "unsupported join type"
+      case Reason.NoCondition            => "no condition"
+      case Reason.NoRangePredicate       => "no range predicate"
+      case _: Reason.NoConjunct          => "no conjunct"
+      case _: Reason.InexactDifference   => "inexact difference"
+      case _: Reason.Nondeterministic    => "nondeterministic"
+      case _: Reason.UnsupportedJoinType => "unsupported join type"
       // Of plans, not of conditions: the suites in broadcast/ have examples.
       case _: Reason.SubqueryInBuildBound => "subquery"
       case Reason.UnregisteredIndex       => "unregistered index"
@@ -76,8 +76,8 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.InexactDifference(predicate)  => assert(reason.message.contains(predicate.sql))
       case Reason.Nondeterministic(predicate)   => assert(reason.message.contains(predicate.sql))
       case Reason.UnsupportedJoinType(joinType) => assert(reason.message.contains(joinType.sql))
-      case Reason.SubqueryInBuildBound(bound) => assert(reason.message.contains(bound.toString))
-      case Reason.UnregisteredIndex           =>
+      case Reason.SubqueryInBuildBound(bound)   => assert(reason.message.contains(bound.toString))
+      case Reason.UnregisteredIndex             =>
         assert(reason.message.contains("spark.kryo.registrationRequired"))
       case Reason.NoConjunct(predicate)      => assert(reason.message.contains(predicate.sql))
       case Reason.OrderedStreamedSide(order) =>

@@ -32,13 +32,21 @@ class SumSuite extends AnyFunSuite with TwoSides {
     assert(form.residual.isEmpty && form.trusted.isEmpty)
     assert(Set(form.lower, form.upper) == Set("(3 - l.y) <= r.y", "r.y <= (9 - l.y)"))
     val ofRight = Form.of(range(between(plus(l.y, r.y), r.low, r.high)))
-    assert(Set(ofRight.lower, ofRight.upper) == Set("(r.low - r.y) <= l.y", "l.y <= (r.high - r.y)"))
+    assert(Set(ofRight.lower, ofRight.upper) == Set(
+      "(r.low - r.y) <= l.y",
+      "l.y <= (r.high - r.y)"))
   }
 
   test("one limit of a sum that raises is asked again") {
     val form = Form.of(range(plus(l.y, r.y) > Literal(2)))
     assert(form.residual.contains("((l.y + r.y) > 2)"))
     assert(Seq(form.lower, form.upper).filter(_.nonEmpty) == Seq("(2 - l.y) < r.y"))
+  }
+
+  test("two limits of one sum that wraps around, written either way round") {
+    val limits = sum(l.y, r.y) >= Literal(3) && sum(r.y, l.y) < Literal(9)
+    assertSameMeaning(limits, Seq(null, 0, 3, 8, Int.MaxValue, Int.MinValue))
+    assert(Form.of(range(limits)).residual.isEmpty)
   }
 
   test("terms of one side are part of the sum") {
@@ -95,8 +103,9 @@ class SumSuite extends AnyFunSuite with TwoSides {
 
   test("floats, compared as floats and as doubles") {
     val (l, r) = (new Columns("l", FloatType), new Columns("r", FloatType))
-    val floats: Seq[Any] = Seq[Any](null, Float.NaN, Float.PositiveInfinity, Float.NegativeInfinity) ++
-      Seq[Any](0f, -0f, 0.1f, 0.2f, 0.3f, 1.6777216e7f, 1f, -1f, Float.MaxValue, -Float.MaxValue)
+    val floats: Seq[Any] =
+      Seq[Any](null, Float.NaN, Float.PositiveInfinity, Float.NegativeInfinity) ++
+        Seq[Any](0f, -0f, 0.1f, 0.2f, 0.3f, 1.6777216e7f, 1f, -1f, Float.MaxValue, -Float.MaxValue)
     for (limit <- floats.collect { case f: Float => f }) {
       assertSameMeaning(sum(l.y, r.y) <= Literal(limit), floats)
       assertSameMeaning(sum(l.y, r.y) > Literal(limit), floats)

@@ -40,7 +40,8 @@ class RandomJoinSuite extends AnyFunSuite {
 
   test("a few hundred seeds from anywhere have every shape with every join type") {
     for (first <- Seq(1L, 987654321L, -100L)) {
-      val combinations = draw(first until first + Shape.all.size * JoinForm.all.size).map(c => (c.shape, c.form)).toSet
+      val combinations = draw(first until first + Shape.all.size * JoinForm.all.size).map(c =>
+        (c.shape, c.form)).toSet
       assert(combinations.size == Shape.all.size * JoinForm.all.size)
     }
   }
