@@ -303,10 +303,7 @@ class RangeJoinHintSuite extends RangeJoinTest {
           "no part of the condition compares")
         checkRefused(
           "SELECT /*+ RANGE_JOIN(r, 10) */ * FROM l JOIN r ON l.k = r.k AND (l.y < r.y OR l.id < 3)",
-          "the comparison of the sides is a part of")
-        checkRefused(
-          "SELECT /*+ RANGE_JOIN(r, 10) */ * FROM l FULL JOIN r ON r.y BETWEEN l.y - 1 AND l.y + 1",
-          "FULL OUTER")
+          "the ranges joined by OR in")
       }
     }
   }
@@ -317,17 +314,33 @@ class RangeJoinHintSuite extends RangeJoinTest {
     withConf(RangeJoinConf.Spread.key -> "false") {
       checkHinted(s"SELECT /*+ RANGE_JOIN(r, 10) */ * FROM l JOIN r ON $near")
       checkHinted(s"SELECT /*+ RANGE_JOIN(r, 10) */ * FROM l LEFT JOIN r ON $near")
-      for ((other, join) <-
-          Seq("BROADCAST(l)" -> "LEFT JOIN", "SHUFFLE_REPLICATE_NL(l)" -> "JOIN")) {
-        tables()
-        withConf(Flag -> "false") {
-          val said = warnings {
-            val df = spark.sql(s"SELECT /*+ RANGE_JOIN(r, 10), $other */ * FROM l $join r ON $near")
-            assert(rangeJoins(df).size == 1, other)
-            assertSameRows(rows(df), rows(spark.sql(s"SELECT * FROM l $join r ON $near")), other)
-          }
-          assert(said.size == 1 && said.head.contains("overridden"), said)
+      val other = "SHUFFLE_REPLICATE_NL(l)"
+      tables()
+      withConf(Flag -> "false") {
+        val said = warnings {
+          val df = spark.sql(s"SELECT /*+ RANGE_JOIN(r, 10), $other */ * FROM l JOIN r ON $near")
+          assert(rangeJoins(df).size == 1, other)
+          assertSameRows(rows(df), rows(spark.sql(s"SELECT * FROM l JOIN r ON $near")), other)
         }
+        assert(said.size == 1 && said.head.contains("overridden"), said)
+      }
+    }
+  }
+
+  test("without a key a broadcast stays one, whichever side the join preserves") {
+    val near = "r.y BETWEEN l.y - 1 AND l.y + 1"
+    tables()
+    withConf(Flag -> "false") {
+      for ((join, other) <-
+          Seq("LEFT" -> ", BROADCAST(l)", "RIGHT" -> ", BROADCAST(r)", "FULL" -> "")) {
+        val said = warnings {
+          val df =
+            spark.sql(s"SELECT /*+ RANGE_JOIN(r, 10)$other */ * FROM l $join JOIN r ON $near")
+          val found = collect(executedPlan(df)) { case j: BroadcastRangeJoinExec => j }
+          assert(found.size == 1, executedPlan(df))
+          assertSameRows(rows(df), rows(spark.sql(s"SELECT * FROM l $join JOIN r ON $near")), join)
+        }
+        assert(said.isEmpty, said)
       }
     }
   }

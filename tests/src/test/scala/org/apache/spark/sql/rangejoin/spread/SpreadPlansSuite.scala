@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.spread
 
 import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
-import org.apache.spark.sql.execution.joins.{BroadcastNestedLoopJoinExec, CartesianProductExec}
+import org.apache.spark.sql.execution.joins.CartesianProductExec
 import org.apache.spark.sql.execution.{ExplainMode, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
@@ -305,7 +305,7 @@ class SpreadPlansSuite extends SpreadTest {
     assert(nodes[CartesianProductExec](replicated).size == 1)
     left(sql(s"SELECT l.id, r.id FROM l JOIN r ON l.g = r.g AND $Band"))
     val full = sql(s"SELECT l.id, r.id FROM l FULL JOIN r ON $Band")
-    assert(nodes[BroadcastNestedLoopJoinExec](full).size == 1)
+    assert(nodes[BroadcastRangeJoinExec](full).size == 1)
     withConf(RangeJoinConf.Spread.key -> "false") {
       assert(nodes[CartesianProductExec](sql(plain)).size == 1)
     }
