@@ -78,6 +78,7 @@ def test_a_join_by_buckets_has_their_figures(spark: SparkSession) -> None:
         assert (after.copies or 0) > 0
         assert (after.largest_bucket or 0) >= 120 // 4
         assert after.sampling_ms is not None
+        assert after.sampling_ms > 0
         assert f"buckets        4 (chosen in {after.sampling_ms:,} ms), " in str(found)
         assert f"owner: {after.owner}" in str(found)
     finally:

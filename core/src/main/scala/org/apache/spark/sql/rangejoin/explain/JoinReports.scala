@@ -158,9 +158,11 @@ object JoinReports extends AdaptiveSparkPlanHelper {
     )
   }
 
-  /** Of the owner those of both sides, and of the other its copies. */
+  /** The owner's are of both sides, and the other side knows its copies alone. */
   private def bucketFigures(buckets: RangeBucketExec): Map[String, Long] =
-    metricsOf(buckets) - "numOutputRows"
+    metricsOf(buckets).filter { case (name, _) =>
+      if (buckets.isOwner) name != "numOutputRows" else name == "numCopies"
+    }
 
   private def metricsOf(plan: SparkPlan): Map[String, Long] =
     plan.metrics.map { case (name, metric) => name -> metric.value }
