@@ -54,7 +54,8 @@ object PlaceSortMergeRangeJoins extends Rule[SparkPlan] {
       .fold(_ => join, rangeJoin(join, _))
 
   private def rangeJoin(join: SortMergeJoinExec, range: RangeCondition): SparkPlan = {
-    val (leftSide, rightSide) = (inOrderOfFiles(join.left), inOrderOfFiles(join.right))
+    val leftSide = inOrderOfFiles(join.left, join.leftKeys, boundOf(join.left, range, LeftSide))
+    val rightSide = inOrderOfFiles(join.right, join.rightKeys, boundOf(join.right, range, RightSide))
     val (left, leftKey) = ordered(leftSide, join.leftKeys, boundOf(leftSide, range, LeftSide))
     val (right, rightKey) =
       ordered(rightSide, join.rightKeys, boundOf(rightSide, range, RightSide))
@@ -71,12 +72,22 @@ object PlaceSortMergeRangeJoins extends Rule[SparkPlan] {
     )
   }
 
-  /** In the order of the files that it is read from, where that saves the sort, or some of it. */
-  private def inOrderOfFiles(child: SparkPlan): SparkPlan = child match {
+  /**
+   * In the order of the files that it is read from, where that saves the sort, or some of it; by no more
+   * columns than that.
+   */
+  private def inOrderOfFiles(
+      child: SparkPlan,
+      keys: Seq[Expression],
+      bound: Option[RangeBound]
+  ): SparkPlan = child match {
     case SortExec(byKeys, false, input, _) =>
-      SortedFiles.inOrder(input)
-        .filter(files => SortOrder.orderingSatisfies(files.outputOrdering, byKeys))
-        .getOrElse(child)
+      val whole = ScanOrder.of(keys, bound)
+      SortedFiles.inOrder(input).flatMap { files =>
+        Seq(whole, byKeys)
+          .find(SortOrder.orderingSatisfies(files.outputOrdering, _))
+          .map(needed => files.copy(sortOrder = files.sortOrder.take(needed.size)))
+      }.getOrElse(child)
     case other => other
   }
 

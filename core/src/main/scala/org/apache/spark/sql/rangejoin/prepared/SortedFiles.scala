@@ -17,7 +17,9 @@ package org.apache.spark.sql.rangejoin.prepared
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, PlanExpression, SortOrder}
-import org.apache.spark.sql.execution.datasources.BucketingUtils
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.execution.datasources.{BucketingUtils, FileFormat}
 import org.apache.spark.sql.execution.{
   FileSourceScanExec,
   FilterExec,
@@ -26,6 +28,7 @@ import org.apache.spark.sql.execution.{
   SparkPlan
 }
 import org.apache.spark.sql.rangejoin.RangeJoinConf
+import org.apache.spark.sql.types.{DataType, TimestampType, UserDefinedType}
 
 /**
  * Finds tables that are bucketed and sorted (`CLUSTERED BY .. SORTED BY ..`) below a side of a join, whose
@@ -37,7 +40,7 @@ object SortedFiles {
    * The plan in the order of the files it reads. None where they have none, where what is above the scan
    * cannot be run file by file, or where a bucket has more files than may be open.
    */
-  def inOrder(plan: SparkPlan): Option[SparkPlan] =
+  def inOrder(plan: SparkPlan): Option[MergeFilesExec] =
     for {
       scan <- scanBelow(plan)
       if plan.conf.getConf(RangeJoinConf.PreparedTables) && plan.outputOrdering.isEmpty
@@ -54,12 +57,26 @@ object SortedFiles {
     case _ => None
   }
 
-  /** The order of each file, as far as its columns are read, in columns of the plan. */
+  /** The order of each file, as far as its columns are read as they were sorted, in columns of the plan. */
   private def orderOf(plan: SparkPlan, scan: FileSourceScanExec): Seq[SortOrder] = {
     val columns = scan.relation.bucketSpec.toSeq.flatMap(_.sortColumnNames)
       .map(name => scan.output.find(_.name == name)).takeWhile(_.isDefined).flatten
+      .takeWhile(column => keepsOrder(scan.relation.fileFormat, column.dataType))
     val ordered = InOrder(scan.output, columns.map(SortOrder(_, Ascending)))
     plan.transformUp { case `scan` => ordered }.outputOrdering
+  }
+
+  /**
+   * Whether values that were sorted before they were written are in order when they are read. Text
+   * formats trim strings, have values that stand for NULL, and timestamps without a zone. ORC has the
+   * local time of the writer in the place of a timestamp, so that another zone reads an hour of autumn
+   * twice.
+   */
+  private def keepsOrder(format: FileFormat, column: DataType): Boolean = format match {
+    case _: ParquetFileFormat => true
+    case _: OrcFileFormat =>
+      !column.existsRecursively(of => of == TimestampType || of.isInstanceOf[UserDefinedType[_]])
+    case _ => false
   }
 
   /**

@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.prepared
 
 import java.nio.file.{Files, Path, Paths, StandardCopyOption}
+import java.util.TimeZone
 
 import scala.jdk.CollectionConverters._
 
@@ -237,12 +238,7 @@ class PreparedTablesSuite extends RangeJoinTest {
       write("right_side", table(200, 2).repartition(3))
       // The same buckets, in another order.
       write("unsorted", table(300, 1).repartition(3, col("k")), sortBy = Seq("id"))
-      for (file <- filesOf("unsorted"); bucket = bucketOf(file); to <- filesOf("claims")
-        if bucketOf(to) == bucket) {
-        Files.copy(file, to, StandardCopyOption.REPLACE_EXISTING)
-        Files.deleteIfExists(to.resolveSibling(s".${to.getFileName}.crc"))
-      }
-      spark.catalog.refreshTable("claims")
+      replaceFiles("claims", "unsorted")
       def df = join(spark.table("claims"), spark.table("right_side"))
       for (settings <- Engines) withConf(settings: _*) {
         val error = intercept[Exception](df.collect())
@@ -253,6 +249,68 @@ class PreparedTablesSuite extends RangeJoinTest {
           message.contains("claims/part-") && message.contains(RangeJoinConf.PreparedTables.key))
       }
       withConf(RangeJoinConf.PreparedTables.key -> "false")(assert(checkAgainstStock(df) > 0))
+    }
+  }
+
+  test("a further sort column that is not in order is no error") {
+    withTables("claims", "unsorted", "right_side") {
+      val many = table(2000, 1).repartition(3, col("k"))
+      write("claims", many, sortBy = Seq("k", "t", "id"))
+      write("unsorted", many.withColumn("other", -col("id")), sortBy = Seq("k", "t", "other"))
+      replaceFiles("claims", "unsorted")
+      write("right_side", table(200, 2).repartition(3))
+      assertStreamed(join(spark.table("claims"), spark.table("right_side")))
+      // Nor is the bound where it is not what the rows are to be in order by.
+      write("unsorted", table(300, 1).repartition(3, col("k")), sortBy = Seq("k", "id"))
+      write("claims", table(300, 1).repartition(3, col("k")))
+      replaceFiles("claims", "unsorted")
+      def squared = join(
+        spark.table("claims"),
+        spark.table("right_side"),
+        condition = "l.k = r.k and r.t between l.t * l.t and l.t * l.t + 40")
+      assert(checkAgainstStock(squared) > 0)
+      assert(merges(squared).size == 2, executedPlan(squared))
+    }
+  }
+
+  test("ORC timestamps that another time zone has written are sorted") {
+    withTables("times") {
+      // Through the hour that comes twice in Los Angeles, 3 November 2024.
+      val times = spark.range(300).selectExpr(
+        "cast(id % 2 as int) as k",
+        "timestamp_micros(1730606400000000 + id * 120 * 1000000) as t",
+        "id")
+      inTimeZone("America/Los_Angeles") {
+        write("times", times.coalesce(1), format = "orc")
+      }
+      inTimeZone("UTC") {
+        val read = rows(spark.table("times").select("t").orderBy("k", "id"))
+        assert(read.distinct.size < 300, "no hour comes twice: this tests nothing")
+        def df = join(
+          spark.table("times"),
+          spark.table("times"),
+          condition =
+            "l.k = r.k and r.t between l.t - interval 3 minutes and l.t + interval 3 minutes")
+        assert(checkAgainstStock(df) > 0)
+        assert(merges(df).forall(_.sortOrder.size == 1), executedPlan(df))
+        assert(merges(df).size == 2 && sorts(df).size == 2 && shuffles(df) == 0, executedPlan(df))
+      }
+    }
+  }
+
+  test("what a text format reads need not be in the order of what was written") {
+    withTables("lines") {
+      val trimmed = spark.range(60).selectExpr(
+        "cast(id % 3 as int) as k",
+        "case when id % 2 = 0 then concat(' z', id) else concat('a', id) end as s",
+        "id")
+      write("lines", trimmed.coalesce(1), sortBy = Seq("k", "s"), format = "csv")
+      def df = join(
+        spark.table("lines"),
+        spark.table("lines"),
+        condition = "l.k = r.k and r.s between l.s and concat(l.s, '5')")
+      assert(checkAgainstStock(df) > 0)
+      assert(merges(df).isEmpty && sorts(df).size == 2 && shuffles(df) == 0, executedPlan(df))
     }
   }
 
@@ -314,9 +372,25 @@ class PreparedTablesSuite extends RangeJoinTest {
     }
   }
 
+  private def inTimeZone(zone: String)(body: => Unit): Unit = {
+    val before = TimeZone.getDefault
+    TimeZone.setDefault(TimeZone.getTimeZone(zone))
+    try body
+    finally TimeZone.setDefault(before)
+  }
+
   private def withAdaptiveOnAndOff(body: => Unit): Unit =
     for (adaptive <- Seq("true", "false"))
       withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive)(body)
+
+  /** Has the buckets of a table, of a file each, from another one. */
+  private def replaceFiles(table: String, by: String): Unit = {
+    for (file <- filesOf(by); bucket = bucketOf(file); to <- filesOf(table) if bucketOf(to) == bucket) {
+      Files.copy(file, to, StandardCopyOption.REPLACE_EXISTING)
+      Files.deleteIfExists(to.resolveSibling(s".${to.getFileName}.crc"))
+    }
+    spark.catalog.refreshTable(table)
+  }
 
   private def filesOf(table: String): Seq[Path] = {
     val location = spark.sessionState.catalog.getTableMetadata(TableIdentifier(table)).location
