@@ -91,10 +91,23 @@ object RangeJoinConf {
   val PreparedTablesFiles: ConfigEntry[Int] =
     entry("spark.sql.join.preparedTables.maxFilesPerBucket")(
       "The number of sorted files of a bucket that a task of a range join reads at a time; each " +
-        "takes the memory of a reader. Where a bucket has more, its rows are sorted.")(
+        "takes the memory of a reader, which Spark does not account for. Where a bucket has more, the " +
+        "rows of the table are sorted.")(
       _.intConf
         .checkValue(_ >= 0, "The number of files must not be negative.")
-        .createWithDefault(32))
+        .createWithDefault(16))
+
+  val PreparedTablesBytes: ConfigEntry[Long] =
+    entry("spark.sql.join.preparedTables.maxBytesPerBucket")(
+      "Where a bucket has several sorted files, the number of bytes that their readers may have in " +
+        "memory of them at a time, in each task and for each side of the join: the sum of the files' " +
+        "lengths, each at most a row group of Parquet (parquet.block.size) or a stripe of ORC " +
+        "(orc.stripe.size). Where a bucket has more, the rows of the table are sorted. It is an " +
+        "estimate: columns that are not read take nothing, and those that are read take more once " +
+        "they are decompressed.")(
+      _.bytesConf(ByteUnit.BYTE)
+        .checkValue(_ >= 0, "The number of bytes must not be negative.")
+        .createWithDefaultString("64MB"))
 
   /** All entries, in the order they are documented. */
   val all: Seq[ConfigEntry[_]] = Seq(
@@ -110,7 +123,8 @@ object RangeJoinConf {
     SpreadKeysBuckets,
     SpreadKeysThreshold,
     PreparedTables,
-    PreparedTablesFiles
+    PreparedTablesFiles,
+    PreparedTablesBytes
   )
 
   private def flag(key: String)(doc: String): ConfigEntry[Boolean] =

@@ -38,7 +38,7 @@ object SortedFiles {
 
   /**
    * The plan in the order of the files it reads. None where they have none, where what is above the scan
-   * cannot be run file by file, or where a bucket has more files than may be open.
+   * cannot be run file by file, or where the files of a bucket are more than may be open at a time.
    */
   def inOrder(plan: SparkPlan): Option[MergeFilesExec] =
     for {
@@ -46,7 +46,7 @@ object SortedFiles {
       if plan.conf.getConf(RangeJoinConf.PreparedTables) && plan.outputOrdering.isEmpty
       order = orderOf(plan, scan)
       if order.nonEmpty
-      if mostFiles(scan) <= plan.conf.getConf(RangeJoinConf.PreparedTablesFiles)
+      if mayBeOpen(scan)
     } yield MergeFilesExec(order, plan)
 
   /** Through what gives the same for each row wherever it is. */
@@ -80,18 +80,40 @@ object SortedFiles {
   }
 
   /**
-   * The files of the bucket that has most, by now. Not by the scan's own list (`selectedPartitions`), which it
-   * would keep: a query is planned before it runs, and reads the files that are there when it runs.
+   * Whether the files of each bucket may be open at a time, by their number and by what their readers
+   * take. By the files of now, and not by the scan's own list (`selectedPartitions`), which it would
+   * keep: a query is planned before it runs, and reads the files that are there when it runs.
    */
-  private def mostFiles(scan: FileSourceScanExec): Int = {
+  private def mayBeOpen(scan: FileSourceScanExec): Boolean = {
+    val (maxFiles, maxBytes) =
+      (scan.conf.getConf(RangeJoinConf.PreparedTablesFiles), scan.conf.getConf(RangeJoinConf.PreparedTablesBytes))
+    val block = blockSize(scan)
+    buckets(scan).forall { lengths =>
+      lengths.size <= maxFiles &&
+      (lengths.size <= 1 || lengths.iterator.map(math.min(_, block)).sum <= maxBytes)
+    }
+  }
+
+  /** The lengths of the files of each bucket that the scan reads. */
+  private def buckets(scan: FileSourceScanExec): Iterable[Seq[Long]] = {
     val filters = scan.partitionFilters.filterNot(_.exists(_.isInstanceOf[PlanExpression[_]]))
     val files = scan.relation.location.listFiles(filters, Nil).flatMap(_.files)
-      .groupBy(file => BucketingUtils.getBucketId(file.getPath.getName))
-      .map { case (bucket, of) => bucket -> of.size }
-    val buckets = scan.optionalNumCoalescedBuckets.fold(files.values.toSeq) { count =>
-      files.groupBy { case (bucket, _) => bucket.map(_ % count) }.values.map(_.values.sum).toSeq
+    files
+      .groupBy { file =>
+        val bucket = BucketingUtils.getBucketId(file.getPath.getName)
+        scan.optionalNumCoalescedBuckets.fold(bucket)(count => bucket.map(_ % count))
+      }
+      .values.map(_.map(_.getLen))
+  }
+
+  /** What a reader has in memory of a file, at most: a row group of Parquet, a stripe of ORC. */
+  private def blockSize(scan: FileSourceScanExec): Long = {
+    val relation = scan.relation
+    val conf = relation.sparkSession.sessionState.newHadoopConfWithOptions(relation.options)
+    relation.fileFormat match {
+      case _: OrcFileFormat => conf.getLong("orc.stripe.size", 64L << 20)
+      case _                => conf.getLong("parquet.block.size", 128L << 20)
     }
-    (0 +: buckets).max
   }
 
   /** Stands for a scan, to see what becomes of its order above. */

@@ -220,6 +220,32 @@ class PreparedTablesSuite extends RangeJoinTest {
     }
   }
 
+  test("several files of a bucket are open within a bound of bytes, one in any case") {
+    withTables("several", "single", "coalesced") {
+      write("several", table(300, 1).repartition(3))
+      write("single", table(200, 2).repartition(3, col("k")))
+      write("coalesced", table(200, 2).repartition(6, col("k")), buckets = 6)
+      val largest = filesOf("several").groupBy(bucketOf).values
+        .map(_.map(file => Files.size(file)).sum).max
+      def merged(sides: (String, String), bytes: Long, settings: (String, String)*): Int =
+        withConf(settings :+ (RangeJoinConf.PreparedTablesBytes.key -> bytes.toString): _*) {
+          def df = join(spark.table(sides._1), spark.table(sides._2))
+          assert(checkAgainstStock(df) > 0)
+          merges(df).size
+        }
+      assert(merged("several" -> "single", largest) == 2)
+      assert(merged("several" -> "single", largest - 1) == 1)
+      assert(merged("single" -> "single", 0) == 2)
+      // No more than a row group of a file is open.
+      assert(merged("several" -> "single", 300, "parquet.block.size" -> "100") == 2)
+      assert(merged("several" -> "single", 299, "parquet.block.size" -> "100") == 1)
+      // Coalesced buckets are several files.
+      val coalesce = SQLConf.COALESCE_BUCKETS_IN_JOIN_ENABLED.key -> "true"
+      assert(merged("coalesced" -> "single", 0, coalesce) == 1)
+      assert(merged("coalesced" -> "single", 1 << 20, coalesce) == 2)
+    }
+  }
+
   test("joins that are not ours have stock's plans") {
     withTables("left_side", "right_side") {
       write("left_side", table(300, 1).repartition(3))
