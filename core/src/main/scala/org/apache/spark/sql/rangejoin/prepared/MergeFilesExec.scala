@@ -29,7 +29,8 @@ import org.apache.spark.sql.rangejoin.sort.RangeSortExec
  * side by side and merged. That each file is in order is checked as its rows go by.
  *
  * The child is run once for each file: it reads one partition of files, and what is above the scan looks
- * at one row at a time (see [[SortedFiles]]). Holds open a reader for each file of a bucket.
+ * at one row at a time (see [[SortedFiles]]). Holds open a reader for each file of a bucket, until all
+ * rows are read or the join above needs no more.
  *
  * @param sortOrder the order of each file, in columns of the child
  */
@@ -44,12 +45,29 @@ case class MergeFilesExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends U
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "numFiles" -> SQLMetrics.createMetric(sparkContext, "number of sorted files read"))
 
+  // Of the task that has this copy of the plan: the rows it reads, and those of its partitions before are
+  // closed or will be with the task.
+  @transient private var current: MergedRows = _
+
   override protected def doExecute(): RDD[InternalRow] = {
     val rows = child.execute()
     // Whatever has taken the place of Spark's scan may divide its rows in another way.
     if (rows.partitions.forall(_.isInstanceOf[FilePartition])) {
-      new MergedFilesRDD(rows, bindReferences(sortOrder, output), longMetric("numFiles"))
+      new MergedFilesRDD(
+        rows,
+        bindReferences(sortOrder, output),
+        longMetric("numFiles"),
+        merged => current = merged)
     } else RangeSortExec.sort(sortOrder, child).execute()
+  }
+
+  /** A join that needs no more rows of this side closes its files. */
+  override protected[sql] def cleanupResources(): Unit = {
+    if (current != null) {
+      current.close()
+      current = null
+    }
+    super.cleanupResources()
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): MergeFilesExec =

@@ -26,11 +26,13 @@ import org.apache.spark.{Partition, SparkException, TaskContext}
  *
  * @param rows computed from a scan of files, partition by partition
  * @param order of each file, bound to a row
+ * @param onOpen told of the rows of each partition, in its task
  */
 private[prepared] final class MergedFilesRDD(
     rows: RDD[InternalRow],
     order: Seq[SortOrder],
-    numFiles: SQLMetric
+    numFiles: SQLMetric,
+    onOpen: MergedRows => Unit
 ) extends RDD[InternalRow](rows) {
 
   override protected def getPartitions: Array[Partition] = rows.partitions
@@ -38,14 +40,20 @@ private[prepared] final class MergedFilesRDD(
   override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
     val partition = split.asInstanceOf[FilePartition]
     val keys = new SortKeys(order)
+    val files = new FilesContext(context)
     val sources = partition.files.map { file =>
       new SortedSource(
-        rowsOf(partition, file, context),
+        rowsOf(partition, file, files),
         keys,
         () => MergedFilesRDD.outOfOrder(file))
     }
     numFiles += sources.length
-    if (sources.length == 1) sources.head.all else new MergeIterator(sources, keys)
+    val merged = new MergedRows(
+      if (sources.length == 1) sources.head.all else new MergeIterator(sources, keys),
+      files)
+    context.addTaskCompletionListener[Unit](_ => merged.close())
+    onOpen(merged)
+    merged
   }
 
   /** What is between the scan and this RDD hands its partition down. */

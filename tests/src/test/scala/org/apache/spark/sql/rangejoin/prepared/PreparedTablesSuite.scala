@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.prepared
 
-import java.nio.file.{Files, Path, Paths, StandardCopyOption}
+import java.nio.file.{Files, NoSuchFileException, Path, Paths, StandardCopyOption}
 import java.util.TimeZone
 
 import scala.jdk.CollectionConverters._
@@ -30,6 +30,7 @@ import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
 /** Joins of tables that are bucketed by key and sorted by (key, range column). */
 class PreparedTablesSuite extends RangeJoinTest {
+  import PreparedTablesSuite._
   import RangeJoinTest._
 
   private val Within = "r.t between l.t - 5 and l.t + 5"
@@ -361,6 +362,31 @@ class PreparedTablesSuite extends RangeJoinTest {
     }
   }
 
+  test("a side that is not read to its end is closed when its bucket is done, not with the task") {
+    assume(Files.isDirectory(Descriptors), "open files are counted by Linux's /proc")
+    withTables("low", "high") {
+      def keys(from: Int) = spark.range(2000)
+        .selectExpr(s"cast(id % 200 + $from as int) as k", "id as t", "id")
+      write("low", keys(0).repartition(2), buckets = 16)
+      write("high", keys(1000).repartition(2), buckets = 16)
+      val files = filesOf("high").groupBy(bucketOf)
+      assert(files.size == 16 && files.values.forall(_.size == 2))
+      val folder = filesOf("high").head.getParent.toRealPath().toString
+      for (settings <- Engines :+ (Engines.head :+
+          ("spark.sql.parquet.enableVectorizedReader" -> "false"))) withConf(settings: _*) {
+        val df = join(spark.table("low"), spark.table("high"), "left_outer")
+          .select("l.id").coalesce(1)
+        assert(merges(df).size == 2 && rangeJoins(df).size == 1, executedPlan(df))
+        val open = df.queryExecution.toRdd.mapPartitions { rows =>
+          Iterator(rows.map(_ => openFiles(folder)).toArray)
+        }.collect()
+        assert(open.map(_.length).toSeq == Seq(2000))
+        assert(open.head.max > 0, "no file was seen to be open: this tests nothing")
+        assert(open.head.max < 2 * 2, s"with $settings")
+      }
+    }
+  }
+
   test("every partition is read once for each file, and its rows are counted once") {
     withTables("left_side", "right_side") {
       write("left_side", table(300, 1).repartition(3))
@@ -426,4 +452,22 @@ class PreparedTablesSuite extends RangeJoinTest {
 
   private def bucketOf(file: Path): String =
     "_(\\d{5})".r.findFirstMatchIn(file.getFileName.toString).get.group(1)
+}
+
+private object PreparedTablesSuite {
+
+  /** One link for each file that this process has open. */
+  val Descriptors: Path = Paths.get("/proc/self/fd")
+
+  /** The number of Parquet files in a folder that are open. */
+  def openFiles(folder: String): Int = {
+    val all = Files.list(Descriptors)
+    try all.iterator.asScala.count { link =>
+        // Some are closed while they are counted, as that of the list itself.
+        val file = try Files.readSymbolicLink(link).toString
+        catch { case _: NoSuchFileException => "" }
+        file.startsWith(folder) && file.endsWith(".parquet")
+      }
+    finally all.close()
+  }
 }
