@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.prepared
 
+import org.apache.spark.rdd.InputFileBlockHolder
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.codegen.GenerateOrdering
 import org.apache.spark.sql.catalyst.expressions.{
@@ -62,9 +63,24 @@ private[prepared] final class SortedSource(
   /** Its sort columns. */
   var key: UnsafeRow = _
 
+  private[this] var isOpen = false
+
+  /**
+   * The first call opens the file, which says so to `input_file_name`. A sort in this place would have
+   * read all files, after which there is none.
+   */
+  private def hasMore: Boolean = {
+    val more = rows.hasNext
+    if (!isOpen) {
+      isOpen = true
+      InputFileBlockHolder.unset()
+    }
+    more
+  }
+
   /** Goes on to the next row; false where there is none. */
   def advance(): Boolean =
-    if (rows.hasNext) {
+    if (hasMore) {
       row = rows.next()
       val next = keys.of(row)
       if (key == null) key = next.copy()
@@ -80,7 +96,7 @@ private[prepared] final class SortedSource(
 
   /** All of them. */
   def all: Iterator[InternalRow] = new Iterator[InternalRow] {
-    override def hasNext: Boolean = rows.hasNext
+    override def hasNext: Boolean = hasMore
 
     override def next(): InternalRow = {
       if (!advance()) throw new NoSuchElementException

@@ -387,6 +387,21 @@ class PreparedTablesSuite extends RangeJoinTest {
     }
   }
 
+  test("above the join there is no input file") {
+    withTables("left_side", "right_side") {
+      write("left_side", table(300, 1).repartition(3))
+      for (writers <- Seq(table(200, 2).repartition(3), table(200, 2).repartition(3, col("k")))) {
+        write("right_side", writers)
+        assertStreamed(join(spark.table("left_side"), spark.table("right_side"), "left_outer")
+          .selectExpr(
+            "l.id",
+            "r.id",
+            "input_file_name() as file",
+            "input_file_block_start() as start"))
+      }
+    }
+  }
+
   test("every partition is read once for each file, and its rows are counted once") {
     withTables("left_side", "right_side") {
       write("left_side", table(300, 1).repartition(3))
