@@ -55,7 +55,8 @@ object PlaceSortMergeRangeJoins extends Rule[SparkPlan] {
 
   private def rangeJoin(join: SortMergeJoinExec, range: RangeCondition): SparkPlan = {
     val leftSide = inOrderOfFiles(join.left, join.leftKeys, boundOf(join.left, range, LeftSide))
-    val rightSide = inOrderOfFiles(join.right, join.rightKeys, boundOf(join.right, range, RightSide))
+    val rightSide =
+      inOrderOfFiles(join.right, join.rightKeys, boundOf(join.right, range, RightSide))
     val (left, leftKey) = ordered(leftSide, join.leftKeys, boundOf(leftSide, range, LeftSide))
     val (right, rightKey) =
       ordered(rightSide, join.rightKeys, boundOf(rightSide, range, RightSide))

@@ -74,7 +74,7 @@ object SortedFiles {
    */
   private def keepsOrder(format: FileFormat, column: DataType): Boolean = format match {
     case _: ParquetFileFormat => true
-    case _: OrcFileFormat =>
+    case _: OrcFileFormat     =>
       !column.existsRecursively(of => of == TimestampType || of.isInstanceOf[UserDefinedType[_]])
     case _ => false
   }
@@ -86,7 +86,9 @@ object SortedFiles {
    */
   private def mayBeOpen(scan: FileSourceScanExec): Boolean = {
     val (maxFiles, maxBytes) =
-      (scan.conf.getConf(RangeJoinConf.PreparedTablesFiles), scan.conf.getConf(RangeJoinConf.PreparedTablesBytes))
+      (
+        scan.conf.getConf(RangeJoinConf.PreparedTablesFiles),
+        scan.conf.getConf(RangeJoinConf.PreparedTablesBytes))
     val block = blockSize(scan)
     buckets(scan).forall { lengths =>
       lengths.size <= maxFiles &&
