@@ -45,9 +45,17 @@ case class MergeFilesExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends U
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "numFiles" -> SQLMetrics.createMetric(sparkContext, "number of sorted files read"))
 
-  // Of the task that has this copy of the plan: the rows it reads, and those of its partitions before are
-  // closed or will be with the task.
+  // The rows that the task of this copy of the plan reads, until a join above needs no more of them.
   @transient private var current: MergedRows = _
+
+  // A task that reads the rows of two partitions at a time (an RDD zipped with itself) does not say whose
+  // rows the join is done with: they are closed at their end, or with the task.
+  @transient private var isShared = false
+
+  private def opened(rows: MergedRows): Unit = {
+    isShared ||= current != null && !current.isClosed
+    current = rows
+  }
 
   override protected def doExecute(): RDD[InternalRow] = {
     val rows = child.execute()
@@ -57,16 +65,13 @@ case class MergeFilesExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends U
         rows,
         bindReferences(sortOrder, output),
         longMetric("numFiles"),
-        merged => current = merged)
+        opened)
     } else RangeSortExec.sort(sortOrder, child).execute()
   }
 
   /** A join that needs no more rows of this side closes its files. */
   override protected[sql] def cleanupResources(): Unit = {
-    if (current != null) {
-      current.close()
-      current = null
-    }
+    if (current != null && !isShared) current.close()
     super.cleanupResources()
   }
 

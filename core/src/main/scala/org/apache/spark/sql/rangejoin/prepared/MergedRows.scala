@@ -39,6 +39,8 @@ private[prepared] final class MergedRows(
   override def next(): InternalRow =
     if (rows == null) throw new NoSuchElementException else rows.next()
 
+  def isClosed: Boolean = rows == null
+
   /** Closes the files. There are no more rows. */
   def close(): Unit = if (rows != null) {
     val files = opened

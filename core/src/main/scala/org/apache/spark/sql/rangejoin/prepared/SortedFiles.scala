@@ -74,10 +74,12 @@ object SortedFiles {
    */
   private def keepsOrder(format: FileFormat, column: DataType): Boolean = format match {
     case _: ParquetFileFormat => true
-    case _: OrcFileFormat     =>
-      !column.existsRecursively(of => of == TimestampType || of.isInstanceOf[UserDefinedType[_]])
-    case _ => false
+    case _: OrcFileFormat     => !column.existsRecursively(mayHoldTime)
+    case _                    => false
   }
+
+  private def mayHoldTime(of: DataType): Boolean =
+    of == TimestampType || of.isInstanceOf[UserDefinedType[_]]
 
   /**
    * Whether the files of each bucket may be open at a time, by their number and by what their readers
@@ -85,10 +87,8 @@ object SortedFiles {
    * keep: a query is planned before it runs, and reads the files that are there when it runs.
    */
   private def mayBeOpen(scan: FileSourceScanExec): Boolean = {
-    val (maxFiles, maxBytes) =
-      (
-        scan.conf.getConf(RangeJoinConf.PreparedTablesFiles),
-        scan.conf.getConf(RangeJoinConf.PreparedTablesBytes))
+    val maxFiles = scan.conf.getConf(RangeJoinConf.PreparedTablesFiles)
+    val maxBytes = scan.conf.getConf(RangeJoinConf.PreparedTablesBytes)
     val block = blockSize(scan)
     buckets(scan).forall { lengths =>
       lengths.size <= maxFiles &&

@@ -388,6 +388,21 @@ class PreparedTablesSuite extends RangeJoinTest {
     }
   }
 
+  test("a task that reads a join twice at a time has all its rows both times") {
+    withTables("left_side", "right_side") {
+      write("left_side", table(300, 1).repartition(3))
+      write("right_side", table(200, 2).repartition(3))
+      for (settings <- Engines) withConf(settings: _*) {
+        val df = join(spark.table("left_side"), spark.table("right_side"), "left_outer")
+        assert(merges(df).size == 2, executedPlan(df))
+        val rdd = df.queryExecution.toRdd
+        val counts =
+          rdd.zipPartitions(rdd)((a, b) => Iterator(a.size -> b.size)).collect().toSeq
+        assert(counts.forall { case (a, b) => a == b } && counts.map(_._1).sum >= 300, counts)
+      }
+    }
+  }
+
   test("above the join there is no input file") {
     withTables("left_side") {
       // Stock Spark takes the function above a join where one side alone is of files.
