@@ -27,14 +27,16 @@ import org.apache.spark.sql.types._
  * with a NULL does not hold, and says nothing against another. Where all are NULL, no part holds. A row
  * that is not to be trusted in one of its parts is not in the hull, nor is one for which a part raises.
  *
- * There is none in a direction in which some part has no test (`NOT BETWEEN`), nor where
+ * Any other range with both ends on one value comes before a hull (`RangeExtractor`). There is none in a
+ * direction in which some part has no test (`NOT BETWEEN`), nor where
  * the parts have no columns in common on either side, since such a hull bounds next to nothing.
  */
 private[condition] object Hull {
 
   /** The tests of a disjunction, by what its parts imply. */
   def tests(or: Or, ofPart: Expression => Seq[RangeTest]): Seq[RangeTest] = {
-    val ofParts = split(or).map(ofPart)
+    val parts = split(or)
+    val ofParts = if (parts.size > MostParts) Seq(Nil) else parts.map(ofPart)
     for {
       side <- Seq[Side](LeftSide, RightSide)
       inDirection = ofParts.map(_.filter(_.lesserSide == side))
@@ -43,6 +45,9 @@ private[condition] object Hull {
       hull <- of(or, first +: inDirection.tail.map(likest(first, _))).toSeq
     } yield hull
   }
+
+  /** Of more the hull is wide, and takes long to be found: each part is compared with the others. */
+  private val MostParts = 32
 
   private def split(e: Expression): Seq[Expression] = e match {
     case Or(a, b) => split(a) ++ split(b)
@@ -60,7 +65,11 @@ private[condition] object Hull {
 
   private def of(or: Or, tests: Seq[RangeTest]): Option[RangeTest] = {
     val haveColumns = Sides.exists(side => tests.map(_.on(side).references).distinct.size == 1)
-    asOneType(tests).filter(_ => haveColumns).map { ofOneType =>
+    // A broadcast is built before a subquery has its result; another range may be had instead.
+    def hasSubquery =
+      tests.exists(t =>
+        Seq(t.lesser, t.greater).exists(_.exists(_.isInstanceOf[PlanExpression[_]])))
+    asOneType(tests).filter(_ => haveColumns && !hasSubquery).map { ofOneType =>
       RangeTest(
         extreme(ofOneType.map(_.lesser))(Least(_)),
         extreme(ofOneType.map(_.greater))(Greatest(_)),

@@ -120,9 +120,15 @@ object RangeExtractor {
   private def choose(tests: Seq[RangeTest]): Range = {
     val (leftBelowRight, rightBelowLeft) = tests.partition(_.lesserSide == LeftSide)
     val pairs = for (a <- leftBelowRight; b <- rightBelowLeft) yield Range(Some(a), Some(b))
+    // A hull lets pass what lies between its parts: it is no match for both ends of one value.
+    val (hulls, plain) = pairs.partition(_.hasHull)
+    val related = plain.filter(_.sidesWithSharedColumns > 0)
     // maxBy keeps the first of equals.
     if (pairs.isEmpty) Range(leftBelowRight.headOption, rightBelowLeft.headOption)
-    else pairs.maxBy(pair => (pair.sidesWithSharedColumns, pair.points))
+    else {
+      (if (related.nonEmpty) related else plain ++ hulls)
+        .maxBy(pair => (pair.sidesWithSharedColumns, pair.points))
+    }
   }
 
   /** The tests of a range, at most one in each direction. */
@@ -135,6 +141,9 @@ object RangeExtractor {
     private def isPoint(side: Side): Boolean = onBoth(side)(_.semanticEquals(_))
 
     private def sharesColumns(side: Side): Boolean = onBoth(side)(_.references == _.references)
+
+    def hasHull: Boolean =
+      (leftBelowRight ++ rightBelowLeft).exists(_.predicate.isInstanceOf[Or])
 
     def sidesWithSharedColumns: Int = sides.count(sharesColumns)
 

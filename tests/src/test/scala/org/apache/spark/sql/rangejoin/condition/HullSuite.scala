@@ -19,6 +19,7 @@ import scala.util.Right
 import org.apache.spark.sql.catalyst.dsl.expressions._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.LeftOuter
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -39,6 +40,30 @@ class HullSuite extends AnyFunSuite with TwoSides {
     assert(Set(form.lower, form.upper) ==
       Set("least(r.start, r.low) <= l.y", "l.y <= greatest(r.end, r.high)"))
     assert(range(either).predicates == Seq(either))
+  }
+
+  test("both ends of one value come before a hull, wherever they stand") {
+    val exact = between(l.y, r.low, r.high)
+    val hull = (l.z === r.start) || (l.z === r.end)
+    for (both <- Seq(exact && hull, hull && exact)) {
+      val form = formOf(both)
+      assert(Set(form.lower, form.upper) == Set("r.low <= l.y", "l.y <= r.high"), both.sql)
+      assert(form.residual.contains(hull.sql), both.sql)
+    }
+    // Ends of values that have nothing to do with each other do not.
+    val loose = l.y <= r.low && l.z >= r.z
+    assert(range(hull && loose).predicates.contains(hull))
+  }
+
+  test("a disjunction of very many parts, and ends with a subquery, have no hull") {
+    val many = (1 to 40).map(i => l.y === plus(r.y, Literal(i))).reduce[Expression](Or(_, _))
+    val one = l.z <= r.start
+    assert(range(many && one).predicates == Seq(one))
+    val subquery = ScalarSubquery(
+      LocalRelation(AttributeReference("v", IntegerType)()))
+    val withSubquery = between(l.y, r.low, subquery) || between(l.y, r.low, r.high)
+    val form = formOf(withSubquery)
+    assert(Set(form.lower, form.upper) == Set("r.low <= l.y", ""))
   }
 
   test("what NULL there is in a part says nothing against another part") {
