@@ -15,7 +15,7 @@
 package org.apache.spark.sql.rangejoin.spread
 
 import org.apache.spark.TaskContext
-import org.apache.spark.rdd.{RDD, UnionRDD}
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
@@ -30,29 +30,16 @@ private[rangejoin] object KeyedSampling {
 
   /** About so many rows of either side, all rows with the same chance in each partition. */
   def sample(owner: Rows, copied: Rows, size: Int): (KeyedSample, KeyedSample) = {
-    val sc = owner.rdd.sparkContext
-    val sketches = sc.runJob(
-      new UnionRDD(sc, Seq(owner, copied).map(sketched(_, size))),
-      (_: TaskContext, of: Iterator[Array[Byte]]) => of.next())
-    val (ofOwner, ofCopied) = sketches.splitAt(owner.rdd.getNumPartitions)
-    (read(ofOwner, owner.columns), read(ofCopied, copied.columns))
+    val (ofOwner, ofCopied) = Reservoir.sample(source(owner), source(copied), size)
+    (positions(ofOwner, owner.columns), positions(ofCopied, copied.columns))
   }
 
-  private def sketched(side: Rows, size: Int): RDD[Array[Byte]] = {
+  private def source(side: Rows): Reservoir.Source = {
     val columns = side.columns
-    // Partitions may be of different sizes.
-    val most = math.max(1, math.ceil(2.0 * size / math.max(1, side.rdd.getNumPartitions)).toInt)
-    side.rdd.mapPartitionsWithIndex { (index, rows) =>
-      val project = columns.projection()
-      Iterator(Reservoir.fill(rows, most, index, project(_)))
-    }
+    Reservoir.Source(side.rdd, columns.size, () => columns.projection())
   }
 
-  private def read(sketches: Array[Array[Byte]], columns: KeyedColumns): KeyedSample = {
-    val sampled = sketches.flatMap { bytes =>
-      val (count, rows) = Reservoir.read(bytes, columns.size)
-      rows.map(row => (row, count.toDouble / rows.length))
-    }
+  private def positions(sampled: Array[(UnsafeRow, Double)], columns: KeyedColumns): KeyedSample = {
     val bounds = columns.places
     def hasPlace(row: UnsafeRow) = columns.hasKey(row) && !bounds.hasNull(row)
     def position(row: UnsafeRow, at: Option[Int]) =
