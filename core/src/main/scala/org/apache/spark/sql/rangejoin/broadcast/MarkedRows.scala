@@ -45,28 +45,24 @@ import org.apache.spark.{HashPartitioner, TaskContext}
 private[broadcast] object MarkedRows {
 
   /** A slice is as many rows of the index as one task gives. */
-  private val WordsOfSlice = 1 << 12
+  private val RowsOfSlice = 1 << 18
+  private val WordsOfSlice = RowsOfSlice / 64
 
   def join(streamed: RDD[InternalRow], task: MarkingTask): RDD[InternalRow] = {
-    val rest = ofIndex(streamed, task, WordsOfSlice)
+    val rest = ofIndex(streamed, task)
     if (task.behavior.emission != EveryPair) rest
     else streamed.sparkContext.union(streamed.mapPartitions(task.pairs), rest)
   }
 
   /** The rows of the index that come out once all streamed rows have been seen. */
-  private def ofIndex(
-      streamed: RDD[InternalRow],
-      task: MarkingTask,
-      wordsOfSlice: Int
-  ): RDD[InternalRow] = {
-    val rowsOfSlice = wordsOfSlice * 64
+  private def ofIndex(streamed: RDD[InternalRow], task: MarkingTask): RDD[InternalRow] = {
     val rows = task.cursors.index.value.sizeOfAll
     // One even of an index without rows: it is a job of no task otherwise.
-    val slices = math.max(1, (rows + rowsOfSlice - 1L) / rowsOfSlice).toInt
-    val marks = streamed.mapPartitions(task.marks(_).slices(wordsOfSlice))
+    val slices = math.max(1, (rows + RowsOfSlice - 1L) / RowsOfSlice).toInt
+    val marks = streamed.mapPartitions(task.marks(_).slices(WordsOfSlice))
     new ShuffledRDD[Int, Array[Long], Array[Long]](marks, new HashPartitioner(slices))
       .mapPartitionsWithIndex { (slice, marks) =>
-        task.rowsOfSlice(slice * rowsOfSlice, rowsOfSlice, marks.map(_._2))
+        task.rowsOfSlice(slice * RowsOfSlice, RowsOfSlice, marks.map(_._2))
       }
   }
 }

@@ -120,15 +120,9 @@ object RangeExtractor {
   private def choose(tests: Seq[RangeTest]): Range = {
     val (leftBelowRight, rightBelowLeft) = tests.partition(_.lesserSide == LeftSide)
     val pairs = for (a <- leftBelowRight; b <- rightBelowLeft) yield Range(Some(a), Some(b))
-    // A hull lets pass what lies between its parts: it is no match for both ends of one value.
-    val (hulls, plain) = pairs.partition(_.hasHull)
-    val related = plain.filter(_.sidesWithSharedColumns > 0)
-    // maxBy keeps the first of equals.
     if (pairs.isEmpty) Range(leftBelowRight.headOption, rightBelowLeft.headOption)
-    else {
-      (if (related.nonEmpty) related else plain ++ hulls)
-        .maxBy(pair => (pair.sidesWithSharedColumns, pair.points))
-    }
+    // maxBy keeps the first of equals.
+    else pairs.maxBy(_.preference)
   }
 
   /** The tests of a range, at most one in each direction. */
@@ -142,12 +136,17 @@ object RangeExtractor {
 
     private def sharesColumns(side: Side): Boolean = onBoth(side)(_.references == _.references)
 
-    def hasHull: Boolean =
+    private def hasHull: Boolean =
       (leftBelowRight ++ rightBelowLeft).exists(_.predicate.isInstanceOf[Or])
 
-    def sidesWithSharedColumns: Int = sides.count(sharesColumns)
-
-    def points: Int = sides.count(isPoint)
+    /**
+     * How good the range is, the greater the better. A hull lets pass what lies between its parts: it
+     * comes after any other range whose ends are related.
+     */
+    def preference: (Boolean, Int, Int, Boolean) = {
+      val withSharedColumns = sides.count(sharesColumns)
+      (!hasHull && withSharedColumns > 0, withSharedColumns, sides.count(isPoint), !hasHull)
+    }
 
     /** The side to stream where the join type leaves the choice. */
     def streamed: Side = (leftBelowRight, rightBelowLeft) match {
