@@ -45,9 +45,7 @@ class RangeJoinReportGenerator extends ExplainProvider {
 }
 
 /** The same with an estimate of the pairs of each join, for which the inputs of the joins are run. */
-class RangeJoinSampleGenerator extends ExplainProvider {
-
-  override def title: String = "Range joins as JSON"
+class RangeJoinSampleGenerator extends RangeJoinReportGenerator {
 
   override def generateExtendedInfo(plan: SparkPlan): String =
     JoinReports.jsonWithEstimates(plan) + "\n"
