@@ -11,12 +11,13 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from typing import TYPE_CHECKING
 
-from pyspark.sql import SparkSession
+from sessions import FLAG, SMALL, session
 
-import rangejoin
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-FLAG = "spark.sql.join.smj.useInnerRangeOptimization"
 CONTESTANTS = {"range join": "true", "stock": "false"}
 
 ON = "big.y BETWEEN small.lo AND small.hi"
@@ -57,14 +58,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=sorted(CASES), default=list(CASES))
     parser.add_argument("--directory", default="/tmp/rangejoin-preserved")
     options = parser.parse_args()
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    spark = (
-        rangejoin.configure(builder)
-        .config("spark.driver.memory", "4g")
-        .config("spark.sql.autoBroadcastJoinThreshold", "1MB")
-        .getOrCreate()
-    )
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = session()
+    spark.conf.set(SMALL, "1MB")
     views(spark, options.directory)
     print("| join | rows out | range join | stock | stock / range join |")
     print("|---|---:|---:|---:|---:|")

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rangejoin.demo.contest import (
     RANGE_SORT_MERGE,
     STOCK_SORT_MERGE,
+    Contest,
+    Contestant,
     Timing,
-    check_operator,
     executed_plan,
-    run_timed,
 )
-from rangejoin.errors import RangeJoinError
 from rangejoin.explained import explain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import DataFrame, SparkSession
 
 YEAR, JANUARY = "the year", "January"
@@ -41,8 +42,8 @@ class Airborne:
     """What was measured on the flights of a time: the pairs, and the runs of each contestant."""
 
     flights: int
-    pairs: int = 0
-    timings: dict[str, Timing] = field(default_factory=dict)
+    pairs: int
+    timings: dict[str, Timing]
 
 
 def measure(spark: SparkSession, flights: DataFrame, runs: int) -> dict[str, Airborne]:
@@ -86,32 +87,15 @@ def took_off_and_landed(flights: DataFrame) -> DataFrame:
 def _measure(
     spark: SparkSession, time: str, names: tuple[str, ...], runs: int, flights: int
 ) -> Airborne:
-    measured = Airborne(flights, timings={name: Timing() for name in names})
-    results: list[tuple[int, ...]] = []
-    for run in range(1, runs + 1):
-        for name, timing in measured.timings.items():
-            if timing.is_slow:
-                continue
-            contestant = RANGE_SORT_MERGE if name == RANGE else STOCK_SORT_MERGE
-            contestant.apply(spark)
-            query = spark.sql(_BINS if name == BINS else _RANGE)
-            results.append(run_timed(query, timing))
-            print(
-                f"  {time:<8}  run {run}  {name:<24}  {timing.seconds[-1]:8.2f} s  "
-                f"{results[-1][0]:>12,} pairs  {timing.operator}",
-                flush=True,
-            )
-            check_operator(contestant, timing.operator)
-            if results[-1] != results[0]:
-                raise RangeJoinError(
-                    f"'{name}' returned {results[-1]} where '{names[0]}' returned {results[0]}"
-                )
-            if name == RANGE and run == 1:
-                print(
-                    f"\n{executed_plan(query)}\nrangejoin.explain:\n{explain(query)}\n", flush=True
-                )
-    measured.pairs = results[0][0]
-    return measured
+    def entry(name: str) -> tuple[Contestant, Callable[[], DataFrame]]:
+        contestant = RANGE_SORT_MERGE if name == RANGE else STOCK_SORT_MERGE
+        return contestant, lambda: spark.sql(_BINS if name == BINS else _RANGE)
+
+    contest = Contest(time, "pairs", {name: entry(name) for name in names})
+    for run, name, query in contest.turns(spark, runs):
+        if name == RANGE and run == 1:
+            print(f"\n{executed_plan(query)}\nrangejoin.explain:\n{explain(query)}\n", flush=True)
+    return Airborne(flights, contest.result[0], contest.timings)
 
 
 def table(parts: dict[str, Airborne]) -> str:

@@ -12,7 +12,7 @@ from rangejoin.errors import RangeJoinError
 from rangejoin.names import BROADCAST_NODE, ENABLED_CONF, PLAN_NODE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -163,33 +163,64 @@ def check_operator(contestant: Contestant, operator: str) -> None:
         raise RangeJoinError(f"the plan of '{contestant.name}' runs {operator or 'no join'}")
 
 
+@dataclass
+class Contest:
+    """Queries that take turns, and have to give the same answer.
+
+    `entries` has, by its name, how a contestant runs, and its query: one row, the first value of
+    which counts `unit`. `result` is the answer, `timings` what was measured.
+    """
+
+    name: str
+    unit: str
+    entries: Mapping[str, tuple[Contestant, Callable[[], DataFrame]]]
+    timings: dict[str, Timing] = field(default_factory=dict)
+    result: tuple[int, ...] = ()
+
+    def turns(self, spark: SparkSession, runs: int) -> Iterator[tuple[int, str, DataFrame]]:
+        """Runs and prints each entry so often, and yields run, name and query after each of them.
+
+        Raises:
+            RangeJoinError: two runs differ in their result, or a plan in its operator.
+        """
+        width = max(map(len, self.entries))
+        for run in range(1, runs + 1):
+            for name, (contestant, query) in self.entries.items():
+                timing = self.timings.setdefault(name, Timing())
+                if timing.is_slow:
+                    continue
+                contestant.apply(spark)
+                digest = query()
+                result = run_timed(digest, timing)
+                print(
+                    f"  {self.name:<8}  run {run}  {name:<{width}}  {timing.seconds[-1]:8.2f} s  "
+                    f"{result[0]:>12,} {self.unit}  {timing.operator}",
+                    flush=True,
+                )
+                check_operator(contestant, timing.operator)
+                self.result = self.result or result
+                if result != self.result:
+                    raise RangeJoinError(
+                        f"{self.name}: '{name}' returned {result} where "
+                        f"'{next(iter(self.entries))}' returned {self.result}"
+                    )
+                yield run, name, digest
+
+
 def measure(spark: SparkSession, query: Query, hours: int, runs: int) -> Band:
     """Times all contestants on one band, in turns, and compares what they return.
 
     Raises:
         RangeJoinError: two runs differ in their result, or a plan in its operator.
     """
-    timings = {contestant.name: Timing() for contestant in CONTESTANTS}
-    results: list[tuple[int, ...]] = []
-    for run in range(1, runs + 1):
-        for contestant in CONTESTANTS:
-            timing = timings[contestant.name]
-            if timing.is_slow:
-                continue
-            contestant.apply(spark)
-            results.append(run_timed(query.digest(hours), timing))
-            print(
-                f"  ±{hours} h  run {run}  {contestant.name:<16}  {timing.seconds[-1]:8.2f} s  "
-                f"{results[-1][0]:>12,} rows  {timing.operator}",
-                flush=True,
-            )
-            check_operator(contestant, timing.operator)
-            if results[-1] != results[0]:
-                raise RangeJoinError(
-                    f"±{hours} h: '{contestant.name}' returned {results[-1]} where "
-                    f"'{CONTESTANTS[0].name}' returned {results[0]}"
-                )
-    return Band(hours, results[0][0], timings)
+
+    def digest() -> DataFrame:
+        return query.digest(hours)
+
+    contest = Contest(f"±{hours} h", "rows", {of.name: (of, digest) for of in CONTESTANTS})
+    for _ in contest.turns(spark, runs):
+        pass
+    return Band(hours, contest.result[0], contest.timings)
 
 
 def run_timed(digest: DataFrame, timing: Timing) -> tuple[int, ...]:
