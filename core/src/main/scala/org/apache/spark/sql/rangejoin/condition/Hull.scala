@@ -101,9 +101,8 @@ private[condition] object Hull {
   }
 
   private def extreme(values: Seq[Expression])(of: Seq[Expression] => Expression): Expression = {
-    val different = values.foldLeft(Seq.empty[Expression]) { (kept, value) =>
-      if (kept.exists(_.semanticEquals(value))) kept else kept :+ value
-    }
+    // Sums that Spark takes to be the same by their terms may differ in their values.
+    val different = values.distinct
     if (different.size == 1) different.head else of(different)
   }
 

@@ -68,15 +68,12 @@ case class RangeIndexMode(
     case _                                    => new RowKeys.Builder
   }
 
-  override lazy val canonicalized: RangeIndexMode = RangeIndexMode(
-    keys.map(_.canonicalized),
-    sortBound.map(_.canonicalized),
-    evictBound.map(_.canonicalized),
-    sortValue.map(_.canonicalized),
-    evictValue.map(_.canonicalized),
-    smallGroup,
-    keepsAlone
-  )()
+  /**
+   * Keys as in Spark's hash joins. Bounds stay as they are: the canonical form of a sum has its terms in
+   * another order, and a sum of doubles, or one that may overflow, has another value then. Pairs of the
+   * index are not asked again.
+   */
+  override lazy val canonicalized: RangeIndexMode = copy(keys = keys.map(_.canonicalized))("")
 
   override def toString: String = s"RangeIndex($columns)"
 }

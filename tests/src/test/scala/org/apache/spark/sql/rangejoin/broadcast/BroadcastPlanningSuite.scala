@@ -227,6 +227,21 @@ class BroadcastPlanningSuite extends BroadcastTables {
     }
   }
 
+  test("a broadcast is not reused for a sum of the same terms in another order") {
+    // Doubles are rounded after each term.
+    spark.sql("SELECT 1 AS k, 1e16D AS a, 1D AS b, -1e16D AS c FROM range(40)")
+      .createOrReplaceTempView("terms")
+    spark.sql("SELECT 1 AS k, id / 2D AS x FROM range(6)").createOrReplaceTempView("points")
+    def one(sum: String) = spark.sql(
+      s"SELECT /*+ BROADCAST(r) */ '$sum', l.x FROM points l JOIN terms r ON l.k = r.k AND l.x >= $sum")
+    withAdaptive { on =>
+      def both = one("r.a + r.b + r.c").union(one("r.a + r.c + r.b"))
+      assertSameRows(rows(both), expected(both), s"$on")
+      assert(broadcastJoins(both).size == 2)
+      assert(expected(one("r.a + r.b + r.c")).size != expected(one("r.a + r.c + r.b")).size)
+    }
+  }
+
   test("self joins") {
     table(100, 3).createOrReplaceTempView("events")
     for (keys <- Seq("a.k = b.k AND ", "")) {

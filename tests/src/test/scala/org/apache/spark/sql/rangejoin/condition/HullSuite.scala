@@ -82,6 +82,15 @@ class HullSuite extends AnyFunSuite with TwoSides {
       Set(formOf((l.y < r.start) || (l.y < r.end))).flatMap(f => Set(f.lower, f.upper)))
   }
 
+  test(
+    "sums of the same terms in another order are two ends: rounded or raising, they may differ") {
+    val one = plus(plus(r.start, r.end), r.low)
+    val other = plus(plus(r.start, r.low), r.end)
+    assert(one.semanticEquals(other))
+    val form = formOf((l.y >= one) || (l.y > other))
+    assert(Set(form.lower, form.upper) == Set(s"least(${one.sql}, ${other.sql}) <= l.y", ""))
+  }
+
   test("parts that are differences, sums, conditions of one side, and disjunctions themselves") {
     val near = between(minus(l.y, r.y), -two, two)
     assertSameMeaning(near || between(l.y, r.y, r.z), ints)
