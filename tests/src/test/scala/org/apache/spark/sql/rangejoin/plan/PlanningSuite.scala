@@ -302,7 +302,10 @@ class PlanningSuite extends BandOfTables {
     tables.foreach(name => spark.sql(s"DROP TABLE IF EXISTS $name"))
     try {
       for (name <- tables)
-        spark.range(400).selectExpr("id", "if(id < 300, id % 60, 99) AS k", "pmod(hash(id), 50) AS t")
+        spark.range(400).selectExpr(
+          "id",
+          "if(id < 300, id % 60, 99) AS k",
+          "pmod(hash(id), 50) AS t")
           .repartition(2, col("k")).write.bucketBy(2, "k").sortBy("k").saveAsTable(name)
       withConf(SQLConf.LEGACY_BUCKETED_TABLE_SCAN_OUTPUT_ORDERING.key -> "true") {
         for (joinType <- Seq("inner", "left", "right", "full", "left_semi", "left_anti")) {
