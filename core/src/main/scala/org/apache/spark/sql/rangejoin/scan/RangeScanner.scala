@@ -96,6 +96,8 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   private[this] var runEnd = 0
   // Whether the bounds did not decide about the candidate visited last.
   private[this] var asked = false
+  // Whether the longs decide about all pairs of the streamed row with what was in the window before.
+  private[this] var longsDecide = false
   // Whether the window has all rows of its group, in any order.
   protected[this] var isGathered = false
   // Whether candidates from `cursor` on are read by steps.
@@ -124,6 +126,7 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
     lower = kernel.lower
     upper = kernel.upper
     streamedUnknown = lower == Long.MinValue || upper == Long.MaxValue
+    longsDecide = upperTie == null && lowerTie == null && !streamedUnknown && unknownInWindow == 0
     runEnd = 0
   }
 
@@ -182,7 +185,17 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   }
 
   /** Points `row` from a candidate at the next of a run; false where there is none to step to. */
-  protected def stepOn(row: UnsafeRow): Boolean = window.step(row)
+  protected def stepOn(row: UnsafeRow): Boolean =
+    if (isGathered) longsDecide && window.isContiguous && stepToNear(row) else window.step(row)
+
+  private def stepToNear(row: UnsafeRow): Boolean = hasNear() && {
+    visited = cursor
+    cursor = visited + 1
+    window.read(visited, row)
+    candidates += 1
+    asked = false
+    true
+  }
 
   /** Takes up where the steps ended; nothing where none were begun. */
   protected def endSteps(): Unit = if (stepping) {
