@@ -73,7 +73,7 @@ object DependenciesSuite {
     "spread" -> Set("line", "condition", "kernel"),
     "join" -> Set("condition", "kernel"),
     "index" -> Set("join", "condition"),
-    "scan" -> Set("line", "join", "condition", "window", "kernel"),
+    "scan" -> Set("line", "join", "condition", "window", "sort", "kernel"),
     "merge" -> Set("line", "join", "scan", "condition", "kernel"),
     "broadcast" -> Set("line", "join", "condition", "index", "kernel"),
     "shuffled" -> Set("line", "join", "scan", "index", "sort", "condition", "kernel"),

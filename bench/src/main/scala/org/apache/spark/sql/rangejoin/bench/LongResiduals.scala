@@ -31,7 +31,7 @@ import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
  * as often, and what differs is the code. HotSpot compiles no method of more than 8,000 bytes.
  *
  * {{{
- *   sbt "bench/runMain org.apache.spark.sql.rangejoin.bench.LongResiduals [RUNS] [TERMS ...]"
+ *   sbt "bench/runMain org.apache.spark.sql.rangejoin.bench.LongResiduals [OPERATOR] [RUNS] [TERMS ...]"
  * }}}
  */
 object LongResiduals {
@@ -39,13 +39,14 @@ object LongResiduals {
   private val Operators = Seq("broadcast" -> "10MB", "sort-merge" -> "-1")
 
   def main(args: Array[String]): Unit = {
-    val runs = args.headOption.fold(5)(_.toInt)
-    val terms = if (args.length > 1) args.tail.toSeq.map(_.toInt) else Seq(0, 20, 40, 60, 120, 180)
+    val (named, numbers) = args.toSeq.partition(name => Operators.exists(_._1 == name))
+    val runs = numbers.headOption.fold(5)(_.toInt)
+    val terms = if (numbers.length > 1) numbers.tail.map(_.toInt) else Seq(0, 20, 40, 60, 120, 180)
     val spark = session()
     try {
       println("| operator | terms | rows out | stock, bytes | ours, bytes | | stock, CPU s | ours, CPU s | |")
       println("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
-      for ((operator, threshold) <- Operators) {
+      for ((operator, threshold) <- Operators if named.isEmpty || named.contains(operator)) {
         spark.conf.set(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key, threshold)
         terms.foreach(n => println(row(spark, operator, n, runs)))
       }

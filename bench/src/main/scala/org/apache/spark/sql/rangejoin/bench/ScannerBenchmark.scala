@@ -107,7 +107,8 @@ class ScannerBenchmark {
         window,
         3,
         PairTests(InterpretedPredicate(Literal.TrueLiteral)),
-        ScannerBenchmark.metrics
+        ScannerBenchmark.metrics,
+        keys = 1
       ),
       JoinTypeBehavior(None, EveryPair)
     )

@@ -46,6 +46,9 @@ import org.apache.spark.sql.rangejoin.window.RangeWindow
  * candidate only where the original condition of the join says so. Where bounds are prefixes, a
  * pair of equal ones is decided by the values ([[PairTests]]).
  *
+ * Where a group has few buffered rows, and a side would have to be put in order first, the window may
+ * have all of them, in any order ([[StreamedRangeScanner]]); then each is visited by each scan.
+ *
  * This class is one scan; which streamed row comes next, and what becomes of rows without a match,
  * differs: see [[StreamedRangeScanner]] and [[FullOuterRangeScanner]]. Not here: the residual
  * condition, join output, memory.
@@ -93,6 +96,10 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   private[this] var runEnd = 0
   // Whether the bounds did not decide about the candidate visited last.
   private[this] var asked = false
+  // Whether the longs decide about all pairs of the streamed row with what was in the window before.
+  private[this] var longsDecide = false
+  // Whether the window has all rows of its group, in any order.
+  protected[this] var isGathered = false
   // Whether candidates from `cursor` on are read by steps.
   private[this] var stepping = false
 
@@ -119,6 +126,7 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
     lower = kernel.lower
     upper = kernel.upper
     streamedUnknown = lower == Long.MinValue || upper == Long.MaxValue
+    longsDecide = upperTie == null && lowerTie == null && !streamedUnknown && unknownInWindow == 0
     runEnd = 0
   }
 
@@ -141,6 +149,11 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
     while (window.isHeadBelow(lower) && !(keepsUnmatched && !window.isMatched(window.head))) {
       evict(window.head)
     }
+    store()
+  }
+
+  /** Likewise, and no row makes room for it. */
+  protected def store(): Unit = {
     if (isExtreme(kernel.sortBound, kernel.evictBound)) unknownInWindow += 1
     if (window.isEmpty) evictBoundsRise = true
     else if (kernel.evictBound < lastEvictBound) evictBoundsRise = false
@@ -162,7 +175,8 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
       window.read(visited, windowRow)
       candidates += 1
       Candidate
-    } else search(keepsUnmatched)
+    } else if (isGathered) searchAll()
+    else search(keepsUnmatched)
 
   /** Begins to read the rest of a run by steps, behind the candidate that was visited. */
   protected def beginSteps(): Unit = if (cursor < runEnd) {
@@ -171,7 +185,17 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   }
 
   /** Points `row` from a candidate at the next of a run; false where there is none to step to. */
-  protected def stepOn(row: UnsafeRow): Boolean = window.step(row)
+  protected def stepOn(row: UnsafeRow): Boolean =
+    if (isGathered) longsDecide && window.isContiguous && stepToNear(row) else window.step(row)
+
+  private def stepToNear(row: UnsafeRow): Boolean = hasNear() && {
+    visited = cursor
+    cursor = visited + 1
+    window.read(visited, row)
+    candidates += 1
+    asked = false
+    true
+  }
 
   /** Takes up where the steps ended; nothing where none were begun. */
   protected def endSteps(): Unit = if (stepping) {
@@ -205,6 +229,29 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
       }
     }
     End
+  }
+
+  /** The scan of a window whose rows are in any order: none of them ends it, and none leaves. */
+  private def searchAll(): Int = {
+    while (hasNear()) {
+      val index = cursor
+      cursor = index + 1
+      if (!isBeyond(index) && !leaves(index)) {
+        visited = index
+        window.read(index, windowRow)
+        candidates += 1
+        asked = mayBeUnknown(index)
+        if (!asked || holds(condition, pair(streamedRow, windowRow))) return Candidate
+      }
+    }
+    End
+  }
+
+  /** Moves the cursor to a row that may be a candidate, in a window in any order; false if there is none. */
+  protected def hasNear(): Boolean = {
+    cursor =
+      if (window.isContiguous) window.firstWithin(cursor, lower, upper) else window.nextRow(cursor)
+    cursor < window.tail
   }
 
   /** There is a candidate before `cursor`: looks how far the rows behind it are candidates, too. */
@@ -245,6 +292,11 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
 
   protected def clearWindow(): Unit = {
     groupOpen = false
+    emptyWindow()
+  }
+
+  protected def emptyWindow(): Unit = {
+    isGathered = false
     unknownInWindow = 0
     window.clear()
   }
@@ -304,13 +356,15 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
  * What a scanner works with.
  *
  * @param bufferedFields number of columns of a buffered row
+ * @param keys number of keys
  */
 final case class ScannerParts(
     kernel: RangeJoinKernel,
     window: RangeWindow,
     bufferedFields: Int,
     tests: PairTests,
-    metrics: WindowMetrics)
+    metrics: WindowMetrics,
+    keys: Int)
 
 private object RangeScanner {
 

@@ -61,7 +61,9 @@ case class RangeScannerFactory(
     createWindow(TaskContext.get().taskMemoryManager()),
     bufferedFields,
     PairTests.create(tests),
-    metrics)
+    metrics,
+    kernel.streamedKeys.size
+  )
 
   private def closedWithTask[S <: RangeScanner](scanner: S): S = {
     TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {

@@ -18,10 +18,15 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, UnsafeRow}
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.join.CandidateScanner
+import org.apache.spark.sql.rangejoin.sort.GroupedRows
 
 /**
  * Scans for one streamed row after the other: for every join type but full outer. `nextStreamed`
  * stops at rows that have no candidates, too, if the join visits all of them.
+ *
+ * A side that is in order by key alone is put in order by its bound only as far as that is needed
+ * ([[GroupedRows]]): of a group with few buffered rows the window has all, and they and the streamed
+ * rows are taken as they come (`gather`). The order of either side is asked for where there are more.
  */
 final class StreamedRangeScanner(
     streamed: Iterator[InternalRow],
@@ -31,7 +36,12 @@ final class StreamedRangeScanner(
 ) extends RangeScanner(parts)
     with CandidateScanner {
   import RangeScanner.Candidate
+  import StreamedRangeScanner._
 
+  // The sides whose rows of a key may be had in any order; null for the others.
+  private[this] val streamedGroups = inAnyOrder(streamed, parts.keys)
+  private[this] val bufferedGroups = inAnyOrder(buffered, parts.keys)
+  private[this] val gathers = streamedGroups != null || bufferedGroups != null
   private[this] val visitsAll = behavior.visitsAllStreamed
   private[this] var started = false
   private[this] var scanning = false
@@ -71,9 +81,9 @@ final class StreamedRangeScanner(
         if (kernel.loadStreamed(streamedRow) && findGroup()) {
           readBounds()
           window.settle()
-          admit()
+          if (!isGathered) admit()
           cursor = window.head
-          scanning = visitsAll || cursor < window.tail
+          scanning = visitsAll || (if (isGathered) hasNear() else cursor < window.tail)
         } else {
           cursor = Int.MaxValue
           scanning = visitsAll
@@ -122,7 +132,10 @@ final class StreamedRangeScanner(
   override protected def holds(condition: BasePredicate, pair: InternalRow): Boolean =
     if (behavior.stopsAtMatch) errors.holds(condition, pair) else condition.eval(pair)
 
-  /** Moves the buffered side to the key of the streamed row; false when it has no such key. */
+  /**
+   * Moves the buffered side to the key of the streamed row; false when it has no such key, or the
+   * streamed row that is the first by its bound has none.
+   */
   private def findGroup(): Boolean = {
     if (groupOpen && !kernel.streamedInGroup()) {
       clearWindow()
@@ -134,10 +147,48 @@ final class StreamedRangeScanner(
         if (comparison > 0) readBuffered()
       }
       groupOpen = bufferedRow != null && comparison == 0
-      if (groupOpen) kernel.openGroup()
+      if (groupOpen) {
+        kernel.openGroup()
+        if (gathers) return gather()
+      }
     }
     groupOpen
   }
+
+  /**
+   * Takes all rows of the group into the window, if they are few. If not, either side comes in order
+   * from here on, and there may be another streamed row; false if that matches nothing.
+   */
+  private def gather(): Boolean = {
+    var isInGroup = true
+    while (isInGroup && window.size < FewRows) {
+      store()
+      readBuffered()
+      isInGroup = bufferedRow != null && kernel.bufferedInGroup()
+    }
+    isGathered = !isInGroup
+    isGathered || {
+      if (bufferedGroups != null) {
+        bufferedGroups.sortGroup(windowRows, bufferedRow.asInstanceOf[UnsafeRow])
+        emptyWindow()
+        readBuffered()
+      }
+      streamedGroups == null || {
+        streamedGroups.sortGroup(Iterator.empty, streamedRow.asInstanceOf[UnsafeRow])
+        streamedRow = streamedGroups.next()
+        kernel.loadStreamed(streamedRow)
+      }
+    }
+  }
+
+  /** The rows of the window, each valid until the next. */
+  private def windowRows: Iterator[UnsafeRow] = Iterator
+    .iterate(window.nextRow(window.head))(i => window.nextRow(i + 1))
+    .takeWhile(_ < window.tail)
+    .map { i =>
+      window.read(i, windowRow)
+      windowRow
+    }
 
   private def admit(): Unit =
     while (!closed && bufferedRow != null && kernel.bufferedInGroup() && admits) {
@@ -159,5 +210,19 @@ final class StreamedRangeScanner(
     scanning = false
     endSteps()
     super.release()
+  }
+}
+
+private[scan] object StreamedRangeScanner {
+
+  /** A group of so many buffered rows need not be in order: to look at all of them costs no more. */
+  private final val FewRows = 16
+
+  /** A side whose rows come in groups of one key, and from now on in any order; null if it is none. */
+  private[scan] def inAnyOrder(side: Iterator[InternalRow], keys: Int): GroupedRows = side match {
+    case groups: GroupedRows if groups.columnsInCommon == keys =>
+      groups.takeInAnyOrder()
+      groups
+    case _ => null
   }
 }

@@ -26,8 +26,8 @@ import org.apache.spark.sql.catalyst.expressions.{BaseOrdering, RowOrdering, Sor
  * [[PrefixSorter]] of its own, which spills. So an input that is one group costs what sorting it whole
  * costs, and one of groups of one row costs a copy and a comparison for each.
  *
- * Invariant: `ahead` is the row of the input behind the present group, and as rows of the input are
- * used again for the next, the input is not touched while `ahead` is to be read.
+ * Invariant: `ahead` is the row of the input behind the present group, or null if none was read; as
+ * rows of the input are used again for the next, the input is not touched while `ahead` is to be read.
  *
  * @param order the sort columns, ascending, bound to the row
  * @param presorted how many of the first of them the input is in order by; at least one, not all
@@ -77,7 +77,7 @@ final class GroupSorter(
   private def ofLarge(what: PrefixSorter => Long): Long = if (large == null) 0L else what(large)
 
   /** The rows in order. A row is valid until the next is asked for; the last one stays. */
-  def sorted(rows: Iterator[UnsafeRow]): Iterator[UnsafeRow] = new SortedGroups(rows)
+  def sorted(rows: Iterator[UnsafeRow]): GroupedRows = new SortedGroups(rows)
 
   def cleanupResources(): Unit = {
     released = true
@@ -86,30 +86,46 @@ final class GroupSorter(
     group.release()
   }
 
-  private final class SortedGroups(rows: Iterator[UnsafeRow]) extends Iterator[UnsafeRow] {
+  private final class SortedGroups(rows: Iterator[UnsafeRow]) extends GroupedRows {
     private var ahead: UnsafeRow = _
     private var exhausted = false
+    private var inAnyOrder = false
     private var position = 0
-    private var ofLargeGroup: Iterator[UnsafeRow] = Iterator.empty
+    private var isLarge = false
+    private var ofLargeGroup: Iterator[UnsafeRow] = _
 
-    override def hasNext: Boolean = !released && {
-      val hasMore = position < group.size || ofLargeGroup.hasNext || ahead != null || load()
-      // A task may read many such inputs, and keep their sorters for their metrics.
-      if (!hasMore) cleanupResources()
-      hasMore
-    }
+    override def columnsInCommon: Int = presorted
+
+    override def takeInAnyOrder(): Unit = inAnyOrder = true
+
+    override def hasNext: Boolean =
+      !released && (ahead != null || isInGroup || load() || {
+        // A task may read many such inputs, and keep their sorters for their metrics.
+        cleanupResources()
+        false
+      })
+
+    /** Whether there are rows left of a group that was put in order. */
+    private def isInGroup: Boolean = position < group.size || (isLarge && ofLargeGroup.hasNext)
 
     override def next(): UnsafeRow = {
-      if (position >= group.size && !ofLargeGroup.hasNext) {
+      if (!isInGroup) {
         if (!hasNext) throw new NoSuchElementException
-        beginGroup()
+        if (inAnyOrder) return takeAhead()
+        sortGroup(Iterator.empty, takeAhead())
       }
-      if (position < group.size) {
+      if (isLarge) {
+        ofLargeGroup.next()
+      } else {
         position += 1
         group.row(position - 1)
-      } else {
-        ofLargeGroup.next()
       }
+    }
+
+    private def takeAhead(): UnsafeRow = {
+      val row = ahead
+      ahead = null
+      row
     }
 
     private def load(): Boolean = {
@@ -125,14 +141,15 @@ final class GroupSorter(
 
     private def continues(): Boolean = load() && ofGroups.compare(group.first, ahead) == 0
 
-    private def beginGroup(): Unit = {
+    override def sortGroup(before: Iterator[UnsafeRow], current: UnsafeRow): Unit = {
       group.clear()
-      position = 0
-      group.add(ahead)
       groups += 1
-      var isSame = continues()
-      while (isSame && group.add(ahead)) isSame = continues()
-      if (isSame) ofLargeGroup = sortedLarge()
+      isLarge = false
+      while (before.hasNext) add(before.next())
+      add(current)
+      while (continues()) add(ahead)
+      position = if (isLarge) group.size else 0
+      if (isLarge) ofLargeGroup = large.sorted()
       else if (group.size <= UntimedRows) group.sort()
       else {
         val begin = System.nanoTime()
@@ -141,16 +158,17 @@ final class GroupSorter(
       }
     }
 
-    /** The rows of a group for which there is no room, `ahead` among them. */
-    private def sortedLarge(): Iterator[UnsafeRow] = {
+    private def add(row: UnsafeRow): Unit =
+      if (isLarge) large.insert(row) else if (!group.add(row)) beginLarge(row)
+
+    /** Takes up a group for which there is no room, with the first row that finds none. */
+    private def beginLarge(row: UnsafeRow): Unit = {
       forgetLarge()
+      isLarge = true
       largeGroups += 1
       large = new PrefixSorter(new SortColumns(within, numFields), levelOfLarge)
       for (i <- 0 until group.size) large.insert(group.row(i))
-      large.insert(ahead)
-      while (continues()) large.insert(ahead)
-      position = group.size
-      large.sorted()
+      large.insert(row)
     }
 
     private def forgetLarge(): Unit = if (large != null) {

@@ -26,11 +26,10 @@ import org.apache.spark.unsafe.array.LongArray
  * leaves from the middle is a hole until the array is compacted. Indices hold until the next
  * `tryAppend`, `compactIfSparse` or `clear`.
  *
- * Invariants: sort bounds do not fall from `head` to `tail`; the row at `head` is not a hole; a hole
- * has, in the place of its sort bound, the index of a later entry with none but holes in between;
- * unless rows are scattered, rows of one page are behind one another there as they are here; when
- * `compactIfSparse` returns, holes are no more than half of the entries, and rows that left no
- * more than half of those in the pages.
+ * Invariants: the row at `head` is not a hole; a hole has, in the place of its sort bound, the index of
+ * a later entry with none but holes in between; unless rows are scattered, rows of one page are behind
+ * one another there as they are here; when `compactIfSparse` returns, holes are no more than half of
+ * the entries, and rows that left no more than half of those in the pages.
  *
  * Cost: amortised constant time for each row to append and to evict, and for a step of a scan from
  * one row to the next, however many holes lie in between: `nextRow` shortens the way it went.
@@ -66,6 +65,17 @@ private[window] final class MemoryRows(memory: WindowMemory, rows: PagedRowStore
       entries.set(index * Stride, next)
       next
     }
+
+  /**
+   * The first index from `index` on whose row has a sort bound up to `upper` and an evict bound from
+   * `lower` on, or `tail`; of rows without holes. Has one branch a row, as in a few rows in any order
+   * either comparison alone is as good as chance.
+   */
+  def firstWithin(index: Int, lower: Long, upper: Long): Int = {
+    var i = index
+    while (i < end && (isLess(upper, sortBound(i)) | isLess(evictBound(i), lower)) < 0) i += 1
+    i
+  }
 
   /** Points `row` at a row; valid until the next call, a release of memory excepted. */
   def read(index: Int, row: UnsafeRow): Unit = rows.read(reference(index) & ~Matched, row)
@@ -253,6 +263,9 @@ private[window] object MemoryRows {
   // A flag in the lowest bit of a reference.
   private val Matched = 1L
   private val InitialRows = 256
+
+  /** Negative where the one is less than the other. */
+  private def isLess(a: Long, b: Long): Long = (a & ~b) | (~(a ^ b) & (a - b))
 
   /** As many as one array of longs has room for. */
   private val MostRows = Int.MaxValue / Stride

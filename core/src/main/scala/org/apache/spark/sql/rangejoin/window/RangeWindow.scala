@@ -25,6 +25,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  *    │ rows in memory │ block │ block │ … │   sort bounds rise
  * }}}
  *
+ * Of a group with few rows it may have all, in any order (`firstWithin`).
+ *
  * A row is addressed by its index in `[head, tail)`; a row that left is a hole, which `nextRow`
  * passes over. Indices hold until the next `append`, `settle` or `clear`; that memory is given back
  * changes none of them.
@@ -147,6 +149,13 @@ final class RangeWindow(
       }
       low
     }
+
+  /**
+   * The first index from `index` on whose row has a sort bound up to `upper` and an evict bound from
+   * `lower` on, or `tail`; for a window that is contiguous, in any order.
+   */
+  def firstWithin(index: Int, lower: Long, upper: Long): Int =
+    inMemory.firstWithin(index, lower, upper)
 
   /** Points `row` at a row of the window; valid until the next call of the window. */
   def read(index: Int, row: UnsafeRow): Unit =

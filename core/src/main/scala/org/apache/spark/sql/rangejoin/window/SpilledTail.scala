@@ -280,8 +280,8 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
     )
   }
 
-  /** Removes all rows. */
-  def clear(): Unit = {
+  /** Removes all rows. It is called for every group, of which next to none has spilled. */
+  def clear(): Unit = if (!blocks.isEmpty) {
     blocks.forEach(block => if (block.bytes != null) files.release(block.bytes))
     blocks.clear()
     position = 0

@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.suites
 
 import org.apache.spark.sql._
+import org.apache.spark.sql.connector.KeyGroupedPartitioningSuite
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AdaptiveQueryExecSuite
 import org.apache.spark.sql.execution.metric.SQLMetricsSuite
@@ -129,6 +130,70 @@ class BucketedReadSuiteEveryJoin extends BucketedReadWithoutHiveSupportSuite wit
     "SPARK-32767 Bucket join should work if SHUFFLE_PARTITIONS larger than bucket number",
     "bucket coalescing eliminates shuffle",
     "bucket coalescing is not satisfied"
+  )
+}
+
+// They look for shuffles and grouped partitions below the stock node.
+class KeyGroupedPartitioningSuiteEveryJoin extends KeyGroupedPartitioningSuite with EveryJoin {
+  override protected def exclusions: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
+    "partitioned join: exact distribution (same number of buckets) from both sides",
+    "partitioned join: number of buckets mismatch should trigger shuffle",
+    "partitioned join: only one side reports partitioning",
+    "partitioned join: join with two partition keys and matching & sorted partitions",
+    "partitioned join: join with two partition keys and unsorted partitions",
+    "partitioned join: join with two partition keys and different # of partition keys",
+    "SPARK-41413: partitioned join: partition values from one side are subset of " +
+      "those from the other side",
+    "SPARK-41413: partitioned join: partition values from both sides overlaps",
+    "SPARK-41413: partitioned join: non-overlapping partition values from both sides",
+    "SPARK-42038: partially clustered: with different partition keys and both sides " +
+      "partially clustered",
+    "SPARK-42038: partially clustered: with different partition keys and missing " +
+      "keys on left-hand side",
+    "SPARK-42038: partially clustered: with different partition keys and missing " +
+      "keys on right-hand side",
+    "SPARK-42038: partially clustered: left outer join",
+    "SPARK-42038: partially clustered: right outer join",
+    "SPARK-42038: partially clustered: full outer join is not applicable",
+    "SPARK-55848: dropDuplicates after SPJ with partial clustering",
+    "SPARK-55848: Window dedup after SPJ with partial clustering",
+    "SPARK-42038: partially clustered: with dynamic partition filtering",
+    "SPARK-41471: shuffle one side: only one side reports partitioning",
+    "SPARK-41471: shuffle one side: shuffle side has more partition value",
+    "SPARK-41471: shuffle one side: only one side reports partitioning with two identity",
+    "SPARK-41471: shuffle one side: partitioning with transform",
+    "SPARK-44641: duplicated records when SPJ is not triggered",
+    "SPARK-48065: SPJ: allowJoinKeysSubsetOfPartitionKeys is too strict",
+    "SPARK-44647: SPJ: test join key is subset of cluster key with push values and " +
+      "partially-clustered",
+    "SPARK-47094: SPJ: Support compatible buckets",
+    "SPARK-47094: SPJ:Support compatible buckets with common divisor",
+    "SPARK-47094: SPJ: Does not trigger when incompatible number of buckets on both side",
+    "SPARK-47094: Support compatible buckets with less join keys than partition keys",
+    "SPARK-47094: Compatible buckets does not support SPJ with push-down values or " +
+      "partially-clustered",
+    "SPARK-44647: test join key is the second cluster key",
+    "SPARK-44647: test join key is the second partition key and a transform",
+    "SPARK-44647: shuffle one side and join keys are less than partition keys",
+    "SPARK-48012: one-side shuffle with partition transforms",
+    "SPARK-48012: one-side shuffle with partition transforms and pushdown values",
+    "SPARK-48012: one-side shuffle with partition transforms with fewer join keys " +
+      "than partition kes",
+    "SPARK-54439: KeyedPartitioning and join key size mismatch",
+    "SPARK-54439: KeyedPartitioning with transform and join key size mismatch",
+    "SPARK-55411: Fix ArrayIndexOutOfBoundsException when join keys are less than " +
+      "cluster keys",
+    "SPARK-55092: Scans should not group partitions",
+    "SPARK-55535: Multi table join granular partition grouping",
+    "SPARK-55535: Multi table join partial clustering",
+    "SPARK-55535: Empty partitioned table",
+    "SPARK-56241: GroupPartitionsExec non-coalescing passes through child ordering, " +
+      "no pre-join SortExec needed before SortMergeJoin",
+    "SPARK-56241: GroupPartitionsExec coalescing derives ordering from key " +
+      "expressions, no pre-join SortExec needed before SortMergeJoin",
+    "SPARK-55715: preserve outputOrdering when coalescing partitions with sorted merge",
+    "SPARK-55715: preserve outputOrdering when coalescing transform-partitioned splits",
+    "SPARK-56549: k-way merge enabled only when parent requires ordering"
   )
 }
 

@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.suites
 
 import org.apache.spark.sql._
+import org.apache.spark.sql.connector.KeyGroupedPartitioningSuite
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AdaptiveQueryExecSuite
 import org.apache.spark.sql.execution.metric.SQLMetricsSuite
@@ -79,5 +80,7 @@ class DynamicPartitionPruningV1SuiteAEOnLoaded
     with NoRange
 
 class BucketedReadSuiteLoaded extends BucketedReadWithoutHiveSupportSuite with ExtensionLoaded
+
+class KeyGroupedPartitioningSuiteLoaded extends KeyGroupedPartitioningSuite with NoRange
 
 class JoinQueriesLoaded extends JoinQueries with ExtensionLoaded

@@ -50,8 +50,12 @@ trait ScanOfRows extends TaskMemory {
   /** Whether candidates are asked for as generated code does it, in an innermost loop of steps. */
   protected def steps: Boolean = false
 
+  /** The streamed side, and the buffered side of joins that keep no rows of it, as scanners have them. */
+  protected def streamedSide(rows: Seq[Row]): Iterator[InternalRow] = iterator(rows)
+  protected def bufferedSide(rows: Seq[Row]): Iterator[InternalRow] = iterator(rows)
+
   /** Rows of one side as iterators of Spark give them: all in one buffer. */
-  private def iterator(rows: Seq[Row]): Iterator[InternalRow] = {
+  protected def iterator(rows: Seq[Row]): Iterator[UnsafeRow] = {
     val project = UnsafeProjection.create(Types)
     rows.iterator.zipWithIndex.map { case (row, i) =>
       project(InternalRow(row.key, row.first, row.second, i))
@@ -71,9 +75,9 @@ trait ScanOfRows extends TaskMemory {
       block: (StreamedRangeScanner, () => Scan) => T): T =
     withParts(condition) { (window, tests, metrics, scan) =>
       val scanner = new StreamedRangeScanner(
-        iterator(streamed),
-        iterator(buffered),
-        ScannerParts(kernelOf(Spec), window, Types.length, tests, metrics),
+        streamedSide(streamed),
+        bufferedSide(buffered),
+        ScannerParts(kernelOf(Spec), window, Types.length, tests, metrics, keys = 1),
         if (stopsAtMatch) JoinTypeBehavior(None, StreamedRow(ifMatched = !keepsStreamed))
         else JoinTypeBehavior(None, EveryPair, keepsStreamed)
       )
@@ -136,7 +140,7 @@ trait ScanOfRows extends TaskMemory {
       val scanner = new FullOuterRangeScanner(
         iterator(streamed),
         iterator(buffered),
-        ScannerParts(kernelOf(Spec), window, Types.length, tests, metrics))
+        ScannerParts(kernelOf(Spec), window, Types.length, tests, metrics, keys = 1))
       val rows = mutable.ArrayBuffer.empty[(Option[Int], Option[Int])]
       while (scanner.nextPair()) collect(scanner, scanner.isPair, matches).foreach(rows += _)
       assert(!scanner.nextPair())
@@ -187,7 +191,7 @@ trait ScanOfRows extends TaskMemory {
     (scanner.currentStreamed.getInt(Id), scanner.currentCandidate.getInt(Id))
 }
 
-private object ScanOfRows {
+private[scan] object ScanOfRows {
   val Types: Array[DataType] = Array(IntegerType, LongType, LongType, IntegerType)
   val Id: Int = Types.length - 1
 

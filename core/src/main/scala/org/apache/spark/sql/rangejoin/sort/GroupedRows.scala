@@ -1,0 +1,40 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sort
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/**
+ * Rows that come in '''groups''', equal in their first sort columns and in order by them, and are put in
+ * order by the other columns one group at a time. Who can do with rows of a group in any order, as
+ * long as the group turns out to be small, says so, and has them as they come: neither copied nor
+ * compared. It asks for the order of a group where it needs it.
+ */
+trait GroupedRows extends Iterator[UnsafeRow] {
+
+  /** How many of the first sort columns the rows of a group have in common. */
+  def columnsInCommon: Int
+
+  /** From now on rows come as they are, valid until `hasNext`, but for groups whose order is asked for. */
+  def takeInAnyOrder(): Unit
+
+  /**
+   * Puts a group in order, or what is left of it: `next` gives the first of its rows.
+   *
+   * @param before rows of the group that `next` has given, in any order, each valid until the next
+   * @param current the row that `next` gave last, which is not among them
+   */
+  def sortGroup(before: Iterator[UnsafeRow], current: UnsafeRow): Unit
+}
