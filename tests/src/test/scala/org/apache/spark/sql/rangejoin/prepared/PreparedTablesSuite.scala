@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.prepared
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
@@ -152,6 +153,28 @@ class PreparedTablesSuite extends PreparedTablesTest {
         condition = s"l.s = r.s and $Within")
       assert(checkAgainstStock(other) > 0)
       assert(merges(other).isEmpty && shuffles(other) == 2)
+    }
+  }
+
+  test(
+    "beside a plain table: that alone is shuffled, into as many partitions as there are buckets") {
+    withTables("buckets", "few_buckets") {
+      write("buckets", table(300, 1).repartition(3))
+      write("few_buckets", table(200, 2).repartition(2), buckets = 2)
+      def besidePlain(df: => DataFrame): Unit = {
+        assert(checkAgainstStock(df, engines = Engines) > 0)
+        withAdaptiveOnAndOff {
+          assert(merges(df).size == 1 && sorts(df).size == 1, executedPlan(df))
+          val shuffled = collect(executedPlan(df)) { case shuffle: ShuffleExchangeExec => shuffle }
+          assert(shuffled.map(_.outputPartitioning.numPartitions) == Seq(3), executedPlan(df))
+        }
+      }
+      // Stock Spark does not prefer its own number, be it larger, where the other side has none.
+      for (partitions <- Seq("2", "20")) withConf(SQLConf.SHUFFLE_PARTITIONS.key -> partitions) {
+        besidePlain(join(spark.table("buckets"), table(200, 2), "full_outer"))
+        besidePlain(join(table(200, 2), spark.table("buckets"), "left_outer"))
+        besidePlain(join(spark.table("few_buckets"), spark.table("buckets")))
+      }
     }
   }
 
