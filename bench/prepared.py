@@ -1,5 +1,8 @@
 """Joins of tables that are bucketed and sorted: `python bench/prepared.py [--rows N] [--runs N]`.
 
+With `--keep` the tables stay in the working directory, and a later run takes them from there;
+with `--runs 0` they are written and nothing is measured.
+
 Two Parquet tables of as many rows and 1,000 keys, and a band that takes in a few rows of the other
 side; pairs are counted. Contestants take turns after a round that warms up; medians are quoted:
 
@@ -22,6 +25,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from sessions import FLAG, SMALL, session
@@ -92,6 +96,33 @@ def write(spark: SparkSession, rows: int, buckets: int) -> None:
             )
 
 
+#: By the suffix of a table's name: how its files are laid out, with the number of buckets.
+LAYOUTS = {
+    "plain": "",
+    "one": "CLUSTERED BY (k) SORTED BY (k, t) INTO {} BUCKETS",
+    "eight": "CLUSTERED BY (k) SORTED BY (k, t) INTO {} BUCKETS",
+    "key": "CLUSTERED BY (k) SORTED BY (k) INTO {} BUCKETS",
+}
+
+
+def reopen(spark: SparkSession, buckets: int) -> bool:
+    """The tables that an earlier run has kept; false where there are none."""
+    folders = {
+        f"{side}_{suffix}": Path("spark-warehouse", f"{side}_{suffix}").absolute()
+        for side in ("l", "r")
+        for suffix in LAYOUTS
+    }
+    if not all((folder / "_SUCCESS").exists() for folder in folders.values()):
+        return False
+    for name, folder in folders.items():
+        layout = LAYOUTS[name.partition("_")[2]].format(buckets)
+        spark.sql(
+            f"CREATE TABLE {name} (k BIGINT, t BIGINT, v BIGINT) USING parquet {layout} "
+            f"LOCATION '{folder.as_uri()}'"
+        )
+    return True
+
+
 def writes(spark: SparkSession, runs: int, buckets: int) -> dict[str, float]:
     """Seconds of writing one table, in ways that take turns."""
     plain = spark.table("l_plain")
@@ -135,11 +166,15 @@ def main() -> None:
     parser.add_argument("--buckets", type=int, default=8)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=OURS)
+    parser.add_argument("--keep", action="store_true")
     args = parser.parse_args()
     spark = session()
     spark.conf.set(SMALL, -1)
     try:
-        write(spark, args.rows, args.buckets)
+        if not (args.keep and reopen(spark, args.buckets)):
+            write(spark, args.rows, args.buckets)
+        if not args.runs:
+            return
         ways = contestants(spark)
         ways = {name: way for name, way in ways.items() if name in args.only}
         counted = {name: way() for name, way in ways.items()}  # warms up
@@ -153,7 +188,7 @@ def main() -> None:
             print(f"| {name} | {seconds:.2f} |", flush=True)
     finally:
         for side in ("l", "r"):
-            for suffix in ("plain", "one", "key", "eight", "written"):
+            for suffix in ("written",) if args.keep else (*LAYOUTS, "written"):
                 spark.sql(f"DROP TABLE IF EXISTS {side}_{suffix}")
 
 

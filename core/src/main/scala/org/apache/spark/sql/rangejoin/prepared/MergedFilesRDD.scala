@@ -44,12 +44,12 @@ private[prepared] final class MergedFilesRDD(
     val sources = partition.files.map { file =>
       new SortedSource(
         rowsOf(partition, file, files),
-        keys,
+        keys.newKey(),
         () => MergedFilesRDD.outOfOrder(file))
     }
     numFiles += sources.length
     val merged = new MergedRows(
-      if (sources.length == 1) sources.head.all else new MergeIterator(sources, keys),
+      if (sources.length == 1) sources.head else new MergeIterator(sources),
       files)
     context.addTaskCompletionListener[Unit](_ => merged.close())
     onOpen(merged)

@@ -16,52 +16,23 @@ package org.apache.spark.sql.rangejoin.prepared
 
 import org.apache.spark.rdd.InputFileBlockHolder
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.codegen.GenerateOrdering
-import org.apache.spark.sql.catalyst.expressions.{
-  BoundReference,
-  SortOrder,
-  UnsafeProjection,
-  UnsafeRow
-}
-
-/**
- * The sort columns of rows, and their order; of one task, for all of its sources.
- *
- * @param order bound to a row
- */
-private[prepared] final class SortKeys(order: Seq[SortOrder]) {
-  private[this] val project = UnsafeProjection.create(order.map(_.child))
-
-  private[this] val ordering = GenerateOrdering.generate(order.zipWithIndex.map { case (by, i) =>
-    by.copy(
-      child = BoundReference(i, by.child.dataType, by.child.nullable),
-      sameOrderExpressions = Nil)
-  })
-
-  /** The sort columns of a row, valid until the next call. */
-  def of(row: UnsafeRow): UnsafeRow = project(row)
-
-  /** Compares sort columns. */
-  def compare(a: UnsafeRow, b: UnsafeRow): Int = ordering.compare(a, b)
-}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /**
  * Rows that are said to be in order, one at a time. Keeps the sort columns of the current one, to check
  * the order and for a merge to compare: the rows themselves are overwritten as the source goes on.
  *
+ * @param key of no other source
  * @param outOfOrder the error where a row is less than the one before
  */
 private[prepared] final class SortedSource(
     rows: Iterator[UnsafeRow],
-    keys: SortKeys,
+    private val key: SortKey,
     outOfOrder: () => Throwable
-) {
+) extends Iterator[InternalRow] {
 
   /** The current row; null before the first and after the last. */
   var row: UnsafeRow = _
-
-  /** Its sort columns. */
-  var key: UnsafeRow = _
 
   private[this] var isOpen = false
 
@@ -69,101 +40,90 @@ private[prepared] final class SortedSource(
    * The first call opens the file, which says so to `input_file_name`. A sort in this place would have
    * read all files, after which there is none.
    */
-  private def hasMore: Boolean = {
-    val more = rows.hasNext
-    if (!isOpen) {
+  override def hasNext: Boolean =
+    if (isOpen) rows.hasNext
+    else {
       isOpen = true
+      val more = rows.hasNext
       InputFileBlockHolder.unset()
+      more
     }
-    more
+
+  override def next(): UnsafeRow = {
+    row = rows.next()
+    if (!key.moveTo(row)) throw outOfOrder()
+    row
   }
 
-  /** Goes on to the next row; false where there is none. */
-  def advance(): Boolean =
-    if (hasMore) {
-      row = rows.next()
-      val next = keys.of(row)
-      if (key == null) key = next.copy()
-      else {
-        if (keys.compare(key, next) > 0) throw outOfOrder()
-        key.copyFrom(next)
-      }
-      true
-    } else {
-      row = null
-      false
-    }
+  /** Goes on to the next row, if there is one. */
+  def advance(): Unit = row = if (hasNext) next() else null
 
-  /** All of them. */
-  def all: Iterator[InternalRow] = new Iterator[InternalRow] {
-    override def hasNext: Boolean = hasMore
-
-    override def next(): InternalRow = {
-      if (!advance()) throw new NoSuchElementException
-      row
-    }
-  }
+  /** Whether its row comes before that of another; after the last row nothing does. */
+  def isBefore(other: SortedSource): Boolean =
+    row != null && (other.row == null || key.compareTo(other.key) < 0)
 }
 
 /**
- * The rows of several sources in the order of all: a heap of sources by their current rows. Of equal rows
- * any comes first.
+ * The rows of several sources in the order of all, by a tree of losers: the source whose row was taken
+ * plays its next one against those it has beaten, a comparison for each level. Of equal rows any comes
+ * first.
  */
-private[prepared] final class MergeIterator(sources: Array[SortedSource], keys: SortKeys)
+private[prepared] final class MergeIterator(sources: Array[SortedSource])
     extends Iterator[InternalRow] {
-  private[this] val heap = new Array[SortedSource](sources.length)
-  private[this] var count = 0
-  private[this] var begun = false
-  // Whether the row of the first source has been handed out: it is gone once that goes on.
+  private[this] val leaves = sources.length
+
+  // By inner node, from 1 on, the source that has lost there. The children of node n are 2n and 2n + 1,
+  // source i is leaf `leaves` + i.
+  private[this] val losers = new Array[Int](leaves)
+  private[this] var winner = -1
+
+  // Whether the winner's row has been handed out: it is gone once that source goes on.
   private[this] var isTaken = false
 
-  override def hasNext: Boolean = {
+  override def hasNext: Boolean = leaves > 0 && {
     settle()
-    count > 0
+    sources(winner).row != null
   }
 
   override def next(): InternalRow = {
     if (!hasNext) throw new NoSuchElementException
     isTaken = true
-    heap(0).row
+    sources(winner).row
   }
 
-  /** Has the next row at the top of the heap. */
+  /** Has the source of the next row as the winner. */
   private[this] def settle(): Unit =
-    if (!begun) {
-      begun = true
-      for (source <- sources if source.advance()) {
-        heap(count) = source
-        count += 1
-      }
-      var at = count / 2 - 1
-      while (at >= 0) {
-        sink(at)
-        at -= 1
-      }
+    if (winner < 0) {
+      sources.foreach(_.advance())
+      winner = play(1)
     } else if (isTaken) {
       isTaken = false
-      if (!heap(0).advance()) {
-        count -= 1
-        heap(0) = heap(count)
-        heap(count) = null
-      }
-      if (count > 0) sink(0)
+      sources(winner).advance()
+      replay()
     }
 
-  private[this] def sink(from: Int): Unit = {
-    val source = heap(from)
-    var at = from
-    var done = false
-    while (!done) {
-      var child = 2 * at + 1
-      if (child + 1 < count && keys.compare(heap(child + 1).key, heap(child).key) < 0)
-        child += 1
-      if (child < count && keys.compare(heap(child).key, source.key) < 0) {
-        heap(at) = heap(child)
-        at = child
-      } else done = true
+  /** The winner of all below a node, where those who lose stay. */
+  private[this] def play(node: Int): Int =
+    if (node >= leaves) node - leaves
+    else {
+      val (left, right) = (play(2 * node), play(2 * node + 1))
+      val isRight = sources(right).isBefore(sources(left))
+      losers(node) = if (isRight) left else right
+      if (isRight) right else left
     }
-    heap(at) = source
+
+  /** Plays the last winner against those that it has beaten. */
+  private[this] def replay(): Unit = {
+    var best = winner
+    var node = (leaves + winner) >> 1
+    while (node > 0) {
+      val loser = losers(node)
+      if (sources(loser).isBefore(sources(best))) {
+        losers(node) = best
+        best = loser
+      }
+      node >>= 1
+    }
+    winner = best
   }
 }

@@ -1,0 +1,137 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.prepared
+
+import scala.util.Random
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** The order of files is checked, and they are merged, in Spark's own order. */
+class SortKeysSuite extends AnyFunSuite {
+  import SortKeysSuite._
+
+  for ((dataType, values) <- Columns) {
+    test(s"keys of type ${dataType.sql} are in Spark's order") {
+      val keys = new SortKeys(orderBy(dataType))
+      val ofLongs = dataType != StringType && dataType != DecimalType(30, 4)
+      assert(keys.newKey().isInstanceOf[LongsKey] == ofLongs)
+      val ordering = RowOrdering.createNaturalAscendingOrdering(Seq(dataType))
+      val toUnsafe = UnsafeProjection.create(Array(dataType))
+      for (a <- values :+ null; b <- values :+ null) {
+        val expected = Integer.signum(ordering.compare(InternalRow(a), InternalRow(b)))
+        def keyOf(value: Any): SortKey = {
+          val key = keys.newKey()
+          assert(key.moveTo(toUnsafe(InternalRow(value))), "no row is before the first")
+          key
+        }
+        val (of, other) = (keyOf(a), keyOf(b))
+        assert(Integer.signum(of.compareTo(other)) == expected, s"$a and $b")
+        assert(of.moveTo(toUnsafe(InternalRow(b))) == (expected <= 0), s"$a before $b")
+        assert(of.compareTo(other) == 0, s"moved from $a to $b")
+      }
+    }
+  }
+
+  test("a later column decides where those before are equal, or NULL in both") {
+    val types = Array[DataType](IntegerType, LongType)
+    val keys = new SortKeys(orderBy(types.toSeq: _*))
+    val toUnsafe = UnsafeProjection.create(types)
+    val inOrder =
+      for (k <- Seq[Any](null, -1, 2); t <- Seq[Any](null, -7L, 5L)) yield InternalRow(k, t)
+    for ((a, i) <- inOrder.zipWithIndex; (b, j) <- inOrder.zipWithIndex) {
+      val key = keys.newKey()
+      key.moveTo(toUnsafe(a))
+      assert(key.moveTo(toUnsafe(b)) == (i <= j), s"$a before $b")
+    }
+  }
+
+  test("any number of sources, some without rows, is merged to the order of all") {
+    val random = new Random(22)
+    for (count <- 0 to 17; ofValues <- Seq(3, 1000)) {
+      val rows = Seq.fill(count)(Seq.fill(random.nextInt(3) * random.nextInt(20))(
+        random.nextInt(ofValues).toLong).sorted)
+      val keys = new SortKeys(orderBy(LongType))
+      val merged = new MergeIterator(rows.map(source(_, keys)).toArray)
+      // Rows are overwritten: what is read of one is read before the next.
+      val found = Iterator.continually(()).takeWhile(_ => merged.hasNext)
+        .map(_ => merged.next().getLong(0)).toList
+      assert(found == rows.flatten.sorted)
+      assert(!merged.hasNext)
+      intercept[NoSuchElementException](merged.next())
+    }
+  }
+
+  test("of several sources any that is out of order is an error") {
+    for (wrong <- 0 until 5) {
+      val keys = new SortKeys(orderBy(LongType))
+      val sources = (0 until 5).map { i =>
+        source(if (i == wrong) Seq(1L, 9L, 8L) else Seq(0L, 2L, 20L), keys)
+      }
+      val merged = new MergeIterator(sources.toArray)
+      assert(intercept[IllegalStateException](merged.foreach(_ => ())).getMessage == "1, 9, 8")
+    }
+  }
+
+  /** Hands out one row, with other values each time. */
+  private def source(values: Seq[Long], keys: SortKeys): SortedSource = {
+    val toUnsafe = UnsafeProjection.create(Array[DataType](LongType))
+    new SortedSource(
+      values.iterator.map(value => toUnsafe(InternalRow(value))),
+      keys.newKey(),
+      () => new IllegalStateException(values.mkString(", ")))
+  }
+}
+
+private object SortKeysSuite {
+  def orderBy(types: DataType*): Seq[SortOrder] = types.zipWithIndex.map { case (dataType, i) =>
+    SortOrder(BoundReference(i, dataType, nullable = true), Ascending)
+  }
+
+  private val Ints = Seq[Any](Int.MinValue, -5, 0, 7, Int.MaxValue)
+  private val Longs = Seq[Any](Long.MinValue, -5L, 0L, 7L, Long.MaxValue)
+
+  /** Values in Spark's own form. */
+  val Columns: Seq[(DataType, Seq[Any])] = Seq(
+    BooleanType -> Seq(true, false),
+    ByteType -> Seq(Byte.MinValue, -1.toByte, 3.toByte, Byte.MaxValue),
+    ShortType -> Seq(Short.MinValue, -1.toShort, 3.toShort, Short.MaxValue),
+    IntegerType -> Ints,
+    DateType -> Ints,
+    YearMonthIntervalType() -> Ints,
+    LongType -> Longs,
+    TimestampType -> Longs,
+    TimestampNTZType -> Longs,
+    DayTimeIntervalType() -> Longs,
+    FloatType -> Seq(Float.NegativeInfinity, -1f, -0f, 0f, Float.MinPositiveValue, Float.NaN),
+    DoubleType -> Seq(
+      Double.NegativeInfinity,
+      -1d,
+      -0d,
+      0d,
+      1d,
+      Double.PositiveInfinity,
+      Double.NaN),
+    DecimalType(18, 4) -> Seq("-99999999999999.9999", "-1", "0", "1.5", "99999999999999.9999")
+      .map(number => Decimal(BigDecimal(number), 18, 4)),
+    DecimalType(30, 4) -> Seq("-99999999999999999999", "-1", "0", "1.5", "99999999999999999999")
+      .map(number => Decimal(BigDecimal(number), 30, 4)),
+    StringType -> Seq("", "a", "aa", "b", "\u00e4").map(UTF8String.fromString)
+  )
+}

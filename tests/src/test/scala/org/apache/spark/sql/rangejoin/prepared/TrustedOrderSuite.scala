@@ -1,0 +1,125 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.prepared
+
+import java.nio.file.{Files, StandardCopyOption}
+import java.util.TimeZone
+
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
+
+/** Which orders of files a range join relies on, and that it checks them. */
+class TrustedOrderSuite extends PreparedTablesTest {
+  import RangeJoinTest._
+
+  test("a file that is not in the order its table claims is an error that names it") {
+    withTables("claims", "unsorted", "right_side") {
+      write("claims", table(300, 1).repartition(3, col("k")))
+      write("right_side", table(200, 2).repartition(3))
+      // The same buckets, in another order.
+      write("unsorted", table(300, 1).repartition(3, col("k")), sortBy = Seq("id"))
+      replaceFiles("claims", "unsorted")
+      def df = join(spark.table("claims"), spark.table("right_side"))
+      for (settings <- Engines) withConf(settings: _*) {
+        val error = intercept[Exception](df.collect())
+        val messages =
+          Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.getMessage)
+        val message = messages.find(_.contains("not in the order")).getOrElse(fail(error))
+        assert(
+          message.contains("claims/part-") && message.contains(RangeJoinConf.PreparedTables.key))
+      }
+      withConf(RangeJoinConf.PreparedTables.key -> "false")(assert(checkAgainstStock(df) > 0))
+    }
+  }
+
+  test("a further sort column that is not in order is no error") {
+    withTables("claims", "unsorted", "right_side") {
+      val many = table(2000, 1).repartition(3, col("k"))
+      write("claims", many, sortBy = Seq("k", "t", "id"))
+      write("unsorted", many.withColumn("other", -col("id")), sortBy = Seq("k", "t", "other"))
+      replaceFiles("claims", "unsorted")
+      write("right_side", table(200, 2).repartition(3))
+      assertStreamed(join(spark.table("claims"), spark.table("right_side")))
+      // Nor is the bound where it is not what the rows are to be in order by.
+      write("unsorted", table(300, 1).repartition(3, col("k")), sortBy = Seq("k", "id"))
+      write("claims", table(300, 1).repartition(3, col("k")))
+      replaceFiles("claims", "unsorted")
+      def squared = join(
+        spark.table("claims"),
+        spark.table("right_side"),
+        condition = "l.k = r.k and r.t between l.t * l.t and l.t * l.t + 40")
+      assert(checkAgainstStock(squared) > 0)
+      assert(merges(squared).size == 2, executedPlan(squared))
+    }
+  }
+
+  test("ORC timestamps that another time zone has written are sorted") {
+    withTables("times") {
+      // Through the hour that comes twice in Los Angeles, 3 November 2024.
+      val times = spark.range(300).selectExpr(
+        "cast(id % 2 as int) as k",
+        "timestamp_micros(1730606400000000 + id * 120 * 1000000) as t",
+        "id")
+      inTimeZone("America/Los_Angeles") {
+        write("times", times.coalesce(1), format = "orc")
+      }
+      inTimeZone("UTC") {
+        val read = rows(spark.table("times").select("t").orderBy("k", "id"))
+        assert(read.distinct.size < 300, "no hour comes twice: this tests nothing")
+        def df = join(
+          spark.table("times"),
+          spark.table("times"),
+          condition =
+            "l.k = r.k and r.t between l.t - interval 3 minutes and l.t + interval 3 minutes")
+        assert(checkAgainstStock(df) > 0)
+        assert(merges(df).forall(_.sortOrder.size == 1), executedPlan(df))
+        assert(merges(df).size == 2 && sorts(df).size == 2 && shuffles(df) == 0, executedPlan(df))
+      }
+    }
+  }
+
+  test("what a text format reads need not be in the order of what was written") {
+    withTables("lines") {
+      val trimmed = spark.range(60).selectExpr(
+        "cast(id % 3 as int) as k",
+        "case when id % 2 = 0 then concat(' z', id) else concat('a', id) end as s",
+        "id")
+      write("lines", trimmed.coalesce(1), sortBy = Seq("k", "s"), format = "csv")
+      def df = join(
+        spark.table("lines"),
+        spark.table("lines"),
+        condition = "l.k = r.k and r.s between l.s and concat(l.s, '5')")
+      assert(checkAgainstStock(df) > 0)
+      assert(merges(df).isEmpty && sorts(df).size == 2 && shuffles(df) == 0, executedPlan(df))
+    }
+  }
+
+  private def inTimeZone(zone: String)(body: => Unit): Unit = {
+    val before = TimeZone.getDefault
+    TimeZone.setDefault(TimeZone.getTimeZone(zone))
+    try body
+    finally TimeZone.setDefault(before)
+  }
+
+  /** Has the buckets of a table, of a file each, from another one. */
+  private def replaceFiles(table: String, by: String): Unit = {
+    for (file <- filesOf(by); bucket = bucketOf(file); to <- filesOf(table)
+      if bucketOf(to) == bucket) {
+      Files.copy(file, to, StandardCopyOption.REPLACE_EXISTING)
+      Files.deleteIfExists(to.resolveSibling(s".${to.getFileName}.crc"))
+    }
+    spark.catalog.refreshTable(table)
+  }
+}
