@@ -68,7 +68,7 @@ object DependenciesSuite {
     "hint" -> Set("line"),
     "window" -> Set.empty,
     "sort" -> Set("line", "kernel"),
-    "prepared" -> Set("sort"),
+    "prepared" -> Set("sort", "kernel"),
     "condition" -> Set("line", "kernel"),
     "spread" -> Set("line", "condition", "kernel"),
     "join" -> Set("condition", "kernel"),

@@ -83,7 +83,7 @@ final class StreamedRangeScanner(
           window.settle()
           if (!isGathered) admit()
           cursor = window.head
-          scanning = visitsAll || (if (isGathered) hasNear() else cursor < window.tail)
+          scanning = visitsAll || (if (isGathered) !closed && hasNear() else cursor < window.tail)
         } else {
           cursor = Int.MaxValue
           scanning = visitsAll
@@ -157,27 +157,28 @@ final class StreamedRangeScanner(
 
   /**
    * Takes all rows of the group into the window, if they are few. If not, either side comes in order
-   * from here on, and there may be another streamed row; false if that matches nothing.
+   * from here on, and there may be another streamed row; false if that matches
+   * nothing, or the scanner was closed meanwhile: the memory of the window is no longer its own then.
    */
   private def gather(): Boolean = {
     var isInGroup = true
-    while (isInGroup && window.size < FewRows) {
+    while (isInGroup && !closed && window.size < FewRows) {
       store()
       readBuffered()
       isInGroup = bufferedRow != null && kernel.bufferedInGroup()
     }
-    isGathered = !isInGroup
+    isGathered = !isInGroup && !closed
     isGathered || {
-      if (bufferedGroups != null) {
+      if (bufferedGroups != null && !closed) {
         bufferedGroups.sortGroup(windowRows, bufferedRow.asInstanceOf[UnsafeRow])
-        emptyWindow()
+        if (!closed) emptyWindow()
         readBuffered()
       }
-      streamedGroups == null || {
+      !closed && (streamedGroups == null || {
         streamedGroups.sortGroup(Iterator.empty, streamedRow.asInstanceOf[UnsafeRow])
         streamedRow = streamedGroups.next()
         kernel.loadStreamed(streamedRow)
-      }
+      })
     }
   }
 
