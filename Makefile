@@ -68,6 +68,8 @@ DOCS_SOURCE := target/docs-source
 SBT_LINT := root/javaFormatCheck scalafmtCheckAll sparkSuites/scalafmtCheckAll scalafmtSbtCheck
 SUITES_AND_TEST = $(SUITES)$(if $(TEST), -- -z \"$(TEST)\")
 PYTEST := $(BIN)/python -m pytest --junitxml
+# Reports of Python tests, each line's in a folder of its own, as sbt has them.
+REPORTS := target/$(if $(filter-out $(DEFAULT_LINE),$(LINE)),spark-$(LINE)/)test-reports
 
 DEMO_ARGS ?=
 BENCH_ARGS ?= -wi 1 -i 2 -f 1 -w 1s -r 1s
@@ -121,8 +123,9 @@ test-all: ## run that and all the rest, which takes hours; each part is a target
 test-scala: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run the Scala tests (SUITES='*WindowSuite' TEST='part of a name')
 	SHARE=$(SHARE) $(SBT) core/packageBin "testOnly $(SUITES_AND_TEST)"
 
-test-lines: ## run Scala and Python tests and random joins on every other line of Spark: hours
-	@failed=; for line in $(OTHER_LINES); do for target in test-scala test-python fuzz fuzz-python; do \
+test-lines: ## run Scala and Python tests, a cluster and random joins on every other line of Spark: hours
+	@failed=; for line in $(OTHER_LINES); do \
+	for target in test-scala test-cluster test-python fuzz fuzz-python; do \
 		$(MAKE) $$target LINE=$$line || failed="$$failed $$target/$$line"; \
 	done; done; test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
@@ -149,16 +152,16 @@ fuzz-python: $(INSTALLED) ## the same from PySpark, for a line of Spark (CASES=.
 test-python: $(INSTALLED) ## run the Python tests against the installed wheel (PYTEST_ARGS=...)
 ifeq ($(strip $(PYTEST_ARGS)),)
 	@mkdir -p target
-	@$(PYTEST)=target/test-reports/launched.xml tests/python -m launches \
+	@$(PYTEST)=$(REPORTS)/launched.xml tests/python -m launches \
 		>target/launched.log 2>&1 & launched=$$!; \
-	$(PYTEST)=target/test-reports/python.xml tests/python -m 'not launches'; status=$$?; \
+	$(PYTEST)=$(REPORTS)/python.xml tests/python -m 'not launches'; status=$$?; \
 	wait $$launched || status=$$?; cat target/launched.log; exit $$status
 else
-	$(PYTEST)=target/test-reports/python.xml tests/python $(PYTEST_ARGS)
+	$(PYTEST)=$(REPORTS)/python.xml tests/python $(PYTEST_ARGS)
 endif
 
 test-cluster: $(INSTALLED) ## run the tests on a cluster of two workers on this machine
-	$(PYTEST)=target/test-reports/cluster.xml tests/cluster $(PYTEST_ARGS)
+	$(PYTEST)=$(REPORTS)/cluster.xml tests/cluster $(PYTEST_ARGS)
 
 test-neighbours: $(INSTALLED) $(NEIGHBOURS) $(NEIGHBOUR_JARS) $(OTHER_VENVS) ## run the tests beside other software (downloads 2 GB)
 	$(PYTEST)=target/test-reports/neighbours.xml tests/neighbours $(PYTEST_ARGS)

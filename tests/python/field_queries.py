@@ -336,7 +336,8 @@ QUERIES = {
         NETWORKS,
         """
         SELECT p.id, min(struct(n.bits, n.id)) FROM packets p LEFT JOIN networks n
-          ON p.site = n.site AND p.ip >= n.first AND p.ip < n.first + (1 << CAST(n.bits AS INT))
+          ON p.site = n.site AND p.ip >= n.first
+            AND p.ip < n.first + shiftleft(1, CAST(n.bits AS INT))
         GROUP BY p.id
         """,
     ),

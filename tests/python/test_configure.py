@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
+from lines import explains
 from pyspark.sql import SparkSession
 
 from rangejoin import EXTENSION_CLASS, RangeJoinError, configure, jar_path
@@ -143,6 +144,7 @@ def test_an_active_session_with_the_extension_needs_no_warning(
     assert not [warning for warning in recwarn if "range join" in str(warning.message)]
 
 
+@explains
 def test_explain_says_why_a_join_is_none(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-import pyspark
 import pytest
 from conftest import REPOSITORY
+from lines import LINE
 
 from rangejoin import EXTENSION_CLASS, RangeJoinError, jar_path
 from rangejoin.cli import main
 from rangejoin.names import JAR_LINES, SPARK_LINES
 from rangejoin.packaged import _choose, line_of
-
-LINE = line_of(pyspark.__version__) or "none"
 
 
 @pytest.fixture

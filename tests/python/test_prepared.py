@@ -45,6 +45,15 @@ def joined(spark: SparkSession, left: str, right: str) -> DataFrame:
     )
 
 
+@pytest.fixture
+def ansi(spark: SparkSession) -> Iterator[None]:
+    """ANSI mode, off by default in Spark 3.5: else a distance may wrap, and is sorted by."""
+    spark.conf.set("spark.sql.ansi.enabled", "true")
+    yield
+    spark.conf.unset("spark.sql.ansi.enabled")
+
+
+@pytest.mark.usefixtures("ansi")
 def test_a_join_of_prepared_tables_neither_shuffles_nor_sorts(
     spark: SparkSession, tables: list[str]
 ) -> None:

@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin
 
 import java.lang.management.ManagementFactory
+import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path, Paths}
 import java.util.concurrent.atomic.AtomicInteger
 
@@ -72,7 +73,8 @@ private object MeasuredScalaTest {
       val nested = task.execute(counting, loggers)
       for (to <- folder if tests.get > 0) {
         Files.createDirectories(to)
-        Files.writeString(to.resolve(taskDef().fullyQualifiedName), f"${cpuSeconds - begin}%.2f")
+        val took = f"${cpuSeconds - begin}%.2f"
+        Files.write(to.resolve(taskDef().fullyQualifiedName), took.getBytes(UTF_8))
       }
       nested
     }

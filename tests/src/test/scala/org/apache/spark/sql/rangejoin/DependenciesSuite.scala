@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin
 
+import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path, Paths}
 
 import scala.jdk.CollectionConverters._
@@ -126,6 +127,8 @@ object DependenciesSuite {
       if Files.exists(base)
       file <- Files.walk(base).iterator.asScala.toSeq
       if Files.isRegularFile(file) && file.getParent != base
-    } yield Source(base.relativize(file).getName(0).toString, file, Files.readString(file))
+    } yield Source(base.relativize(file).getName(0).toString, file, textOf(file))
   }
+
+  private def textOf(file: Path): String = new String(Files.readAllBytes(file), UTF_8)
 }

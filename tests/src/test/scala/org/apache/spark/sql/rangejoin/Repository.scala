@@ -35,12 +35,18 @@ object Repository {
   }
 
   /** The cells of the rows of the table whose header starts with these cells. */
-  def table(page: String, header: String*): Seq[Seq[String]] = {
+  def table(page: String, header: String*): Seq[Seq[String]] =
+    withHeader(page, header).drop(2)
+
+  /** The cells of that header, all of them. */
+  def header(page: String, beginning: String*): Seq[String] = withHeader(page, beginning).head
+
+  private def withHeader(page: String, header: Seq[String]): Seq[Seq[String]] = {
     val rows = lines(page).map { line =>
       if (line.startsWith("|")) line.split('|').map(_.trim).toSeq.drop(1) else Nil
     }
     val at = rows.indexWhere(_.startsWith(header))
     require(at >= 0, s"$page has no table ${header.mkString("| ", " | ", " |")}")
-    rows.drop(at + 2).takeWhile(_.nonEmpty)
+    rows.drop(at).takeWhile(_.nonEmpty)
   }
 }

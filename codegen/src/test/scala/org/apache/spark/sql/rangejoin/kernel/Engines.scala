@@ -25,7 +25,7 @@ object Engines {
   /** Runs a block in which Spark's factories make what the mode says. */
   def using[T](mode: CodegenObjectFactoryMode.Value)(block: => T): T = {
     val conf = new SQLConf
-    conf.setConf(SQLConf.CODEGEN_FACTORY_MODE, mode)
+    conf.setConfString(SQLConf.CODEGEN_FACTORY_MODE.key, mode.toString)
     SQLConf.withExistingConf(conf)(block)
   }
 }

@@ -30,14 +30,20 @@ object TypesOfLine {
   }
 
   /** The type TIME. */
-  val time: Option[DataType] = typeSince(4, 1)("TIME(6)")
+  lazy val time: Option[DataType] = typeSince(4, 1)("TIME(6)")
 
   /** Strings of a collation. */
   def collated(name: String): Option[DataType] = typeSince(4, 0)(s"STRING COLLATE $name")
 
-  /** Whether a type is there, by its name in SQL. */
-  def hasType(sql: String): Boolean =
-    (!sql.startsWith("TIME(") || since(4, 1)) && (!sql.contains(" COLLATE ") || since(4, 0))
+  private val NamesTime = """.*\bTIME\b.*"""
+  private val NamesCollation = """.*\bCOLLATE\b.*"""
+
+  /** Whether all types are there that a type or an expression in SQL names. */
+  def knows(sql: String): Boolean =
+    (!sql.matches(NamesTime) || time.isDefined) && (!sql.matches(NamesCollation) || hasCollations)
+
+  /** Whether strings may have a collation. */
+  lazy val hasCollations: Boolean = collated("UTF8_LCASE").isDefined
 
   private def typeSince(major: Int, minor: Int)(ddl: String): Option[DataType] = {
     val found = Try(CatalystSqlParser.parseDataType(ddl)).toOption

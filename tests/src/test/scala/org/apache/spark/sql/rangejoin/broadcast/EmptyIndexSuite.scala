@@ -33,9 +33,9 @@ class EmptyIndexSuite extends BroadcastTables {
   private val joinTypes = Seq("INNER", "LEFT OUTER", "LEFT SEMI", "LEFT ANTI", "EXISTENCE")
 
   private val engines = Seq("true", "false").map(generated =>
-    Seq(SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> generated, adaptive(false), ansi))
+    Seq(SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> generated, adaptive(false), ansiOn))
 
-  private def ansi = SQLConf.ANSI_ENABLED.key -> "true"
+  private def ansiOn = SQLConf.ANSI_ENABLED.key -> "true"
 
   // A filter of what is NULL would leave no rows.
   override protected def settings: Settings = super.settings :+
@@ -111,7 +111,7 @@ class EmptyIndexSuite extends BroadcastTables {
   test("adaptive execution drops a join over no rows") {
     view("no rows", "WHERE id > 100")
     for (joinType <- joinTypes) {
-      val engine = Seq(adaptive(true), ansi)
+      val engine = Seq(adaptive(true), ansiOn)
       check(joinType, "l", "r.k = 10 div (l.d - 3) AND r.t BETWEEN l.id AND l.id + 1", engine)
     }
   }

@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.dsl.expressions._
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.condition.PairDecision.holds
+import org.apache.spark.sql.rangejoin.line.RaisingArithmetic.Raising
 import org.apache.spark.sql.types.{ByteType, ShortType}
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -68,11 +69,9 @@ class DifferenceExhaustiveSuite extends AnyFunSuite with TwoSides {
     val left = bytes.map(decision.boundsOf(LeftSide, _).get)
     val right = bytes.map(decision.boundsOf(RightSide, _).get)
     val pair = new JoinedRow
-    def raises(combined: BinaryArithmetic): Boolean =
-      combined.evalMode == EvalMode.ANSI && combined.children.toSet == Set(x, y)
     val (difference, sum) = (
-      condition.exists { case d: Subtract => raises(d); case _ => false },
-      condition.exists { case s: Add => raises(s); case _ => false })
+      condition.exists { case Subtract(a, b, Raising) => Set(a, b) == Set(x, y); case _ => false },
+      condition.exists { case Add(a, b, Raising) => Set(a, b) == Set(x, y); case _ => false })
     def isLookedAt(i: Int, j: Int) = {
       val isFar = (difference && math.abs(i - j) >= 130) || (sum && math.abs(i + j - 256) >= 130)
       !isFar || (i + 3 * j) % 5 == 0

@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.explain
 
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide}
+import org.apache.spark.sql.rangejoin.line.ExplainProvider
 import org.apache.spark.sql.rangejoin.{
   RangeJoinReportGenerator,
   RangeJoinSampleGenerator,
@@ -194,20 +195,17 @@ class AdviceSuite extends ReportsTest {
   }
 
   test("a server gives all reports in one line of EXPLAIN") {
-    val provider = classOf[RangeJoinReportGenerator].getName
-    withConf("spark.sql.extendedExplainProviders" -> provider) {
+    def line(generator: ExplainProvider) = {
       val df = query(s"SELECT l.id FROM l JOIN r ON $band JOIN (SELECT id AS j FROM r) ON l.id = j")
-      val text = execution(df).explainString(org.apache.spark.sql.execution.SimpleMode)
-      val line = text.linesIterator.dropWhile(!_.contains("(Range joins as JSON)")).drop(1).next()
-      assert(line == JoinReports.json(execution(df)) && line.startsWith("[{"))
+      val text = explained(df, generator)
+      df -> text.linesIterator.dropWhile(!_.contains("(Range joins as JSON)")).drop(1).next()
     }
-    withConf("spark.sql.extendedExplainProviders" -> classOf[RangeJoinSampleGenerator].getName) {
-      val df = query(s"SELECT l.id FROM l JOIN r ON $band JOIN (SELECT id AS j FROM r) ON l.id = j")
-      val text = execution(df).explainString(org.apache.spark.sql.execution.SimpleMode)
-      val JArray(joins) =
-        parse(text.linesIterator.dropWhile(!_.contains("as JSON)")).drop(1).next()): @unchecked
-      assert(joins == (parse(JoinReports.jsonWithEstimates(execution(df))): @unchecked).children)
-      assert(joins.map(_ \ "sample" \ "leftRows").forall(_.isInstanceOf[JInt]))
-    }
+    val (df, report) = line(new RangeJoinReportGenerator)
+    assert(report == JoinReports.json(execution(df)) && report.startsWith("[{"))
+    val (sampled, sample) = line(new RangeJoinSampleGenerator)
+    val JArray(joins) = parse(sample): @unchecked
+    assert(
+      joins == (parse(JoinReports.jsonWithEstimates(execution(sampled))): @unchecked).children)
+    assert(joins.map(_ \ "sample" \ "leftRows").forall(_.isInstanceOf[JInt]))
   }
 }

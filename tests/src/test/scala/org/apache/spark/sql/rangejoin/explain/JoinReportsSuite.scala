@@ -14,11 +14,10 @@
 
 package org.apache.spark.sql.rangejoin.explain
 
-import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.execution.{FormattedMode, SimpleMode}
+import org.apache.spark.sql.execution.FormattedMode
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExplainGenerator}
 
 import org.json4s.JsonAST.{JArray, JNothing, JNull, JString}
 import org.json4s.jackson.JsonMethods.parse
@@ -26,8 +25,6 @@ import org.json4s.jackson.JsonMethods.parse
 /** What is said of each join of a plan, and where a user sees it. */
 class JoinReportsSuite extends ReportsTest {
   private val Adaptive = SQLConf.ADAPTIVE_EXECUTION_ENABLED.key
-  private val Providers =
-    "spark.sql.extendedExplainProviders" -> classOf[RangeJoinExplainGenerator].getName
 
   override protected val table: String =
     "SELECT id, cast(id % 4 AS int) AS k, cast(id AS int) AS y, cast(id + 2 AS int) AS z " +
@@ -39,14 +36,12 @@ class JoinReportsSuite extends ReportsTest {
     report.reason.get
   }
 
-  private def explained(df: DataFrame): String = execution(df).explainString(SimpleMode)
-
   private val band = "r.y BETWEEN l.y - 2 AND l.y + 2"
 
   for (adaptive <- Seq("true", "false")) {
 
     test(s"a range join is told by its keys, range, residual and sides (adaptive: $adaptive)") {
-      withConf(Adaptive -> adaptive, Providers) {
+      withConf(Adaptive -> adaptive) {
         val df = query(s"SELECT * FROM l JOIN r ON l.k = r.k AND $band AND l.id + r.id <> 3")
         val line = "1. SortMergeRangeJoin, INNER; keys: l.k = r.k; range: (r.y >= (l.y - 2)) AND " +
           "(r.y <= (l.y + 2)); residual: (NOT ((l.id + r.id) = 3L)); streamed side: left"
@@ -59,7 +54,7 @@ class JoinReportsSuite extends ReportsTest {
     }
 
     test(s"a stock join is told with its reason and remedy (adaptive: $adaptive)") {
-      withConf(Adaptive -> adaptive, Providers) {
+      withConf(Adaptive -> adaptive) {
         val df = query("SELECT * FROM l JOIN r ON l.k = r.k AND (l.y < r.y OR l.z < r.z)")
         val text = explained(df)
         assert(
@@ -141,26 +136,21 @@ class JoinReportsSuite extends ReportsTest {
   }
 
   test("EXPLAIN passes over joins of equi keys alone, and says so where there are no others") {
-    withConf(Providers) {
-      val text = explained(query("SELECT * FROM l JOIN r ON l.k = r.k"))
-      assert(
-        text.contains("== Extended Information (Range joins) ==\nNo join of this plan compares"),
-        text)
-      val both = query(s"SELECT l.id FROM l JOIN r ON l.k = r.k AND $band JOIN r b ON b.id = l.id")
-      assert(explained(both).contains("\n1. SortMergeRangeJoin"))
-      assert(!explained(both).contains("\n2. "), explained(both))
-    }
+    val text = explained(query("SELECT * FROM l JOIN r ON l.k = r.k"))
+    assert(
+      text.contains("== Extended Information (Range joins) ==\nNo join of this plan compares"),
+      text)
+    val both = query(s"SELECT l.id FROM l JOIN r ON l.k = r.k AND $band JOIN r b ON b.id = l.id")
+    assert(explained(both).contains("\n1. SortMergeRangeJoin"))
+    assert(!explained(both).contains("\n2. "), explained(both))
   }
 
   test("EXPLAIN FORMATTED has the same") {
-    withConf(Providers) {
-      val text =
-        execution(query(s"SELECT /*+ SHUFFLE_REPLICATE_NL(r) */ * FROM l JOIN r ON $band"))
-          .explainString(FormattedMode)
-      assert(
-        text.contains("1. CartesianProduct, INNER\n   no range join: there is no equi key"),
-        text)
-    }
+    val product = query(s"SELECT /*+ SHUFFLE_REPLICATE_NL(r) */ * FROM l JOIN r ON $band")
+    val text = explained(product, mode = FormattedMode)
+    assert(
+      text.contains("1. CartesianProduct, INNER\n   no range join: there is no equi key"),
+      text)
   }
 
   test("reports travel as JSON") {

@@ -16,8 +16,8 @@ package org.apache.spark.sql.rangejoin.merge
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
+import org.apache.spark.sql.rangejoin.{LineAbilities, RangeJoinTest}
 
 /** Joins whose window is on disk for the most part, beside stock Spark. */
 class SpillSuite extends RangeJoinTest {
@@ -89,7 +89,7 @@ class SpillSuite extends RangeJoinTest {
     }
   }
 
-  test("the threshold in bytes") {
+  testWhere(LineAbilities.spillsByBytes)("the threshold in bytes") {
     side("l", 4000, 1)
     side("r", 4000, 1)
     for (join <- Seq("INNER", "FULL OUTER")) {

@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 import org.apache.spark.sql.rangejoin.{RangeJoinTest, Repository}
 
 /**
@@ -91,6 +92,7 @@ class CoverageSuite extends RangeJoinTest {
     test(s"docs/reference.md has the table of $name") {
       val found = table()
       val reference = Repository.lines("docs/reference.md")
+        .filter(row => !row.startsWith("|") || TypesOfLine.knows(row.split('|')(1)))
       assert(reference.containsSlice(found), found.mkString("it should be\n", "\n", "\n"))
     }
   }
@@ -240,7 +242,7 @@ private object CoverageSuite {
         "STRUCT",
         "STRUCT<a: INT, b: STRING>",
         Seq("1", "2", "2", "3").map(a => s"named_struct('a', $a, 'b', 'x')"))
-    )
+    ).filter(range => TypesOfLine.knows(range.sql))
 
     private def strings =
       Seq("'a'", "'common prefix 1'", "'common prefix 2'", "'Common Prefix 3'", "''", "'é'", "NULL")

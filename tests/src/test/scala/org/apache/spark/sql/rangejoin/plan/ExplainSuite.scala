@@ -18,17 +18,18 @@ import java.util.concurrent.CopyOnWriteArrayList
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.{ExtendedMode, FormattedMode, SimpleMode}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.line.BuiltFor
 import org.apache.spark.sql.rangejoin.{
   LogCapture,
   RangeJoinConf,
   RangeJoinExtensions,
   RangeJoinTest
 }
+import org.apache.spark.{SPARK_VERSION, SparkContext}
 
 /** What a user sees of the join: EXPLAIN, metrics, configuration, warnings. */
 class ExplainSuite extends RangeJoinTest {
@@ -153,17 +154,18 @@ class ExplainSuite extends RangeJoinTest {
   }
 
   test("on a Spark it was not made for the extension warns once and steps aside") {
-    assert(RangeJoinExtensions.supports("4.2.0"))
-    assert(RangeJoinExtensions.supports("4.2.7-SNAPSHOT"))
-    for (other <- Seq("4.1.1", "4.20.0", "5.0.0", "3.5.6")) {
-      assert(!RangeJoinExtensions.supports(other), other)
-    }
+    assert(RangeJoinExtensions.supports(SPARK_VERSION))
+    for (line <- BuiltFor.lines; release <- Seq(line, s"$line.0", s"$line.7-SNAPSHOT"))
+      assert(RangeJoinExtensions.supports(release), release)
+    val others = Seq("3.5", "4.0", "4.1", "4.2", "4.3").diff(BuiltFor.lines) ++
+      Seq("5.0", s"${BuiltFor.lines.head}0")
+    for (other <- others) assert(!RangeJoinExtensions.supports(s"$other.1"), other)
     val messages = LogCapture.messages("org.apache.spark.sql.rangejoin") {
       RangeJoinExtensions.warnOnce("5.0.0")
       RangeJoinExtensions.warnOnce("5.0.0")
     }
     val message = only(messages)
-    assert(message.contains("Spark 4.2") && message.contains("Spark 5.0.0"))
+    assert(message.contains(s"Spark ${BuiltFor.lines.head}") && message.contains("Spark 5.0.0"))
   }
 
   test("the plan names the streamed side that keeps the window small") {

@@ -188,7 +188,7 @@ class PlanningSuite extends BandOfTables {
     }
   }
 
-  test("sides are sorted by key and range column, in place of the sort by key") {
+  test("sides are sorted by key and range column, in place of the sort by key")(ansi(on = true) {
     withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
       val sorts = collect(executedPlan(l.join(r, band))) { case s: RangeSortExec => s }
       assert(sorts.size == 2)
@@ -199,9 +199,9 @@ class PlanningSuite extends BandOfTables {
         sorts
       )
     }
-  }
+  })
 
-  test("a distance is sorted by the columns themselves where arithmetic raises") {
+  test("a distance is sorted by the columns themselves where arithmetic raises")(ansi(on = true) {
     withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
       for (distance <- Seq("abs(l.t - r.t) <= 2", "l.t - r.t between -2 and 5")) {
         val df = l.join(r, expr(s"l.k = r.k and $distance"))
@@ -210,7 +210,7 @@ class PlanningSuite extends BandOfTables {
         checkAgainstStock(l.join(r, expr(s"l.k = r.k and $distance")))
       }
     }
-  }
+  })
 
   test("a side that leaves by its bound alone is sorted by it where it is sorted in any case") {
     val from = expr("l.k = r.k and r.t >= l.t")
@@ -250,7 +250,8 @@ class PlanningSuite extends BandOfTables {
     }
   }
 
-  test("buckets that are sorted by key and range column are neither shuffled nor sorted") {
+  test("buckets that are sorted by key and range column are neither shuffled nor sorted")(ansi(on =
+    true) {
     spark.sql("DROP TABLE IF EXISTS bucketed_l")
     spark.sql("DROP TABLE IF EXISTS bucketed_r")
     // One file a bucket, or Spark does not rely on the order.
@@ -269,7 +270,7 @@ class PlanningSuite extends BandOfTables {
       spark.sql("DROP TABLE IF EXISTS bucketed_l")
       spark.sql("DROP TABLE IF EXISTS bucketed_r")
     }
-  }
+  })
 
   test("buckets that are sorted by key alone are sorted within a key, as they are read") {
     def save(df: DataFrame, name: String): Unit =

@@ -83,7 +83,7 @@ object SampleTypes {
   )
 
   val All: Seq[(String, Seq[String])] =
-    (numbers ++ times ++ texts ++ nested).filter { case (name, _) => TypesOfLine.hasType(name) }
+    (numbers ++ times ++ texts ++ nested).filter { case (name, _) => TypesOfLine.knows(name) }
 
   private def quoted(values: String*): Seq[String] = values.map(v => s"'$v'")
 }

@@ -18,7 +18,6 @@ import scala.util.{Failure, Success, Try}
 
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 import org.apache.spark.sql.types.StructType
@@ -108,9 +107,6 @@ trait SemanticsTest extends RangeJoinTest {
   /** Checks a range beside `l.k = r.k` against stock alone; returns the number of rows. */
   protected def checkRange(range: String, joinType: String = Inner): Int =
     checkAgainstStock(joinOn(joinType, keyed(range)), engines = oneOf(range + joinType))
-
-  protected def ansi[T](on: Boolean)(test: => T): T =
-    withConf(SQLConf.ANSI_ENABLED.key -> on.toString)(test)
 
   /** The rows, or None where the query raises. */
   protected def rowsUnlessRaised(df: => DataFrame): Option[Seq[String]] = Try(rows(df)) match {

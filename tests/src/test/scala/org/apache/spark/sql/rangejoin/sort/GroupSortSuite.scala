@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.expressions.{Ascending, SortOrder, UnsafeRo
 import org.apache.spark.sql.execution.{SortExec, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.unsafe.Platform
 
@@ -147,7 +148,9 @@ class GroupSortSuite extends SortTest {
     inAllWays(3000, 1, Few, expr(number))
     assert(check(plan(table(3000, Seq(expr("if(id % 2 = 0, 0.0D, -0.0D)"), Own))), 2, 1)(
       "numGroups") == 2)
-    // One letter in two cases: one group.
+  }
+
+  testWhere(TypesOfLine.hasCollations)("a letter in two cases is one group, by its collation") {
     val letters = expr("(if(id % 2 = 0, 'a', 'A')) COLLATE UTF8_LCASE")
     val input = plan(table(3000, Seq(letters, Own)))
     val ours = incremental(input, 2, 1)

