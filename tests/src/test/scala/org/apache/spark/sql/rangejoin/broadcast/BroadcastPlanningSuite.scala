@@ -229,9 +229,11 @@ class BroadcastPlanningSuite extends BroadcastTables {
 
   test("a broadcast is not reused for a sum of the same terms in another order") {
     // Doubles are rounded after each term.
-    spark.sql("SELECT id DIV 100 AS k, 1e16D + id AS a, id + 1D AS b, -1e16D - id AS c FROM range(40)")
+    spark.sql(
+      "SELECT id DIV 100 AS k, 1e16D + id AS a, id + 1D AS b, -1e16D - id AS c FROM range(40)")
       .createOrReplaceTempView("terms")
-    spark.sql("SELECT id DIV 100 AS k, id / 2D AS x FROM range(60)").createOrReplaceTempView("points")
+    spark.sql(
+      "SELECT id DIV 100 AS k, id / 2D AS x FROM range(60)").createOrReplaceTempView("points")
     def one(sum: String) = spark.sql(
       s"SELECT /*+ BROADCAST(r) */ '$sum', l.x FROM points l JOIN terms r ON l.k = r.k AND l.x >= $sum")
     withAdaptive { on =>
