@@ -92,6 +92,7 @@ class SpillSuite extends RangeJoinTest {
   testWhere(LineAbilities.spillsByBytes)("the threshold in bytes") {
     side("l", 4000, 1)
     side("r", 4000, 1)
+    spilled = 0
     for (join <- Seq("INNER", "FULL OUTER")) {
       checkSpilled(
         query(join, "l.k = r.k AND r.t BETWEEN l.t - 30000 AND l.t + 30000 AND l.v + r.v > 7"),
@@ -99,6 +100,7 @@ class SpillSuite extends RangeJoinTest {
         leastWindow = 3000
       )
     }
+    assert(spilled > 0)
   }
 
   test("thousands of groups one after the other") {
