@@ -75,24 +75,15 @@ abstract class GatheredGroupsContract extends AnyFunSuite with ScanOfRows with R
         val random = new Random(seed)
         val streamed = rowsOfKeys(random, inOrder = !ofStreamed)
         val buffered = rowsOfKeys(random, inOrder = !ofBuffered)
-        def condition(s: Int, b: Int): Boolean = (s * 7 + b * 3) % 4 != 0
         def matches(s: Int, b: Int): Boolean = (s + b) % 3 != 0
-        val all = for {
-          (s, i) <- streamed.zipWithIndex
-          (b, j) <- buffered.zipWithIndex
-          if overlaps(s, b)
-        } yield (i, j)
-        val (asked, known) = all.partition { case (i, j) =>
-          isExtreme(streamed(i)) || isExtreme(buffered(j))
-        }
-        val expected = known ++ asked.filter { case (i, j) => condition(i, j) }
+        val expected = comparedAll(streamed, buffered)
         val result = scan(streamed, buffered, condition)
-        assert(result.pairs.sorted == expected.sorted, s"seed $seed")
-        assert(result.asked.sorted == asked.sorted, s"seed $seed")
-        assert(result.candidates == all.size, s"seed $seed")
-        found += all.size
+        assert(result.pairs.sorted == expected.pairs.sorted, s"seed $seed")
+        assert(result.asked.sorted == expected.asked.sorted, s"seed $seed")
+        assert(result.candidates == expected.candidates.size, s"seed $seed")
+        found += expected.candidates.size
         sorts += groupsSorted
-        val matched = expected.filter { case (i, j) => matches(i, j) }
+        val matched = expected.pairs.filter { case (i, j) => matches(i, j) }
         val alone = streamed.indices.toSet -- matched.map(_._1)
         val outer = matched.map { case (i, j) => (Option(i), Option(j)) } ++
           alone.map(i => (Option(i), Option.empty[Int]))

@@ -43,4 +43,33 @@ trait RandomRows {
 
   protected def isExtreme(row: Row): Boolean =
     row.first == Long.MinValue || row.second == Long.MaxValue
+
+  /** Whether the original condition holds, by the positions of the rows. */
+  protected def condition(streamed: Int, buffered: Int): Boolean =
+    (streamed * 7 + buffered * 3) % 4 != 0
+
+  /** What comparing all rows with all finds. */
+  protected def comparedAll(streamed: Seq[Row], buffered: Seq[Row]): Compared = {
+    val candidates = for {
+      (s, i) <- streamed.zipWithIndex
+      (b, j) <- buffered.zipWithIndex
+      if overlaps(s, b)
+    } yield (i, j)
+    val (asked, known) = candidates.partition { case (i, j) =>
+      isExtreme(streamed(i)) || isExtreme(buffered(j))
+    }
+    Compared(candidates, asked, known ++ asked.filter { case (i, j) => condition(i, j) })
+  }
 }
+
+/**
+ * Pairs of rows by their positions.
+ *
+ * @param candidates that the bounds do not rule out
+ * @param asked of these, the ones that the condition has to decide
+ * @param pairs of these, the ones that the join has but for its residual
+ */
+case class Compared(
+    candidates: Seq[(Int, Int)],
+    asked: Seq[(Int, Int)],
+    pairs: Seq[(Int, Int)])

@@ -281,23 +281,14 @@ abstract class RangeScannerContract extends AnyFunSuite with ScanOfRows with Ran
       val random = new Random(seed)
       val unknown = seed % 2 == 0
       val (streamed, buffered) = (randomRows(random, unknown), randomRows(random, unknown))
-      def condition(s: Int, b: Int): Boolean = (s * 7 + b * 3) % 4 != 0
-      val all = for {
-        (s, i) <- streamed.zipWithIndex
-        (b, j) <- buffered.zipWithIndex
-        if overlaps(s, b)
-      } yield (i, j)
-      val (asked, known) = all.partition { case (i, j) =>
-        isExtreme(streamed(i)) || isExtreme(buffered(j))
-      }
-      val expected = known ++ asked.filter { case (i, j) => condition(i, j) }
+      val expected = comparedAll(streamed, buffered)
       val result = scan(streamed, buffered, condition)
-      assert(result.pairs.sorted == expected.sorted, s"seed $seed: $streamed $buffered")
-      assert(result.asked.sorted == asked.sorted, s"seed $seed")
-      assert(result.candidates == all.size, s"seed $seed")
+      assert(result.pairs.sorted == expected.pairs.sorted, s"seed $seed: $streamed $buffered")
+      assert(result.asked.sorted == expected.asked.sorted, s"seed $seed")
+      assert(result.candidates == expected.candidates.size, s"seed $seed")
       assert(result.evicted <= buffered.size, s"seed $seed")
       assert(result.peakRows <= buffered.size, s"seed $seed")
-      found += all.size
+      found += expected.candidates.size
     }
     assert(found > 9 * seeds)
   }

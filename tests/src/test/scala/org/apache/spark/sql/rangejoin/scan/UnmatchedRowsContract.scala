@@ -144,16 +144,9 @@ abstract class UnmatchedRowsContract extends AnyFunSuite with ScanOfRows with Ra
       val random = new Random(seed)
       val unknown = seed % 2 == 0
       val (streamed, buffered) = (randomRows(random, unknown), randomRows(random, unknown))
-      def condition(s: Int, b: Int): Boolean = (s * 7 + b * 3) % 4 != 0
       def residual(s: Int, b: Int): Boolean = (s + b) % 3 != 0
-      val candidates = for {
-        (s, i) <- streamed.zipWithIndex
-        (b, j) <- buffered.zipWithIndex
-        if overlaps(s, b)
-      } yield (i, j)
-      val pairs = candidates.filter { case (i, j) =>
-        residual(i, j) && (condition(i, j) || !(isExtreme(streamed(i)) || isExtreme(buffered(j))))
-      }
+      val expected = comparedAll(streamed, buffered)
+      val pairs = expected.pairs.filter { case (i, j) => residual(i, j) }
       val matched = pairs.map { case (i, j) => pair(i, j) }
       val streamedAlone = streamed.indices.diff(pairs.map(_._1)).map(alone)
       val bufferedAlone = buffered.indices.diff(pairs.map(_._2)).map(left)
@@ -163,7 +156,7 @@ abstract class UnmatchedRowsContract extends AnyFunSuite with ScanOfRows with Ra
         s"seed $seed")
       val (full, scan) = scanFullOuter(streamed, buffered, condition, residual)
       assert(full.sorted == (matched ++ streamedAlone ++ bufferedAlone).sorted, s"seed $seed")
-      assert(scan.candidates == candidates.size, s"seed $seed")
+      assert(scan.candidates == expected.candidates.size, s"seed $seed")
     }
   }
 }
