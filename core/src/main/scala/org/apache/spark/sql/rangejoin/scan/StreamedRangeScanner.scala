@@ -156,9 +156,9 @@ final class StreamedRangeScanner(
   }
 
   /**
-   * Takes all rows of the group into the window, if they are few. If not, either side comes in order
-   * from here on, and there may be another streamed row; false if that matches
-   * nothing, or the scanner was closed meanwhile: the memory of the window is no longer its own then.
+   * Takes all rows of the group into the window, if they are few, and has it put in order if not. False
+   * where the streamed row matches nothing, or the scanner was closed meanwhile: the memory of the
+   * window is no longer its own then.
    */
   private def gather(): Boolean = {
     var isInGroup = true
@@ -168,18 +168,21 @@ final class StreamedRangeScanner(
       isInGroup = bufferedRow != null && kernel.bufferedInGroup()
     }
     isGathered = !isInGroup && !closed
-    isGathered || {
-      if (bufferedGroups != null && !closed) {
-        bufferedGroups.sortGroup(windowRows, bufferedRow.asInstanceOf[UnsafeRow])
-        if (!closed) emptyWindow()
-        readBuffered()
-      }
-      !closed && (streamedGroups == null || {
-        streamedGroups.sortGroup(Iterator.empty, streamedRow.asInstanceOf[UnsafeRow])
-        streamedRow = streamedGroups.next()
-        kernel.loadStreamed(streamedRow)
-      })
+    isGathered || putInOrder()
+  }
+
+  /** Has what is left of the group on either side come in order; there may be another streamed row. */
+  private def putInOrder(): Boolean = {
+    if (bufferedGroups != null && !closed) {
+      bufferedGroups.sortGroup(windowRows, bufferedRow.asInstanceOf[UnsafeRow])
+      if (!closed) emptyWindow()
+      readBuffered()
     }
+    if (streamedGroups != null && !closed) {
+      streamedGroups.sortGroup(Iterator.empty, streamedRow.asInstanceOf[UnsafeRow])
+      streamedRow = streamedGroups.next()
+      kernel.loadStreamed(streamedRow)
+    } else !closed
   }
 
   /** The rows of the window, each valid until the next. */
