@@ -24,8 +24,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   UnsafeProjection,
   UnsafeRow
 }
-import org.apache.spark.sql.rangejoin.kernel.OrderedLong
-import org.apache.spark.sql.types._
+import org.apache.spark.sql.rangejoin.kernel.LongColumn
 
 /** The sort columns of the current row of a file, which outlive the row. */
 private[prepared] abstract class SortKey {
@@ -44,9 +43,7 @@ private[prepared] abstract class SortKey {
  */
 private[prepared] final class SortKeys(order: Seq[SortOrder]) {
   private[this] val columns = order.collect {
-    case SortOrder(BoundReference(ordinal, dataType, _), Ascending, NullsFirst, _)
-        if OrderedLong.isLossless(dataType) =>
-      LongColumn(ordinal, dataType)
+    case SortOrder(LongColumn(column), Ascending, NullsFirst, _) => column
   }.toArray
 
   private[this] lazy val project = UnsafeProjection.create(order.map(_.child))
@@ -87,7 +84,7 @@ private final class RowKey(project: UnsafeProjection, ordering: BaseOrdering) ex
     ordering.compare(columns, other.asInstanceOf[RowKey].columns)
 }
 
-/** Columns that are longs in Spark's order ([[OrderedLong]]), read where they are in the row. */
+/** Columns that are longs in Spark's order ([[LongColumn]]), read where they are in the row. */
 private final class LongsKey(columns: Array[LongColumn]) extends SortKey {
   private val values = new Array[Long](columns.length)
   // At first all are, so that no row comes before.
@@ -125,45 +122,4 @@ private final class LongsKey(columns: Array[LongColumn]) extends SortKey {
     }
     order
   }
-}
-
-/** A column of a row, whose values are longs in Spark's order. */
-private final class LongColumn(val ordinal: Int, read: Int) {
-  import LongColumn._
-
-  /** Of a row in which it is not NULL. */
-  def of(row: UnsafeRow): Long = (read: @annotation.switch) match {
-    case OfLong    => row.getLong(ordinal)
-    case OfInt     => row.getInt(ordinal).toLong
-    case OfDouble  => OrderedLong.ofDouble(row.getDouble(ordinal))
-    case OfFloat   => OrderedLong.ofDouble(row.getFloat(ordinal).toDouble)
-    case OfShort   => row.getShort(ordinal).toLong
-    case OfByte    => row.getByte(ordinal).toLong
-    case OfBoolean => OrderedLong.ofBoolean(row.getBoolean(ordinal))
-  }
-}
-
-private object LongColumn {
-  private final val OfLong = 0
-  private final val OfInt = 1
-  private final val OfDouble = 2
-  private final val OfFloat = 3
-  private final val OfShort = 4
-  private final val OfByte = 5
-  private final val OfBoolean = 6
-
-  /** @param dataType one whose encoding as a long is lossless */
-  def apply(ordinal: Int, dataType: DataType): LongColumn = new LongColumn(
-    ordinal,
-    dataType match {
-      case IntegerType | DateType | _: YearMonthIntervalType => OfInt
-      case DoubleType                                        => OfDouble
-      case FloatType                                         => OfFloat
-      case ShortType                                         => OfShort
-      case ByteType                                          => OfByte
-      case BooleanType                                       => OfBoolean
-      // A row has a small decimal as its unscaled long; timestamps and times are longs.
-      case _ => OfLong
-    }
-  )
 }

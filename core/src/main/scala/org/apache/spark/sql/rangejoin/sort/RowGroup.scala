@@ -16,14 +16,8 @@ package org.apache.spark.sql.rangejoin.sort
 
 import java.util.Arrays
 
-import org.apache.spark.sql.catalyst.expressions.{
-  BoundReference,
-  SortOrder,
-  UnsafeProjection,
-  UnsafeRow
-}
-import org.apache.spark.sql.catalyst.types.{PhysicalDataType, PhysicalLongType}
-import org.apache.spark.sql.rangejoin.kernel.{OrderedLong, OrderedValue}
+import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.rangejoin.kernel.{LongColumn, OrderedLong, OrderedValue}
 import org.apache.spark.unsafe.Platform
 
 /**
@@ -48,14 +42,9 @@ import org.apache.spark.unsafe.Platform
 private[sort] final class RowGroup(order: Seq[SortOrder], numFields: Int) {
   import RowGroup._
 
-  private val longOf = UnsafeProjection.create(Seq(OrderedValue(order.head.child)))
-  // The column that is its own long, or -1.
-  private val ordinal = order.head.child match {
-    case BoundReference(i, dataType, _)
-        if OrderedLong.isLossless(dataType) && PhysicalDataType(dataType) == PhysicalLongType =>
-      i
-    case _ => -1
-  }
+  // The first sort column where it can be read from the row; null where it has to be computed.
+  private val column = LongColumn.unapply(order.head.child).orNull
+  private lazy val longOf = UnsafeProjection.create(Seq(OrderedValue(order.head.child)))
   private val decides = order.size == 1 && OrderedLong.isLossless(order.head.dataType)
   private lazy val ordering = new SortColumns(order, numFields).ordering()
 
@@ -138,11 +127,13 @@ private[sort] final class RowGroup(order: Seq[SortOrder], numFields: Int) {
     sortTies()
   }
 
-  private def keyOf(row: UnsafeRow): Long = {
-    val value = if (ordinal >= 0) row else longOf(row)
-    val i = math.max(ordinal, 0)
-    if (value.isNullAt(i)) NullKey else value.getLong(i)
-  }
+  private def keyOf(row: UnsafeRow): Long =
+    if (column != null) {
+      if (row.isNullAt(column.ordinal)) NullKey else column.of(row)
+    } else {
+      val long = longOf(row)
+      if (long.isNullAt(0)) NullKey else long.getLong(0)
+    }
 
   /** Puts in order what the longs leave open; that is where they are equal. */
   private def sortTies(): Unit = {

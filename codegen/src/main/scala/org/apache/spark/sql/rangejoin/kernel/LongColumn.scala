@@ -1,0 +1,62 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.kernel
+
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, UnsafeRow}
+import org.apache.spark.sql.types._
+
+/** A column of a row whose values are longs in Spark's order ([[OrderedLong]]), read where it is. */
+final class LongColumn private (val ordinal: Int, read: Int) {
+  import LongColumn._
+
+  /** Of a row in which it is not NULL. */
+  def of(row: UnsafeRow): Long = (read: @annotation.switch) match {
+    case OfLong    => row.getLong(ordinal)
+    case OfInt     => row.getInt(ordinal).toLong
+    case OfDouble  => OrderedLong.ofDouble(row.getDouble(ordinal))
+    case OfFloat   => OrderedLong.ofDouble(row.getFloat(ordinal).toDouble)
+    case OfShort   => row.getShort(ordinal).toLong
+    case OfByte    => row.getByte(ordinal).toLong
+    case OfBoolean => OrderedLong.ofBoolean(row.getBoolean(ordinal))
+  }
+}
+
+object LongColumn {
+  private final val OfLong = 0
+  private final val OfInt = 1
+  private final val OfDouble = 2
+  private final val OfFloat = 3
+  private final val OfShort = 4
+  private final val OfByte = 5
+  private final val OfBoolean = 6
+
+  /** The column that an expression is; None where it is none, or its encoding as a long is a prefix. */
+  def unapply(e: Expression): Option[LongColumn] = e match {
+    case BoundReference(ordinal, dataType, _) if OrderedLong.isLossless(dataType) =>
+      Some(new LongColumn(ordinal, readOf(dataType)))
+    case _ => None
+  }
+
+  private def readOf(dataType: DataType): Int = dataType match {
+    case IntegerType | DateType | _: YearMonthIntervalType => OfInt
+    case DoubleType                                        => OfDouble
+    case FloatType                                         => OfFloat
+    case ShortType                                         => OfShort
+    case ByteType                                          => OfByte
+    case BooleanType                                       => OfBoolean
+    // A row has a small decimal as its unscaled long; timestamps and times are longs.
+    case _ => OfLong
+  }
+}
