@@ -109,6 +109,11 @@ object RangeJoinConf {
         .checkValue(_ >= 0, "The number of bytes must not be negative.")
         .createWithDefaultString("64MB"))
 
+  val RangePruning: ConfigEntry[Boolean] = flag("spark.sql.join.rangePruning.enabled")(
+    "When true, and range joins and adaptive execution are on, the scan of a broadcast range join's " +
+      "streamed side leaves out partitions, files, row groups and pages of Parquet and ORC tables that " +
+      "no range of the broadcast side meets, by their statistics.")
+
   /** All entries, in the order they are documented. */
   val all: Seq[ConfigEntry[_]] = Seq(
     Enabled,
@@ -124,7 +129,8 @@ object RangeJoinConf {
     SpreadKeysThreshold,
     PreparedTables,
     PreparedTablesFiles,
-    PreparedTablesBytes
+    PreparedTablesBytes,
+    RangePruning
   )
 
   private def flag(key: String)(doc: String): ConfigEntry[Boolean] =

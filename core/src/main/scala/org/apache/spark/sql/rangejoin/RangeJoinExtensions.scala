@@ -28,6 +28,7 @@ import org.apache.spark.sql.rangejoin.plan.{
   PlaceSortMergeRangeJoins,
   PlanBucketedStages,
   PlanIndexedStages,
+  PruneStreamedScans,
   ReadShufflesLocally,
   SpreadHeavyKeys
 }
@@ -44,6 +45,7 @@ import org.apache.spark.sql.rangejoin.plan.{
  * | [[PlanBucketedStages]]       | planner strategy: joins over a shuffle that has begun       |
  * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
  * | [[SpreadHeavyKeys]]          | adaptive execution: likewise, when sizes are known          |
+ * | [[PruneStreamedScans]]       | adaptive execution: likewise, when an index is there        |
  * | [[PlaceBroadcastRangeJoins]] | adaptive execution: the query stage preparation rules' last |
  * | [[PlaceShuffledRangeJoins]]  | three                                                       |
  * | [[PlaceSortMergeRangeJoins]] |                                                             |
@@ -67,6 +69,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       extensions.injectQueryStagePrepRule(_ => PlaceSortMergeRangeJoins)
       extensions.injectQueryStageOptimizerRule(_ => ReadShufflesLocally)
       extensions.injectQueryStageOptimizerRule(_ => SpreadHeavyKeys)
+      extensions.injectQueryStageOptimizerRule(_ => PruneStreamedScans)
       extensions.injectColumnar(_ => RangeJoinExtensions.BeforeTransitions)
     } else {
       RangeJoinExtensions.warnOnce(SPARK_VERSION)

@@ -274,6 +274,14 @@ case class BroadcastRangeJoinExec(
   ): BroadcastRangeJoinExec =
     copy(left = newLeft, right = newRight)
 
+  /** The range, where streamed rows that are in that of no row of the index are of no interest. */
+  def rangeOfMatched: Option[RangeCondition] =
+    if (behavior.visitsAllStreamed) None else extracted.toOption
+
+  /** The same join with another plan of the streamed side. */
+  def withStreamedPlan(streamed: SparkPlan): BroadcastRangeJoinExec =
+    if (streamLeft) copy(left = streamed) else copy(right = streamed)
+
   /** The same join with another plan of the build side. */
   def withBuildPlan(build: SparkPlan): BroadcastRangeJoinExec =
     if (streamLeft) copy(right = build) else copy(left = build)

@@ -64,6 +64,9 @@ final class RangeIndex private[index] (
   /** Whether no two rows have the same key. */
   override def keyIsUnique: Boolean = rows.size <= groups.size
 
+  /** Where the ranges of its rows are; None where that was of no interest. */
+  def covered: Option[CoveredRanges] = origin.covered
+
   def cursor(): RangeCursor = new RangeCursor(this)
 
   /** The number of all rows there are: those that can match, and behind them those kept beside. */
@@ -119,5 +122,9 @@ private[index] final case class Asks(sort: Boolean, evict: Boolean)
  * What an index was built of.
  *
  * @param isOfNoRows whether there were no rows; those that cannot match are rows, too
+ * @param covered where the ranges of the rows that can match are; None where nobody asks
  */
-private[index] final case class IndexOrigin(isOfNoRows: Boolean, buildNanos: Long)
+private[index] final case class IndexOrigin(
+    isOfNoRows: Boolean,
+    buildNanos: Long,
+    covered: Option[CoveredRanges])

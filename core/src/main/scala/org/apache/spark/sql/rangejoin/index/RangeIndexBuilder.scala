@@ -47,8 +47,9 @@ private[index] final class RangeIndexBuilder(
     memory: IndexMemory
 ) {
   private[this] val descending = !upper.isMade
+  private[this] val isBroadcast = memory.eq(IndexMemory.Unlimited)
   private[this] val wordBits =
-    if (memory.eq(IndexMemory.Unlimited)) PackedRows.WordBits else PackedRows.SmallWordBits
+    if (isBroadcast) PackedRows.WordBits else PackedRows.SmallWordBits
   private[this] val rows = new PackedRows.Builder(expected, wordBits)
   private[this] val alone = if (keepsAlone) new PackedRows.Builder(0, wordBits) else null
   private[this] val capacity = math.max(expected, 16)
@@ -142,10 +143,18 @@ private[index] final class RangeIndexBuilder(
       permutedRows(order),
       fields,
       if (isSearched) searchOf(boundsInOrder(starts, order)) else null,
-      IndexOrigin(ofNoRows, System.nanoTime() - beginNanos),
+      IndexOrigin(
+        ofNoRows,
+        System.nanoTime() - beginNanos,
+        if (isBroadcast) Some(coveredRanges) else None),
       if (alone == null) PackedRows.Empty else alone.result()
     )
   }
+
+  private def coveredRanges: CoveredRanges =
+    if (evict != null) CoveredRanges.ofTwo(sort.size, sort(_), evict(_))
+    else if (descending) CoveredRanges.until(sort.size, ~sort(_))
+    else CoveredRanges.from(sort.size, sort(_))
 
   /** What `build` allocates, at most. */
   private def bytesToFinish(isSearched: Boolean): Long = {

@@ -1,0 +1,151 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.pruning
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.condition.MonotoneColumn
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
+import org.apache.spark.sql.types._
+
+/** The values of a column for which a bound is within a limit. */
+private[pruning] sealed trait Limit
+private[pruning] case object AllValues extends Limit
+private[pruning] case object NoValue extends Limit
+private[pruning] case class Values(predicate: BinaryComparison) extends Limit
+
+/**
+ * A bound of streamed rows that rises with a column. The values for which it is within a limit are found
+ * by evaluating it, in a search of the column's type by halves: whatever the bound is made of.
+ *
+ * A value for which the bound is unknown is within every limit. Such values are at an end of the type,
+ * so that an end that is within the limit is no end of the search.
+ */
+private[pruning] final class RisingBound private (
+    val column: Attribute,
+    bound: RangeBound,
+    values: NumberedValues
+) {
+  private val ofColumn = BindReferences.bindReference(bound, Seq(column))
+
+  /** Of a lower bound: where it is at most this. */
+  def atMost(greatest: Long): Limit = {
+    def isWithin(number: Long) = boundOf(number).forall(_ <= greatest)
+    if (isWithin(values.last)) AllValues
+    else if (!isWithin(values.first)) NoValue
+    else limit(halve(isWithin, values.first, values.last)._1) { value =>
+      LessThanOrEqual(column, Literal(value, column.dataType))
+    }
+  }
+
+  /** Of an upper bound: where it is at least this. */
+  def atLeast(least: Long): Limit = {
+    def isWithin(number: Long) = boundOf(number).forall(_ >= least)
+    if (isWithin(values.first)) AllValues
+    else if (!isWithin(values.last)) NoValue
+    else limit(halve(!isWithin(_), values.first, values.last)._2) { value =>
+      GreaterThanOrEqual(column, Literal(leastOfEqual(value), column.dataType))
+    }
+  }
+
+  private def limit(number: Long)(predicate: Any => BinaryComparison): Limit =
+    if (number < values.firstLiteral || number > values.lastLiteral) AllValues
+    else Values(predicate(values.at(number)))
+
+  /** Statistics may tell zeros apart, which are equal. */
+  private def leastOfEqual(value: Any): Any = value match {
+    case zero: Double if zero == 0.0 => -0.0
+    case zero: Float if zero == 0.0f => -0.0f
+    case other                       => other
+  }
+
+  private def boundOf(number: Long): Option[Long] =
+    Option(ofColumn.eval(InternalRow(values.at(number)))).map(_.asInstanceOf[Long])
+
+  /** The last number for which something holds and the first for which it does not: holds for `from`. */
+  private def halve(holds: Long => Boolean, from: Long, until: Long): (Long, Long) = {
+    var low = from
+    var high = until
+    while (low + 1 != high) {
+      // The distance may be more than the greatest long.
+      val middle = low + ((high - low) >>> 1)
+      if (holds(middle)) low = middle else high = middle
+    }
+    (low, high)
+  }
+}
+
+private[pruning] object RisingBound {
+
+  def of(bound: RangeBound): Option[RisingBound] =
+    for {
+      column <- MonotoneColumn.of(bound)
+      values <- NumberedValues.of(column.dataType)
+    } yield new RisingBound(column, bound, values)
+
+  def hasNaN(dataType: DataType): Boolean = dataType == FloatType || dataType == DoubleType
+}
+
+/**
+ * The values of a type in their order, numbered.
+ *
+ * @param firstLiteral the first that a predicate may name. Days and times before 1900 may be of another
+ *   calendar in a file, and those after the year 9999 are more than some formats and classes hold
+ */
+private[pruning] final class NumberedValues private (
+    val first: Long,
+    val last: Long,
+    val firstLiteral: Long,
+    val lastLiteral: Long)(
+    val at: Long => Any)
+
+private[pruning] object NumberedValues {
+
+  private val FirstDay = java.time.LocalDate.of(1900, 1, 1).toEpochDay
+  private val LastDay = java.time.LocalDate.of(9999, 12, 30).toEpochDay
+  private val MicrosPerDay = 86400000000L
+
+  def of(dataType: DataType): Option[NumberedValues] = dataType match {
+    case ByteType    => Some(all(Byte.MinValue, Byte.MaxValue)(_.toByte))
+    case ShortType   => Some(all(Short.MinValue, Short.MaxValue)(_.toShort))
+    case IntegerType => Some(all(Int.MinValue, Int.MaxValue)(_.toInt))
+    case LongType    => Some(all(Long.MinValue, Long.MaxValue)(n => n))
+    case FloatType   => Some(all(ofFloat(Float.NegativeInfinity), ofFloat(Float.NaN))(floatAt))
+    case DoubleType  => Some(all(ofDouble(Double.NegativeInfinity), ofDouble(Double.NaN))(doubleAt))
+    case DateType    =>
+      Some(new NumberedValues(Int.MinValue, Int.MaxValue, FirstDay, LastDay)(_.toInt))
+    case TimestampType | TimestampNTZType =>
+      val (first, last) = (FirstDay * MicrosPerDay, LastDay * MicrosPerDay)
+      Some(new NumberedValues(Long.MinValue, Long.MaxValue, first, last)(n => n))
+    case decimal: DecimalType if decimal.precision <= Decimal.MAX_LONG_DIGITS =>
+      val last = BigInt(10).pow(decimal.precision).toLong - 1
+      Some(all(-last, last)(Decimal(_, decimal.precision, decimal.scale)))
+    case _ => None
+  }
+
+  private def all(first: Long, last: Long)(at: Long => Any) =
+    new NumberedValues(first, last, first, last)(at)
+
+  private def ofDouble(value: Double): Long = turned(java.lang.Double.doubleToLongBits(value))
+
+  private def doubleAt(number: Long): Double = java.lang.Double.longBitsToDouble(turned(number))
+
+  private def turned(bits: Long): Long = bits ^ ((bits >> 63) & Long.MaxValue)
+
+  private def ofFloat(value: Float): Long = turned(java.lang.Float.floatToIntBits(value))
+
+  private def floatAt(number: Long): Float = java.lang.Float.intBitsToFloat(turned(number.toInt))
+
+  private def turned(bits: Int): Int = bits ^ ((bits >> 31) & Int.MaxValue)
+}
