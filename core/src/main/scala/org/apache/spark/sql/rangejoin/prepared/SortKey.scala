@@ -90,15 +90,21 @@ private final class LongsKey(columns: Array[LongColumn]) extends SortKey {
   // At first all are, so that no row comes before.
   private val isNull = Array.fill(columns.length)(true)
 
+  // What most merges look at, not in arrays: the first two columns, where none is NULL.
+  private var hasNull = true
+  private var first, second = 0L
+
   override def moveTo(row: UnsafeRow): Boolean = {
     // How the row compares with the one before, by the first column that is not the same.
     var order = 0
+    hasNull = false
     var i = 0
     while (i < columns.length) {
       val column = columns(i)
       if (row.isNullAt(column.ordinal)) {
         if (order == 0 && !isNull(i)) order = -1
         isNull(i) = true
+        hasNull = true
       } else {
         val value = column.of(row)
         if (order == 0) order = if (isNull(i)) 1 else java.lang.Long.compare(value, values(i))
@@ -107,13 +113,23 @@ private final class LongsKey(columns: Array[LongColumn]) extends SortKey {
       }
       i += 1
     }
+    first = values(0)
+    if (columns.length > 1) second = values(1)
     order >= 0
   }
 
   override def compareTo(other: SortKey): Int = {
     val that = other.asInstanceOf[LongsKey]
+    if (hasNull || that.hasNull) compareFrom(0, that)
+    else if (first != that.first) if (first < that.first) -1 else 1
+    else if (second != that.second) if (second < that.second) -1 else 1
+    else if (columns.length <= 2) 0
+    else compareFrom(2, that)
+  }
+
+  private def compareFrom(column: Int, that: LongsKey): Int = {
     var order = 0
-    var i = 0
+    var i = column
     while (order == 0 && i < columns.length) {
       order =
         if (isNull(i) || that.isNull(i)) java.lang.Boolean.compare(that.isNull(i), isNull(i))
