@@ -122,7 +122,11 @@ class MethodSizeSuite extends BroadcastTables {
     }
 
     test(s"what a residual raises, or does not for what is before it: $operator") {
-      withConf(Threshold -> threshold, SQLConf.CODEGEN_METHOD_SPLIT_THRESHOLD.key -> "1") {
+      withConf(
+        Threshold -> threshold,
+        SQLConf.CODEGEN_METHOD_SPLIT_THRESHOLD.key -> "1",
+        SQLConf.ANSI_ENABLED.key -> "true"
+      ) {
         val raising = "1 / (r.id % 2) > 0"
         for (on <- Seq(
             s"r.id % 2 <> 0 AND $raising AND $within",
