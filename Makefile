@@ -166,13 +166,13 @@ test-cluster: $(INSTALLED) ## run the tests on a cluster of two workers on this 
 test-neighbours: $(INSTALLED) $(NEIGHBOURS) $(NEIGHBOUR_JARS) $(OTHER_VENVS) ## run the tests beside other software (downloads 2 GB)
 	$(PYTEST)=target/test-reports/neighbours.xml tests/neighbours $(PYTEST_ARGS)
 
-docs: $(DEPENDENCIES) ## build the site of the documentation, in target/docs
+docs: .venv/.dependencies ## build the site of the documentation, in target/docs
 	rm -rf $(DOCS_SOURCE)
 	mkdir -p $(DOCS_SOURCE)/bench
 	cp *.md LICENSE $(DOCS_SOURCE)
 	cp -r docs design $(DOCS_SOURCE)
 	cp -r bench/README.md bench/results $(DOCS_SOURCE)/bench
-	$(BIN)/mkdocs build --strict
+	.venv/bin/mkdocs build --strict
 
 publish-local: $(SBT_LAUNCHER) | check-java ## put the jar into the local Maven repository, for --packages
 	$(SBT) core/publishM2
