@@ -34,7 +34,8 @@ VENV := $(if $(filter $(DEFAULT_LINE),$(LINE)),.venv,.venv-spark-$(PYSPARK_VERSI
 BIN := $(VENV)/bin
 DEPENDENCIES := $(VENV)/.dependencies
 # Where there is no other way to a Spark than its package, sbt reads its jars from there.
-UNPUBLISHED := $(if $(shell awk '$$1 == "$(LINE)" && $$3 == "pyspark"' spark-lines.txt),$(DEPENDENCIES))
+UNPUBLISHED_LINES := $(shell awk '$$3 == "pyspark" { print $$1 }' spark-lines.txt)
+UNPUBLISHED := $(if $(filter $(LINE),$(UNPUBLISHED_LINES)),$(DEPENDENCIES))
 INSTALLED := $(VENV)/.installed
 NEIGHBOURS := $(VENV)/.neighbours
 
@@ -151,11 +152,11 @@ fuzz-python: $(INSTALLED) ## the same from PySpark, for a line of Spark (CASES=.
 # What launches processes runs beside what shares a session: each of both takes about one core.
 test-python: $(INSTALLED) ## run the Python tests against the installed wheel (PYTEST_ARGS=...)
 ifeq ($(strip $(PYTEST_ARGS)),)
-	@mkdir -p target
+	@mkdir -p $(REPORTS)
 	@$(PYTEST)=$(REPORTS)/launched.xml tests/python -m launches \
-		>target/launched.log 2>&1 & launched=$$!; \
+		>$(REPORTS)/launched.log 2>&1 & launched=$$!; \
 	$(PYTEST)=$(REPORTS)/python.xml tests/python -m 'not launches'; status=$$?; \
-	wait $$launched || status=$$?; cat target/launched.log; exit $$status
+	wait $$launched || status=$$?; cat $(REPORTS)/launched.log; exit $$status
 else
 	$(PYTEST)=$(REPORTS)/python.xml tests/python $(PYTEST_ARGS)
 endif
@@ -166,13 +167,13 @@ test-cluster: $(INSTALLED) ## run the tests on a cluster of two workers on this 
 test-neighbours: $(INSTALLED) $(NEIGHBOURS) $(NEIGHBOUR_JARS) $(OTHER_VENVS) ## run the tests beside other software (downloads 2 GB)
 	$(PYTEST)=target/test-reports/neighbours.xml tests/neighbours $(PYTEST_ARGS)
 
-docs: $(DEPENDENCIES) ## build the site of the documentation, in target/docs
+docs: .venv/.dependencies ## build the site of the documentation, in target/docs
 	rm -rf $(DOCS_SOURCE)
 	mkdir -p $(DOCS_SOURCE)/bench
 	cp *.md LICENSE $(DOCS_SOURCE)
 	cp -r docs design $(DOCS_SOURCE)
 	cp -r bench/README.md bench/results $(DOCS_SOURCE)/bench
-	$(BIN)/mkdocs build --strict
+	.venv/bin/mkdocs build --strict
 
 publish-local: $(SBT_LAUNCHER) | check-java ## put the jar into the local Maven repository, for --packages
 	$(SBT) core/publishM2
@@ -214,6 +215,12 @@ check-python:
 	mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
 		-Dartifact=org.scala-sbt:sbt-launch:$* -DoutputDirectory=.tools
 	@touch $@
+
+# A jar that is compiled against a package needs the package's environment.
+define needs_package
+$(call jars_of,$(1)): | $(shell awk '$$1 == "$(1)" { print ".venv-spark-" $$6 "/.dependencies" }' spark-lines.txt)
+endef
+$(foreach line,$(UNPUBLISHED_LINES),$(eval $(call needs_package,$(line))))
 
 # The name says for which line and which Scala it is.
 $(ALL_JARS): $(JVM_SOURCES) $(SBT_LAUNCHER) | check-java

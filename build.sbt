@@ -36,12 +36,17 @@ def spark(module: String, scope: String): Seq[ModuleID] =
 /** Sources, jars and results of the line, for every project that is compiled against Spark. */
 lazy val ofLine: Seq[Setting[_]] = Seq(
   target := line.target(baseDirectory.value),
+  // The library that this Spark ships is there at run time, whatever newer one a library asks for.
+  dependencyOverrides ++=
+    Seq("library", "reflect").map(part => "org.scala-lang" % s"scala-$part" % line.scala),
   Compile / unmanagedJars ++=
     line.unpublished((ThisBuild / baseDirectory).value).map(Attributed.blank)
 ) ++ Seq(Compile, Test).flatMap(inConfig(_)(Seq(
   unmanagedSourceDirectories ++= line.sources(sourceDirectory.value),
   // Formatted are the sources of all lines.
-  scalafmt / unmanagedSourceDirectories ++= SparkLine.allSources(sourceDirectory.value)
+  scalafmt / unmanagedSources := (unmanagedSources.value ++
+    SparkLine.allSources(sourceDirectory.value).flatMap(folder =>
+      (folder ** "*.scala").get)).distinct
 )))
 
 /** Writes down which lines a jar is for, for `RangeJoinExtensions`. */

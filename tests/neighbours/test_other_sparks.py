@@ -10,7 +10,7 @@ from launching import JOB, ROWS, assert_active, launch
 from rangejoin import EXTENSION_CLASS, jar_path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-WARNING = "spark-range-join is built for Spark 4.2 and 4.3 and this is Spark {}: joins are planned"
+WARNING = "spark-range-join is built for Spark 4.2 and this is Spark {}: joins are planned"
 
 
 def python_of(version: str) -> str:

@@ -18,7 +18,13 @@ from rangejoin.packaged import _choose, line_of
 @pytest.fixture
 def jars(tmp_path: Path) -> Path:
     """A folder with the jars of a wheel, all of them empty."""
-    for line, scala in [("3.5", "2.12"), ("3.5", "2.13"), ("4.0", "2.13"), ("4.2", "2.13")]:
+    for line, scala in [
+        ("3.5", "2.12"),
+        ("3.5", "2.13"),
+        ("4.0", "2.13"),
+        ("4.2", "2.13"),
+        ("4.3", "2.13"),
+    ]:
         (tmp_path / f"spark-range-join_{line}_{scala}-1.0.0.jar").touch()
     return tmp_path
 
@@ -55,13 +61,20 @@ def test_the_command_prints_the_path_for_the_spark_that_is_named(
         ("3.5", "2.13", "3.5_2.13"),
         ("4.0", None, "4.0_2.13"),
         ("4.2", "2.13", "4.2_2.13"),
-        ("4.3", None, "4.2_2.13"),
+        ("4.3", None, "4.3_2.13"),
     ],
 )
 def test_the_jar_is_chosen_by_line_and_scala(
     jars: Path, line: str, scala: str | None, chosen: str
 ) -> None:
     assert _choose(jars, line, scala).name == f"spark-range-join_{chosen}-1.0.0.jar"
+
+
+def test_a_line_without_a_jar_runs_that_of_another(
+    jars: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(JAR_LINES, "4.4", "4.2")
+    assert _choose(jars, "4.4", None).name == "spark-range-join_4.2_2.13-1.0.0.jar"
 
 
 @pytest.mark.parametrize(

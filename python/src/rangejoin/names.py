@@ -28,7 +28,7 @@ BROADCAST_NODE = "BroadcastRangeJoin"
 SPARK_LINES = ("3.5", "4.0", "4.1", "4.2", "4.3")
 """The lines of Spark that there are range joins for, oldest first; elsewhere they step aside."""
 
-JAR_LINES = {"4.3": "4.2"}
+JAR_LINES: dict[str, str] = {}
 """The line whose jar a line runs, where it has none of its own."""
 
 EXTENSIONS_CONF = "spark.sql.extensions"

@@ -16,8 +16,8 @@ package org.apache.spark.sql.rangejoin.bench
 
 import java.util.concurrent.TimeUnit
 
-import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
 
 import org.openjdk.jmh.annotations._

@@ -19,6 +19,7 @@ import java.util.concurrent.TimeUnit
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.kernel._
+import org.apache.spark.sql.rangejoin.line.RaisingArithmetic
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -55,7 +56,7 @@ class KernelBenchmark {
       }
       project(InternalRow(value, i.toLong)).copy()
     }
-    val ansi = NumericEvalContext(EvalMode.ANSI)
+    val ansi = RaisingArithmetic.Raising
     val column = BoundReference(0, keyType, nullable = false)
     val y = BoundReference(1, LongType, nullable = false)
     def bound(e: Expression, unboundedBelow: Boolean) =

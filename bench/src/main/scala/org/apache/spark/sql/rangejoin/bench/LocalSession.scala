@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.bench
 
-import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 
 private object LocalSession {
 

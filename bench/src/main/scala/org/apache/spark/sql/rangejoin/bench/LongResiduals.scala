@@ -17,9 +17,9 @@ import java.util.concurrent.atomic.AtomicLong
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.execution.debug.codegenStringSeq
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.line.ClassicSession.{Dataset, SparkSession}
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
 
 /**

@@ -18,8 +18,8 @@ import java.nio.file.Files
 import java.util.concurrent.atomic.AtomicLong
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
-import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
 
 /**

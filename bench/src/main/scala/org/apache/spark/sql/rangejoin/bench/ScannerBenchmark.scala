@@ -22,6 +22,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.condition.{EveryPair, JoinTypeBehavior}
 import org.apache.spark.sql.rangejoin.join.PairTests
 import org.apache.spark.sql.rangejoin.kernel._
+import org.apache.spark.sql.rangejoin.line.RaisingArithmetic
 import org.apache.spark.sql.rangejoin.scan.{ScannerParts, StreamedRangeScanner, WindowMetrics}
 import org.apache.spark.sql.rangejoin.window._
 import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
@@ -66,7 +67,7 @@ class ScannerBenchmark {
   def setup(): Unit = {
     streamed = side(seed = 1)
     buffered = side(seed = 2)
-    val ansi = NumericEvalContext(EvalMode.ANSI)
+    val ansi = RaisingArithmetic.Raising
     val key = BoundReference(0, IntegerType, nullable = false)
     val y = BoundReference(1, LongType, nullable = false)
     val end = BoundReference(2, LongType, nullable = false)

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.bench
 
 import java.nio.file.Files
 
-import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
 
 /**

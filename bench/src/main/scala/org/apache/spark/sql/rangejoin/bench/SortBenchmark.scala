@@ -19,8 +19,8 @@ import java.util.concurrent.TimeUnit
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.{RDDScanExec, SortExec, SparkPlan}
+import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 import org.apache.spark.sql.types.{DataType, LongType}
 

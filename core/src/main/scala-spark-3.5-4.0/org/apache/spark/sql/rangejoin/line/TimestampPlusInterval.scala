@@ -20,6 +20,6 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, TimeAdd}
 object TimestampPlusInterval {
   def unapply(e: Expression): Option[(Expression, Expression)] = e match {
     case TimeAdd(timestamp, interval, _) => Some((timestamp, interval))
-    case _ => None
+    case _                               => None
   }
 }

@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
-import org.apache.spark.sql.catalyst.plans.{JoinType, NaturalJoin, Inner}
+import org.apache.spark.sql.catalyst.plans.{Inner, JoinType, NaturalJoin}
 
 /** A join type that no range join has. */
 object OtherJoinType {
