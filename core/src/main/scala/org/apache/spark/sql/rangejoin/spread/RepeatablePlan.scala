@@ -14,16 +14,23 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage, QueryStageExec}
+import org.apache.spark.sql.execution.adaptive.{
+  AdaptiveSparkPlanExec,
+  LogicalQueryStage,
+  QueryStageExec
+}
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.{ExternalRDD, LogicalRDD, SparkPlan}
 import org.apache.spark.sql.types._
 
 /**
  * Whether a plan gives the same rows each time it runs over the same tables. Says no where it does not
  * know: the order in which rows arrive decides about a LIMIT, a window function among ties, or the last
- * digits of a sum of doubles.
+ * digits of a sum of doubles; an RDD may be computed by any function.
  */
 object RepeatablePlan {
 
@@ -35,13 +42,28 @@ object RepeatablePlan {
       // It may hold more than the stage, which is done: what is above it is evaluated again.
       case LogicalQueryStage(of, physical) =>
         physical.isInstanceOf[QueryStageExec] || isRepeatable(of)
-      case _: LeafNode                                                           => true
+      case rows: LogicalRDD     => isStored(rows.rdd)
+      case rows: ExternalRDD[_] => isStored(rows.rdd)
+      // Rows that were evicted are computed again.
+      case cached: InMemoryRelation => planned(cached.cachedPlan).exists(apply)
+      case _: LeafNode              => true
       case _: Project | _: Filter | _: Union | _: Join | _: Expand | _: Generate => true
       case _: Distinct | _: Repartition | _: RepartitionByExpression | _: Sort   => true
       case a: Aggregate => a.aggregateExpressions.forall(!_.exists(isInexact))
       case _            => false
     }
     itself && plan.deterministic && plan.children.forall(isRepeatable)
+  }
+
+  /** An RDD that a user has made may be anything. */
+  private def isStored(rdd: RDD[_]): Boolean = rdd.isCheckpointed
+
+  /** The logical plan of a physical one; nodes that were put above it later have none. */
+  private def planned(plan: SparkPlan): Option[LogicalPlan] = plan match {
+    case adaptive: AdaptiveSparkPlanExec => planned(adaptive.inputPlan)
+    case other                           =>
+      other.logicalLink.orElse(
+        if (other.children.size == 1) planned(other.children.head) else None)
   }
 
   private def isInexact(e: Expression): Boolean = e match {

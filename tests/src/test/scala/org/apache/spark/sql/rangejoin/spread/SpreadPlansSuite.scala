@@ -24,6 +24,7 @@ import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, Row}
 
 /** Joins by range buckets within plans, and those that stay what they are. */
@@ -104,6 +105,34 @@ class SpreadPlansSuite extends SpreadTest {
         assert(found.forall(row => row.isNullAt(3) || row.getDouble(3) <= row.getDouble(2)))
         def points(rows: Array[Row]) = rows.map(_.get(0)).toSet
         assert(points(found) == points(sql("SELECT DISTINCT p FROM l").collect()))
+      }
+    }
+  }
+
+  test("over an RDD whose rows are longer when they are read again, cached or not") {
+    views()
+    SpreadPlansSuite.readings.set(0)
+    val rows = spark.createDataFrame(
+      spark.sparkContext.parallelize(0 until 4, 4).flatMap { part =>
+        // Of four partitions: a sample and the lengths are two readings.
+        val length = if (SpreadPlansSuite.readings.getAndIncrement() < 8) 1 else 1400
+        (0 until 75).map(i => Row(part, i * 19, i * 19 + length))
+      },
+      StructType.fromDDL("part int, s int, e int")
+    )
+    def isRepeatable(df: DataFrame): Boolean = RepeatablePlan(execution(df).optimizedPlan)
+    rows.createOrReplaceTempView("longer")
+    withConf(Buckets -> "9", SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+      val query = sql("SELECT d.part FROM longer d LEFT JOIN r ON d.s <= r.e AND r.s <= d.e")
+      assert(bucketNodes(query).size == 2, executedPlan(query))
+      assert(query.collect().map(_.getInt(0)).toSet.size == 4)
+      assert(!isRepeatable(rows) && isRepeatable(sql("SELECT * FROM r")))
+      assert(isRepeatable(rows.localCheckpoint()))
+      for ((table, expected) <- Seq(rows.filter("s > 0") -> false, spark.range(9).toDF() -> true)) {
+        table.cache()
+        // What is evicted from memory is computed again.
+        try assert(isRepeatable(table.select("*")) == expected)
+        finally table.unpersist(blocking = true)
       }
     }
   }
@@ -311,4 +340,10 @@ class SpreadPlansSuite extends SpreadTest {
     }
     assert(bucketNodes(sql(plain)).size == 2)
   }
+}
+
+object SpreadPlansSuite {
+
+  /** How often a partition was read. */
+  private val readings = new java.util.concurrent.atomic.AtomicInteger
 }
