@@ -111,8 +111,8 @@ object RangeJoinConf {
 
   val RangePruning: ConfigEntry[Boolean] = flag("spark.sql.join.rangePruning.enabled")(
     "When true, and range joins and adaptive execution are on, the scan of a broadcast range join's " +
-      "streamed side leaves out partitions, files, row groups and pages of Parquet and ORC tables that " +
-      "no range of the broadcast side meets, by their statistics.")
+      "streamed side leaves out partitions of a table, and files, row groups and pages of Parquet by their " +
+      "statistics, that no range of the broadcast side meets.")
 
   /** All entries, in the order they are documented. */
   val all: Seq[ConfigEntry[_]] = Seq(

@@ -13,14 +13,14 @@
  */
 package org.apache.spark.sql.rangejoin.pruning
 
+import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.util._
-import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, ProjectExec, SparkPlan}
-import org.apache.spark.sql.types.{DataType, TimestampNTZType, TimestampType}
+import org.apache.spark.sql.types._
 
 /** Hands a predicate down to the scan of files that has its columns. */
 object PrunedScan {
@@ -61,11 +61,14 @@ object PrunedScan {
     } else None
   }
 
-  private def pruned(scan: FileSourceScanExec, predicate: Expression): Option[SparkPlan] = {
-    val columns = predicate.references.toSeq
+  private def pruned(scan: FileSourceScanExec, ofPlan: Expression): Option[SparkPlan] = {
+    // A query may spell a column otherwise than its table.
+    val columns = AttributeMap(scan.output.map(column => column -> column))
+    val predicate = ofPlan.transform { case column: Attribute => columns.getOrElse(column, column) }
     val partitionColumns = scan.relation.partitionSchema.fieldNames.toSet
-    val (ofPartitions, ofData) = columns.partition(column => partitionColumns(column.name))
-    if (columns.exists(c => c.isMetadataCol || !scan.outputSet.contains(c))) None
+    val (ofPartitions, ofData) =
+      predicate.references.toSeq.partition(column => partitionColumns(column.name))
+    if (!predicate.references.forall(c => columns.contains(c) && !c.isMetadataCol)) None
     else if (ofData.isEmpty) {
       Some(copied(scan, scan.copy(partitionFilters = scan.partitionFilters :+ predicate)))
     } else if (ofPartitions.isEmpty && ofData.forall(hasStatistics(scan, _))) {
@@ -79,13 +82,17 @@ object PrunedScan {
   }
 
   /**
-   * Formats that leave out rows by statistics, and do not look at each. In ORC those of a timestamp are
-   * local times of whoever wrote it.
+   * Whether Spark holds a predicate of the column against what a file really has, whatever type and name
+   * that has in the file. Not for decimals of Parquet, whose literals are cut to the width of the file's
+   * type, for bytes and shorts, which may be cut as they are read, and for columns that are found by an
+   * id; and not for ORC, whose literals have to be of the file's type, and whose columns may be found by
+   * their place. Spark 3.5.0 cuts longs (SPARK-46092).
    */
   private def hasStatistics(scan: FileSourceScanExec, column: Attribute): Boolean =
-    scan.relation.fileFormat match {
-      case _: ParquetFileFormat => true
-      case _: OrcFileFormat     => !Set[DataType](TimestampType, TimestampNTZType)(column.dataType)
-      case _                    => false
-    }
+    scan.relation.fileFormat.isInstanceOf[ParquetFileFormat] && SPARK_VERSION != "3.5.0" &&
+      !scan.conf.parquetFieldIdReadEnabled &&
+      (column.dataType match {
+        case IntegerType | LongType | FloatType | DoubleType | DateType | TimestampType => true
+        case _                                                                          => false
+      })
 }

@@ -112,7 +112,7 @@ private[pruning] final class NumberedValues private (
 
 private[pruning] object NumberedValues {
 
-  private val FirstDay = java.time.LocalDate.of(1900, 1, 1).toEpochDay
+  private val FirstDay = java.time.LocalDate.of(1900, 1, 3).toEpochDay
   private val LastDay = java.time.LocalDate.of(9999, 12, 30).toEpochDay
   private val MicrosPerDay = 86400000000L
 
