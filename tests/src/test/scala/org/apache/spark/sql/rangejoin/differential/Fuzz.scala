@@ -35,7 +35,12 @@ final class Fuzz(
     val report = new FuzzReport
     val begin = System.nanoTime()
     var shown = begin
-    for (i <- 0 until cases; drawn = new RandomJoin(firstSeed + i).join if isWanted(drawn)) {
+    // Drawn one at a time: what is drawn is a join with its tables.
+    for {
+      i <- Iterator.range(0, cases)
+      drawn = new RandomJoin(firstSeed + i).join
+      if isWanted(drawn)
+    } {
       val result = runner.run(drawn)
       report.add(result)
       result.fault.foreach { fault =>
@@ -47,7 +52,8 @@ final class Fuzz(
       if (now - shown > Fuzz.ProgressNanos) {
         shown = now
         val seconds = (now - begin) / 1e9
-        log(f"${i + 1} cases in $seconds%.0f s (${seconds / (i + 1)}%.3f s each), " +
+        val compared = report.cases
+        log(f"$compared of ${i + 1} cases in $seconds%.0f s (${seconds / compared}%.3f s each), " +
           s"${report.planned} planned, ${report.faults.size} mismatches")
       }
     }
