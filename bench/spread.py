@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -33,17 +34,49 @@ POINTS = "pmod(xxhash64(id, 1), 1000000000)"
 STARTS = "pmod(xxhash64(id, 2), 1000000000)"
 SKEWED = f"IF(id % 10 = 0, {POINTS}, {POINTS} % 10000000)"
 
-#: By case: the points `p` of one side; the length of the intervals of the other; sizes of bins.
+
+@dataclass(frozen=True)
+class Case:
+    """Points `p` of one side, intervals from `s` to `e` of the other.
+
+    Attributes:
+        points: SQL of a point, of `id`.
+        length: SQL of the length of an interval, of `id`.
+        bins: sizes of hand-written bins.
+        rows: how many points and how many intervals; None for what `--rows` says.
+        starts: SQL of the start of an interval, of `id`.
+        query: what is asked of both; its first column, summed up, is the same for all contestants.
+    """
+
+    points: str
+    length: str
+    bins: list[int]
+    rows: tuple[int, int] | None = None
+    starts: str = STARTS
+    query: str = "SELECT count(*) FROM l JOIN r ON l.p BETWEEN r.s AND r.e"
+
+
+#: How many intervals hold each point.
+PER_POINT = "SELECT count(r.s), p FROM l LEFT JOIN r ON l.p BETWEEN r.s AND r.e GROUP BY p"
+
 CASES = {
-    "band": (POINTS, "1000", [2000, 10000, 50000]),
-    "heavy-tailed": (
+    "band": Case(POINTS, "1000", [2000, 10000, 50000]),
+    "heavy-tailed": Case(
         POINTS,
         "IF(id % 1000 = 0, 10000000, 1000)",
         [10000, 100000, 500000],
     ),
-    "nested": (POINTS, "CAST(pow(10, id % 6) AS BIGINT)", [10000, 50000, 200000]),
-    "ten long": (POINTS, "IF(id < 10, 500000000, 100)", [100000, 1000000, 5000000]),
-    "skewed points": (SKEWED, "1000", [2000, 10000, 50000]),
+    "nested": Case(POINTS, "CAST(pow(10, id % 6) AS BIGINT)", [10000, 50000, 200000]),
+    "ten long": Case(POINTS, "IF(id < 10, 500000000, 100)", [100000, 1000000, 5000000]),
+    "skewed points": Case(SKEWED, "1000", [2000, 10000, 50000]),
+    "seconds of a day": Case(
+        "id",
+        "pmod(xxhash64(id, 3), 600)",
+        [60, 300, 1200],
+        rows=(86_400, 267_000),
+        starts="pmod(xxhash64(id, 2), 86400)",
+        query=PER_POINT,
+    ),
 }
 
 OTHERS = {
@@ -51,17 +84,23 @@ OTHERS = {
 import duckdb, sys, time
 c = duckdb.connect(config={"threads": 2})
 t = time.monotonic()
-l, r = (f"'{sys.argv[1]}/{n}/*.parquet' {n}" for n in ("l", "r"))
-n = c.execute(f"SELECT count(*) FROM {l} JOIN {r} ON l.p BETWEEN r.s AND r.e").fetchone()[0]
-print(time.monotonic() - t, n)
+l, r = (f"'{sys.argv[1]}/{n}/*.parquet'" for n in ("l", "r"))
+c.execute(f"CREATE VIEW l AS SELECT * FROM {l}; CREATE VIEW r AS SELECT * FROM {r}")
+n = sum(row[0] for row in c.execute(sys.argv[2]).fetchall())
+print(f"\\n{time.monotonic() - t} {n}")
 """,
     "polars": """
 import polars as pl, sys, time
 t = time.monotonic()
 l, r = (pl.scan_parquet(f"{sys.argv[1]}/{n}/*.parquet") for n in ("l", "r"))
 j = l.join_where(r, pl.col("p") >= pl.col("s"), pl.col("p") <= pl.col("e"))
-n = j.select(pl.len()).collect().item()
-print(time.monotonic() - t, n)
+# It has no outer join of ranges: points without a match are added.
+if "LEFT JOIN" in sys.argv[2]:
+    counts = j.group_by("p").agg(pl.len().alias("n"))
+    n = l.join(counts, on="p", how="left").select(pl.col("n").fill_null(0)).collect().sum().item()
+else:
+    n = j.select(pl.len()).collect().item()
+print(f"\\n{time.monotonic() - t} {n}")
 """,
 }
 
@@ -73,22 +112,22 @@ class Contest:
         """Writes the tables."""
         self.spark = spark
         self.folder = folder / name
-        points, length, self.bins = CASES[name]
-        self.bin = self.bins[0]
-        ids = spark.range(0, rows, 1, 4)
-        ids.selectExpr("id", f"{points} AS p").write.parquet(f"{self.folder}/l")
-        ids.selectExpr("id", f"{STARTS} AS s").selectExpr("*", f"s + {length} AS e").write.parquet(
-            f"{self.folder}/r"
-        )
+        self.case = CASES[name]
+        self.bin = self.case.bins[0]
+        points, intervals = (spark.range(0, n, 1, 4) for n in self.case.rows or (rows, rows))
+        points.selectExpr("id", f"{self.case.points} AS p").write.parquet(f"{self.folder}/l")
+        intervals.selectExpr("id", f"{self.case.starts} AS s").selectExpr(
+            "*", f"s + {self.case.length} AS e"
+        ).write.parquet(f"{self.folder}/r")
         for table in ("l", "r"):
             spark.read.parquet(f"{self.folder}/{table}").createOrReplaceTempView(table)
 
     def ours(self) -> tuple[float, int, DataFrame]:
         """Seconds, pairs, and the query."""
         self.spark.conf.set(FLAG, "true")
-        df = self.spark.sql("SELECT count(*) FROM l JOIN r ON l.p BETWEEN r.s AND r.e")
+        df = self.spark.sql(self.case.query)
         begin = time.monotonic()
-        (pairs,) = df.collect()[0]
+        pairs = sum(row[0] for row in df.collect())
         return time.monotonic() - begin, pairs, df
 
     def run(self, contestant: str) -> tuple[float, int | None]:
@@ -96,7 +135,7 @@ class Contest:
         if contestant == "ours":
             return self.ours()[:2]
         if contestant in OTHERS:
-            command = [sys.executable, "-c", OTHERS[contestant], str(self.folder)]
+            command = [sys.executable, "-c", OTHERS[contestant], str(self.folder), self.case.query]
             environment = {**os.environ, "POLARS_MAX_THREADS": "2"}
             done = subprocess.run(
                 command, env=environment, capture_output=True, text=True, check=True
@@ -110,18 +149,20 @@ class Contest:
                 rows = self.spark.table(table).repartition(column).sortWithinPartitions(column)
                 rows.write.format("noop").mode("overwrite").save()
             return time.monotonic() - begin, None
-        binned = self.spark.sql(
-            f"""SELECT count(*) FROM (SELECT *, p DIV {self.bin} AS bin FROM l) l
-            JOIN (SELECT *, explode(sequence(s DIV {self.bin}, e DIV {self.bin})) AS bin FROM r) r
-            ON l.bin = r.bin AND l.p BETWEEN r.s AND r.e"""
-        )
-        (pairs,) = binned.collect()[0]
+        bins = f"""(SELECT *, p DIV {self.bin} AS bin FROM l) l
+            {{}} JOIN (
+                SELECT *, explode(sequence(s DIV {self.bin}, e DIV {self.bin})) AS bin FROM r
+            ) r
+            ON l.bin = r.bin AND"""
+        query = self.case.query.replace("l LEFT JOIN r ON", bins.format("LEFT"))
+        query = query.replace("l JOIN r ON", bins.format(""))
+        pairs = sum(row[0] for row in self.spark.sql(query).collect())
         return time.monotonic() - begin, pairs
 
     def sweep(self) -> None:
         """Finds the best size of bins."""
         times = {}
-        for size in self.bins:
+        for size in self.case.bins:
             self.bin = size
             times[size] = self.run("bins")[0]
         self.bin = min(times, key=lambda size: times[size])
