@@ -111,9 +111,13 @@ Global / concurrentRestrictions := Seq(
   Tags.exclusiveGroup(Tags.Clean)
 )
 
-/** Suites in a JVM of their own, with a directory of its own for temporary files. */
+/**
+ * Suites in a JVM of their own, with a directory of its own for temporary files. It is empty at first:
+ * a run that was stopped leaves tables there, and the next cannot write them.
+ */
 def inJvm(name: String, suites: Seq[TestDefinition], options: ForkOptions, target: File) = {
   val temporary = target / s"tmp-$name"
+  IO.delete(temporary)
   IO.createDirectory(temporary)
   val ofJvm = options.withRunJVMOptions(
     options.runJVMOptions :+ s"-Djava.io.tmpdir=$temporary"
