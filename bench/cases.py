@@ -178,6 +178,7 @@ CASES = {
         f"concat('a long prefix that all the keys have in common ', {keys(1_000_000)})", BAND
     ),
     "band, Zipf key": same("cast(pow(1000, pmod(hash(id, 1), 1000000) / 1e6) AS INT)", BAND),
+    "distance 100": same(keys(100), ("abs(r.y - l.y) <= 1000000",), bins=SIZES),
     "band, left outer": same(keys(100), BAND, join="LEFT OUTER"),
     "band, semi": same(keys(100), BAND, join="LEFT SEMI"),
     "point, fixed": same(keys(100), POINT, "1000000"),
