@@ -20,6 +20,11 @@ def second_jar(tmp_path: Path) -> str:
     return shutil.copy(jar_path(), str(tmp_path / "copy.jar"))
 
 
+# To show the error, PySpark asks the session for a setting, which is the error again. Without range
+# joins `spark.sql.ansi.enabled=perhaps` does the same.
+@pytest.mark.skipif(
+    LINE == "4.1", reason="PySpark 4.1.4 does not come to an end with such an error"
+)
 def test_an_unreadable_flag_is_named_with_its_value_and_type(tmp_path: Path) -> None:
     flag = f"{ENABLED_CONF}=perhaps"
     errors = fail(tmp_path, SUBMIT, "--jars", jar_path(), "--conf", EXTENSIONS, "--conf", flag, JOB)
