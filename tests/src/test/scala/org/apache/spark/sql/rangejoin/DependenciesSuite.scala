@@ -73,7 +73,7 @@ object DependenciesSuite {
     "condition" -> Set("line", "kernel"),
     "spread" -> Set("line", "condition", "kernel"),
     "join" -> Set("condition", "kernel"),
-    "index" -> Set("join", "condition"),
+    "index" -> Set("join", "condition", "kernel"),
     "pruning" -> Set("condition", "index", "kernel"),
     "scan" -> Set("line", "join", "condition", "window", "sort", "kernel"),
     "merge" -> Set("line", "join", "scan", "condition", "kernel"),

@@ -57,7 +57,10 @@ final class RangeIndex private[index] (
   def buildNanos: Long = origin.buildNanos
 
   /** Bytes of heap. */
-  override def estimatedSize: Long = RangeIndex.Objects + groups.estimatedSize +
+  override def estimatedSize: Long = bytes
+
+  // Asked for by each partition, and the sum over all keys.
+  @transient private lazy val bytes = RangeIndex.Objects + groups.estimatedSize +
     rows.estimatedSize + alone.estimatedSize +
     (if (search == null) 0L else search.bounds.estimatedSize)
 

@@ -21,6 +21,7 @@ import org.apache.spark.SparkConf
 import org.apache.spark.serializer.{JavaSerializer, KryoSerializer, Serializer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -66,8 +67,8 @@ class RangeIndexSuite extends AnyFunSuite {
       if (keys == Keyless) Nil else Seq(BoundReference(0, keys.dataType, nullable = true)),
       sort.map(prefixOf(_, tests.sortPrefix)),
       evict.map(prefixOf(_, tests.evictPrefix)),
-      sort.filter(_ => tests.sortPrefix > 0),
-      evict.filter(_ => tests.evictPrefix > 0),
+      sort.filter(_ => tests.sortPrefix > 0).map(GuardedValue(_)),
+      evict.filter(_ => tests.evictPrefix > 0).map(GuardedValue(_)),
       smallGroup
     )().transform(unsafe.iterator, Some(rows.size.toLong))
   }
@@ -160,6 +161,12 @@ class RangeIndexSuite extends AnyFunSuite {
         check(shape.rows, keys, tests, shape.queries)
       }
     }
+  }
+
+  test("a column is compared in its rows, without a copy, as joins guard it") {
+    val column = BoundReference(1, StringType, nullable = true)
+    assert(new ValueOrder(GuardedValue(column)).isColumn)
+    assert(!new ValueOrder(GuardedValue(Upper(column))).isColumn)
   }
 
   test("intervals of any lengths, long ones before and among short ones") {
