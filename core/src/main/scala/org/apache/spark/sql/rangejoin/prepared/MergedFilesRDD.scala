@@ -49,7 +49,7 @@ private[prepared] final class MergedFilesRDD(
     }
     numFiles += sources.length
     val merged = new MergedRows(
-      if (sources.length == 1) sources.head else new MergeIterator(sources),
+      if (sources.length == 1) sources.head else new MergeIterator(sources, keys),
       files)
     context.addTaskCompletionListener[Unit](_ => merged.close())
     onOpen(merged)

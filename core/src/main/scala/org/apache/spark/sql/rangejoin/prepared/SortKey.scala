@@ -32,8 +32,11 @@ private[prepared] abstract class SortKey {
   /** Takes up the columns of the next row; false where they are less than those it had. */
   def moveTo(row: UnsafeRow): Boolean
 
-  /** Compares with the columns of another file, by a key of the same [[SortKeys]]. */
-  def compareTo(other: SortKey): Int
+  /** The first column, as a long, for a merge to compare; see [[SortKeys.areWhole]]. */
+  def first: Long
+
+  /** The second column, likewise. */
+  def second: Long
 }
 
 /**
@@ -46,18 +49,30 @@ private[prepared] final class SortKeys(order: Seq[SortOrder]) {
     case SortOrder(LongColumn(column), Ascending, NullsFirst, _) => column
   }.toArray
 
+  private[this] val areLongs = columns.length == order.length
+
   private[this] lazy val project = UnsafeProjection.create(order.map(_.child))
 
-  private[this] lazy val ordering: BaseOrdering =
+  private[this] lazy val projected: BaseOrdering =
     GenerateOrdering.generate(order.zipWithIndex.map { case (by, i) =>
       by.copy(
         child = BoundReference(i, by.child.dataType, by.child.nullable),
         sameOrderExpressions = Nil)
     })
 
-  def newKey(): SortKey =
-    if (columns.length == order.length) new LongsKey(columns)
-    else new RowKey(project, ordering)
+  /** Compares rows where the longs of their keys do not decide. */
+  lazy val ordering: BaseOrdering = GenerateOrdering.generate(order)
+
+  def newKey(): SortKey = if (areLongs) new LongsKey(columns) else new RowKey(project, projected)
+
+  /** Whether two keys are equal where both of their longs are, and none of these is `NullLong`. */
+  val areWhole: Boolean = areLongs && columns.length <= 2
+}
+
+private[prepared] object SortKeys {
+
+  /** Stands for NULL, and is a value, too. */
+  final val NullLong = Long.MinValue
 }
 
 /**
@@ -80,8 +95,9 @@ private final class RowKey(project: UnsafeProjection, ordering: BaseOrdering) ex
     }
   }
 
-  override def compareTo(other: SortKey): Int =
-    ordering.compare(columns, other.asInstanceOf[RowKey].columns)
+  override def first: Long = SortKeys.NullLong
+
+  override def second: Long = SortKeys.NullLong
 }
 
 /** Columns that are longs in Spark's order ([[LongColumn]]), read where they are in the row. */
@@ -90,21 +106,16 @@ private final class LongsKey(columns: Array[LongColumn]) extends SortKey {
   // At first all are, so that no row comes before.
   private val isNull = Array.fill(columns.length)(true)
 
-  // What most merges look at, not in arrays: the first two columns, where none is NULL.
-  private var hasNull = true
-  private var first, second = 0L
-
   override def moveTo(row: UnsafeRow): Boolean = {
     // How the row compares with the one before, by the first column that is not the same.
     var order = 0
-    hasNull = false
     var i = 0
     while (i < columns.length) {
       val column = columns(i)
       if (row.isNullAt(column.ordinal)) {
         if (order == 0 && !isNull(i)) order = -1
         isNull(i) = true
-        hasNull = true
+        values(i) = SortKeys.NullLong
       } else {
         val value = column.of(row)
         if (order == 0) order = if (isNull(i)) 1 else java.lang.Long.compare(value, values(i))
@@ -113,29 +124,13 @@ private final class LongsKey(columns: Array[LongColumn]) extends SortKey {
       }
       i += 1
     }
-    first = values(0)
-    if (columns.length > 1) second = values(1)
     order >= 0
   }
 
-  override def compareTo(other: SortKey): Int = {
-    val that = other.asInstanceOf[LongsKey]
-    if (hasNull || that.hasNull) compareFrom(0, that)
-    else if (first != that.first) if (first < that.first) -1 else 1
-    else if (second != that.second) if (second < that.second) -1 else 1
-    else if (columns.length <= 2) 0
-    else compareFrom(2, that)
-  }
+  override def first: Long = values(0)
 
-  private def compareFrom(column: Int, that: LongsKey): Int = {
-    var order = 0
-    var i = column
-    while (order == 0 && i < columns.length) {
-      order =
-        if (isNull(i) || that.isNull(i)) java.lang.Boolean.compare(that.isNull(i), isNull(i))
-        else java.lang.Long.compare(values(i), that.values(i))
-      i += 1
-    }
-    order
-  }
+  override def second: Long =
+    if (columns.length == 1) 0
+    else if (values(0) == SortKeys.NullLong) SortKeys.NullLong
+    else values(1)
 }

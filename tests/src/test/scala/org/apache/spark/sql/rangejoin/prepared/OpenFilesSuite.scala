@@ -58,10 +58,11 @@ class OpenFilesSuite extends PreparedTablesTest {
   test("a side that is not read to its end is closed when its bucket is done, not with the task") {
     assume(Files.isDirectory(Descriptors), "open files are counted by Linux's /proc")
     withTables("low", "high") {
-      def keys(from: Int) = spark.range(480)
+      def keys(from: Int, rows: Int) = spark.range(rows)
         .selectExpr(s"cast(id % 120 + $from as int) as k", "id as t", "id")
-      write("low", keys(0).repartition(2), buckets = 16)
-      write("high", keys(1000).repartition(2), buckets = 16)
+      write("low", keys(0, 480).repartition(2), buckets = 16)
+      // More rows a file than are read ahead.
+      write("high", keys(1000, 9600).repartition(2), buckets = 16)
       val files = filesOf("high").groupBy(bucketOf)
       assert(files.size == 16 && files.values.forall(_.size == 2))
       val folder = filesOf("high").head.getParent.toRealPath().toString

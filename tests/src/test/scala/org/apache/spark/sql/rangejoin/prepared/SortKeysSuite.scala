@@ -36,17 +36,47 @@ class SortKeysSuite extends AnyFunSuite {
       val toUnsafe = UnsafeProjection.create(Array(dataType))
       for (a <- values :+ null; b <- values :+ null) {
         val expected = Integer.signum(ordering.compare(InternalRow(a), InternalRow(b)))
-        def keyOf(value: Any): SortKey = {
-          val key = keys.newKey()
-          assert(key.moveTo(toUnsafe(InternalRow(value))), "no row is before the first")
-          key
-        }
-        val (of, other) = (keyOf(a), keyOf(b))
-        assert(Integer.signum(of.compareTo(other)) == expected, s"$a and $b")
-        assert(of.moveTo(toUnsafe(InternalRow(b))) == (expected <= 0), s"$a before $b")
-        assert(of.compareTo(other) == 0, s"moved from $a to $b")
+        val key = keys.newKey()
+        assert(key.moveTo(toUnsafe(InternalRow(a))), "no row is before the first")
+        assert(key.moveTo(toUnsafe(InternalRow(b))) == (expected <= 0), s"$a before $b")
       }
     }
+
+    test(s"sources of type ${dataType.sql} are merged to Spark's order") {
+      val random = new Random(15)
+      def any = (values :+ null)(random.nextInt(values.size + 1))
+      // By one column, by two, and by three, the last of which no long stands for.
+      for (columns <- 1 to 3; count <- Seq(2, 3, 8)) {
+        val types = Seq.fill(columns)(dataType)
+        val natural = RowOrdering.createNaturalAscendingOrdering(types)
+        val rows = Seq.fill(count)(
+          Seq.fill(random.nextInt(200))(InternalRow.fromSeq(types.map(_ => any))).sorted(natural))
+        val found = merged(rows, types)
+        assert(found.size == rows.map(_.size).sum)
+        for ((before, after) <- found.zip(found.drop(1)))
+          assert(natural.compare(before, after) <= 0, s"$before before $after")
+        // As bytes: NaN equals NaN there.
+        def counts(of: Seq[InternalRow]): Map[UnsafeRow, Int] =
+          of.map(toUnsafe(types)(_).copy()).groupBy(identity).map { case (row, all) =>
+            row -> all.size
+          }
+        assert(counts(found) == counts(rows.flatten))
+      }
+    }
+  }
+
+  test("rows of any length are merged, and are whole") {
+    val random = new Random(4)
+    val types = Seq[DataType](IntegerType, StringType)
+    // Some of them longer than all that is read ahead of most.
+    def length = if (random.nextInt(40) == 0) 20000 + random.nextInt(20000) else random.nextInt(90)
+    val rows = Seq.fill(5)(Seq.tabulate(300) { i =>
+      InternalRow(i / 7, UTF8String.fromString(s"$i " + "x" * length))
+    })
+    def lines(of: Seq[InternalRow]) = of.map(row => row.getInt(0) -> row.getUTF8String(1).toString)
+    val found = lines(merged(rows, types, columns = 1))
+    assert(found.map(_._1) == found.map(_._1).sorted)
+    assert(found.sorted == lines(rows.flatten).sorted)
   }
 
   test("a later column decides where those before are equal, or NULL in both") {
@@ -68,7 +98,7 @@ class SortKeysSuite extends AnyFunSuite {
       val rows = Seq.fill(count)(Seq.fill(random.nextInt(3) * random.nextInt(20))(
         random.nextInt(ofValues).toLong).sorted)
       val keys = new SortKeys(orderBy(LongType))
-      val merged = new MergeIterator(rows.map(source(_, keys)).toArray)
+      val merged = new MergeIterator(rows.map(source(_, keys)).toArray, keys)
       // Rows are overwritten: what is read of one is read before the next.
       val found = Iterator.continually(()).takeWhile(_ => merged.hasNext)
         .map(_ => merged.next().getLong(0)).toList
@@ -84,10 +114,32 @@ class SortKeysSuite extends AnyFunSuite {
       val sources = (0 until 5).map { i =>
         source(if (i == wrong) Seq(1L, 9L, 8L) else Seq(0L, 2L, 20L), keys)
       }
-      val merged = new MergeIterator(sources.toArray)
+      val merged = new MergeIterator(sources.toArray, keys)
       assert(intercept[IllegalStateException](merged.foreach(_ => ())).getMessage == "1, 9, 8")
     }
   }
+
+  /** The rows of several sources, merged by their first columns. */
+  private def merged(
+      rows: Seq[Seq[InternalRow]],
+      types: Seq[DataType],
+      columns: Int = Int.MaxValue): Seq[InternalRow] = {
+    val keys = new SortKeys(orderBy(types: _*).take(columns))
+    val sources = rows.map { ofSource =>
+      val project = toUnsafe(types)
+      new SortedSource(
+        ofSource.iterator.map(project(_)),
+        keys.newKey(),
+        () => new IllegalStateException(ofSource.mkString(", ")))
+    }
+    new MergeIterator(sources.toArray, keys).map(row => fromUnsafe(types)(row.copy())).toList
+  }
+
+  private def toUnsafe(types: Seq[DataType]): UnsafeProjection =
+    UnsafeProjection.create(types.toArray)
+
+  private def fromUnsafe(types: Seq[DataType])(row: InternalRow): InternalRow =
+    InternalRow.fromSeq(row.toSeq(types))
 
   /** Hands out one row, with other values each time. */
   private def source(values: Seq[Long], keys: SortKeys): SortedSource = {
