@@ -86,7 +86,9 @@ object RangeJoinConf {
   val PreparedTables: ConfigEntry[Boolean] = flag("spark.sql.join.preparedTables.enabled")(
     "When true, and range joins are on, a sort-merge range join takes the rows of a table that is " +
       "bucketed and sorted in the order of its files, merging those of a bucket, and does not sort " +
-      "them. When false, it sorts them, unless stock Spark relies on their order.")
+      "them; and rows that are written to such a table are sorted as those of a range join. When " +
+      "false, a join sorts them, unless stock Spark relies on their order, and stock Spark sorts " +
+      "what is written.")
 
   val PreparedTablesFiles: ConfigEntry[Int] =
     entry("spark.sql.join.preparedTables.maxFilesPerBucket")(

@@ -30,6 +30,7 @@ import org.apache.spark.sql.rangejoin.plan.{
   PlanIndexedStages,
   PruneStreamedScans,
   ReadShufflesLocally,
+  SortPreparedWrites,
   SpreadHeavyKeys
 }
 
@@ -47,9 +48,10 @@ import org.apache.spark.sql.rangejoin.plan.{
  * | [[SpreadHeavyKeys]]          | adaptive execution: likewise, when sizes are known          |
  * | [[PruneStreamedScans]]       | adaptive execution: likewise, when an index is there        |
  * | [[PlaceBroadcastRangeJoins]] | adaptive execution: the query stage preparation rules' last |
- * | [[PlaceShuffledRangeJoins]]  | three                                                       |
+ * | [[PlaceShuffledRangeJoins]]  | four                                                        |
  * | [[PlaceSortMergeRangeJoins]] |                                                             |
- * | the three                    | otherwise: before columnar transitions and code generation  |
+ * | [[SortPreparedWrites]]       |                                                             |
+ * | the four                     | otherwise: before columnar transitions and code generation  |
  *
  * On a Spark it was not made for it does nothing but warn, once.
  */
@@ -67,6 +69,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       extensions.injectQueryStagePrepRule(_ => PlaceBroadcastRangeJoins)
       extensions.injectQueryStagePrepRule(_ => PlaceShuffledRangeJoins)
       extensions.injectQueryStagePrepRule(_ => PlaceSortMergeRangeJoins)
+      extensions.injectQueryStagePrepRule(_ => SortPreparedWrites)
       extensions.injectQueryStageOptimizerRule(_ => ReadShufflesLocally)
       extensions.injectQueryStageOptimizerRule(_ => SpreadHeavyKeys)
       extensions.injectQueryStageOptimizerRule(_ => PruneStreamedScans)
@@ -98,7 +101,13 @@ object RangeJoinExtensions extends Logging {
   }
 
   private object BeforeTransitions extends ColumnarRule {
+    private val rules = Seq(
+      PlaceBroadcastRangeJoins,
+      PlaceShuffledRangeJoins,
+      PlaceSortMergeRangeJoins,
+      SortPreparedWrites)
+
     override def preColumnarTransitions: Rule[SparkPlan] =
-      plan => PlaceSortMergeRangeJoins(PlaceShuffledRangeJoins(PlaceBroadcastRangeJoins(plan)))
+      plan => rules.foldLeft(plan)((placed, rule) => rule(placed))
   }
 }
