@@ -66,10 +66,9 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       extensions.injectPlannerStrategy(_ => PlanIndexedStages)
       extensions.injectPlannerStrategy(_ => PlanBucketedStages)
       extensions.injectPlannerStrategy(session => strategy(ClassicSession.of(session)))
-      extensions.injectQueryStagePrepRule(_ => PlaceBroadcastRangeJoins)
-      extensions.injectQueryStagePrepRule(_ => PlaceShuffledRangeJoins)
-      extensions.injectQueryStagePrepRule(_ => PlaceSortMergeRangeJoins)
-      extensions.injectQueryStagePrepRule(_ => SortPreparedWrites)
+      RangeJoinExtensions.LatePlacement.foreach { rule =>
+        extensions.injectQueryStagePrepRule(_ => rule)
+      }
       extensions.injectQueryStageOptimizerRule(_ => ReadShufflesLocally)
       extensions.injectQueryStageOptimizerRule(_ => SpreadHeavyKeys)
       extensions.injectQueryStageOptimizerRule(_ => PruneStreamedScans)
@@ -100,14 +99,15 @@ object RangeJoinExtensions extends Logging {
     }
   }
 
-  private object BeforeTransitions extends ColumnarRule {
-    private val rules = Seq(
-      PlaceBroadcastRangeJoins,
-      PlaceShuffledRangeJoins,
-      PlaceSortMergeRangeJoins,
-      SortPreparedWrites)
+  /** In their order, under adaptive execution and without. */
+  private val LatePlacement: Seq[Rule[SparkPlan]] = Seq(
+    PlaceBroadcastRangeJoins,
+    PlaceShuffledRangeJoins,
+    PlaceSortMergeRangeJoins,
+    SortPreparedWrites)
 
+  private object BeforeTransitions extends ColumnarRule {
     override def preColumnarTransitions: Rule[SparkPlan] =
-      plan => rules.foldLeft(plan)((placed, rule) => rule(placed))
+      plan => LatePlacement.foldLeft(plan)((placed, rule) => rule(placed))
   }
 }

@@ -56,11 +56,8 @@ final class RangeIndex private[index] (
   /** Nanoseconds it took to build the index. */
   def buildNanos: Long = origin.buildNanos
 
-  /** Bytes of heap. */
-  override def estimatedSize: Long = bytes
-
-  // Asked for by each partition, and the sum over all keys.
-  @transient private lazy val bytes = RangeIndex.Objects + groups.estimatedSize +
+  /** Bytes of heap: a sum over all keys, which each partition asks for. */
+  @transient override lazy val estimatedSize: Long = RangeIndex.Objects + groups.estimatedSize +
     rows.estimatedSize + alone.estimatedSize +
     (if (search == null) 0L else search.bounds.estimatedSize)
 

@@ -23,9 +23,10 @@ private[index] final class ValueOrder(value: Expression) {
   private[this] val projection = UnsafeProjection.create(value)
 
   // The guard of a column guards nothing.
-  private[this] val column = Seq(value).collectFirst {
-    case GuardedValue(of: BoundReference) => of
-    case of: BoundReference               => of
+  private[this] val column = value match {
+    case GuardedValue(of: BoundReference) => Some(of)
+    case of: BoundReference               => Some(of)
+    case _                                => None
   }
 
   /** Whether the value is a column of the rows, which then are compared as they are. */

@@ -46,7 +46,7 @@ class SortKeysSuite extends AnyFunSuite {
       val random = new Random(15)
       def any = (values :+ null)(random.nextInt(values.size + 1))
       // By one column, by two, and by three, the last of which no long stands for.
-      for (columns <- 1 to 3; count <- Seq(2, 3, 8)) {
+      for ((columns, count) <- Seq(1 -> 8, 2 -> 3, 3 -> 2)) {
         val types = Seq.fill(columns)(dataType)
         val natural = RowOrdering.createNaturalAscendingOrdering(types)
         val rows = Seq.fill(count)(
