@@ -27,6 +27,7 @@ import org.apache.spark.sql.execution.joins.{
   SortMergeJoinExec
 }
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition.{RangeCondition, RangeExtractor, Reason}
@@ -35,8 +36,8 @@ import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 
 /**
- * Marks the sort-merge, shuffled hash and broadcast joins that can run as range joins. The plan is Spark's own in
- * every case: this strategy asks `JoinSelection` and hands on its answer, with a mark where it is a
+ * Marks the sort-merge, shuffled hash and broadcast joins that can run as range joins. The plan is Spark's
+ * own in every case: this strategy asks `JoinSelection` and hands on its answer, with a mark where it is a
  * join with a range. [[PlaceSortMergeRangeJoins]], [[PlaceShuffledRangeJoins]] and
  * [[PlaceBroadcastRangeJoins]] act on the mark once all rules of Spark that know the stock node are done
  * with it.
@@ -138,13 +139,14 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
 
   /** Marks a join where it has a range, and otherwise says why there is none. */
   private def mark(join: SparkPlan, hinted: Boolean): Option[Reason] = {
-    val (tag, range) = join match {
-      case smj: SortMergeJoinExec       => (SortMergeMark, rangeOf(smj))
-      case hashed: ShuffledHashJoinExec => (ShuffledMark, shuffledRangeOf(hashed, hinted))
+    val (tags, range) = join match {
+      case smj: SortMergeJoinExec       => (sortMergeMarks(hinted, smj.conf), rangeOf(smj))
+      case hashed: ShuffledHashJoinExec => (Seq(ShuffledMark), shuffledRangeOf(hashed, hinted))
       case other                        =>
-        (BroadcastMark, broadcastRangeOf(other, hinted || isOn(RangeJoinConf.Broadcast)))
+        val broadcasts = hinted || isOn(RangeJoinConf.Broadcast)
+        (Seq(BroadcastMark), broadcastRangeOf(other, broadcasts))
     }
-    range.fold(leave(join, _), _ => join.setTagValue(tag, ()))
+    range.fold(leave(join, _), _ => tags.foreach(join.setTagValue(_, ())))
     range.left.toOption
   }
 
@@ -186,6 +188,14 @@ object MarkRangeJoins extends Logging {
 
   /** On a stock broadcast join: [[PlaceBroadcastRangeJoins]] replaces it by a range join. */
   val BroadcastMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.broadcast")
+
+  /**
+   * The marks of a sort-merge join. From Spark 4.3 on, adaptive execution makes a shuffled hash join of a
+   * planned sort-merge join whose sides turn out small, and the marks go with it.
+   */
+  private[plan] def sortMergeMarks(hinted: Boolean, conf: SQLConf): Seq[TreeNodeTag[Unit]] =
+    if (hinted || conf.getConf(RangeJoinConf.Shuffled)) Seq(SortMergeMark, ShuffledMark)
+    else Seq(SortMergeMark)
 
   /** On a stock join that planning left alone for more than its condition: why. */
   val ReasonTag: TreeNodeTag[Reason] = TreeNodeTag[Reason]("rangejoin.reason")

@@ -27,6 +27,7 @@ import org.apache.spark.sql.execution.joins.{
 import org.apache.spark.sql.execution.{PlanLater, ProjectExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
+import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
 import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.spread.{RangeBucketExec, RangeSpread, SpreadRange}
 
@@ -103,7 +104,8 @@ object SpreadRangeJoins extends JoinSelectionHelper {
     def keys(side: SparkPlan): Seq[Expression] = Seq(side.output.last)
     val sorted =
       SortMergeJoinExec(keys(left), keys(right), join.joinType, join.condition, left, right)
-    sorted.setTagValue(MarkRangeJoins.SortMergeMark, ())
+    MarkRangeJoins.sortMergeMarks(RangeJoinHint.in(join.hint).isDefined, sorted.conf)
+      .foreach(sorted.setTagValue(_, ()))
     ProjectExec(join.output, sorted)
   }
 }

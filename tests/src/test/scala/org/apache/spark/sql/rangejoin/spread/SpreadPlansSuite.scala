@@ -16,14 +16,16 @@ package org.apache.spark.sql.rangejoin.spread
 
 import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
-import org.apache.spark.sql.execution.joins.CartesianProductExec
+import org.apache.spark.sql.execution.joins.{CartesianProductExec, ShuffledHashJoinExec}
 import org.apache.spark.sql.execution.{ExplainMode, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.explain.JoinReports
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
+import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, Row}
 
@@ -89,6 +91,27 @@ class SpreadPlansSuite extends SpreadTest {
              |ON y.p BETWEEN x.s AND x.e""".stripMargin),
       joins = 2
     )
+  }
+
+  test("Spark may make a shuffled hash join of it once both sides have run") {
+    views()
+    val settings = Adaptive ++ Seq(
+      Buckets -> "5",
+      SQLConf.ADAPTIVE_MAX_SHUFFLE_HASH_JOIN_LOCAL_MAP_THRESHOLD.key -> "1g",
+      SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES.key -> "1m")
+    for (joined <- Seq("JOIN", "LEFT JOIN", "RIGHT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN");
+      shuffled <- Seq("true", "false"))
+      withConf(settings :+ (RangeJoinConf.Shuffled.key -> shuffled): _*) {
+        def query = sql(s"SELECT * FROM l $joined r ON $Band")
+        val df = query
+        assertSameRows(rows(df), withConf(Flag -> "false")(rows(query)), joined)
+        val plan = executedPlan(df)
+        val ours = nodes[ShuffledRangeJoinExec](df).size + nodes[SortMergeRangeJoinExec](df).size
+        val stock = nodes[ShuffledHashJoinExec](df).size
+        assert(bucketNodes(df).size == 2 && ours + stock == 1, plan)
+        if (shuffled == "true") assert(ours == 1, plan)
+        else assert(nodes[ShuffledRangeJoinExec](df).isEmpty, plan)
+      }
   }
 
   test("over aggregates whose lengths may differ when they are read again") {
