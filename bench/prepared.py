@@ -8,6 +8,7 @@ side; pairs are counted. Contestants take turns after a round that warms up; med
 
     prepared    this project, one file a bucket
     eight files likewise, after eight appends
+    eight later likewise, each append later in time than all before
     key only    tables that are sorted by the key alone
     one side    the other side is a plain table
     unprepared  this project over plain tables of the same rows
@@ -34,7 +35,7 @@ import rangejoin
 
 KEYS = 1000
 #: Stock Spark tests all pairs of a key, and takes minutes: only if it is asked for.
-OURS = ["prepared", "eight files", "key only", "one side", "unprepared"]
+OURS = ["prepared", "eight files", "eight later", "key only", "one side", "unprepared"]
 LEGACY = "spark.sql.legacy.bucketedTableScan.outputOrdering"
 
 
@@ -67,6 +68,7 @@ def contestants(spark: SparkSession) -> dict[str, Callable[[], tuple[object, ...
     return {
         "prepared": lambda: run(("one", "one"), ours=True),
         "eight files": lambda: run(("eight", "eight"), ours=True),
+        "eight later": lambda: run(("later", "later"), ours=True),
         "key only": lambda: run(("key", "key"), ours=True),
         "one side": lambda: run(("one", "plain"), ours=True),
         "unprepared": lambda: run(("plain", "plain"), ours=True),
@@ -85,15 +87,22 @@ def write(spark: SparkSession, rows: int, buckets: int) -> None:
         )
         by_key = plain.repartition(buckets, "k").write.mode("overwrite")
         by_key.bucketBy(buckets, "k").sortBy("k").saveAsTable(f"{side}_key")
+        times = rows // KEYS * 10
         for part in range(8):
-            rangejoin.prepare(
-                table(spark, seed, part * rows // 8, rows // 8, rows),
-                f"{side}_eight",
-                keys="k",
-                range="t",
-                buckets=buckets,
-                mode="append" if part else "overwrite",
-            )
+            begin, end = part * times // 8, (part + 1) * times // 8
+            appended = {
+                "eight": table(spark, seed, part * rows // 8, rows // 8, rows),
+                "later": plain.where(f"t >= {begin} AND t < {end}"),
+            }
+            for suffix, appends in appended.items():
+                rangejoin.prepare(
+                    appends,
+                    f"{side}_{suffix}",
+                    keys="k",
+                    range="t",
+                    buckets=buckets,
+                    mode="append" if part else "overwrite",
+                )
 
 
 #: By the suffix of a table's name: how its files are laid out, with the number of buckets.
@@ -101,6 +110,7 @@ LAYOUTS = {
     "plain": "",
     "one": "CLUSTERED BY (k) SORTED BY (k, t) INTO {} BUCKETS",
     "eight": "CLUSTERED BY (k) SORTED BY (k, t) INTO {} BUCKETS",
+    "later": "CLUSTERED BY (k) SORTED BY (k, t) INTO {} BUCKETS",
     "key": "CLUSTERED BY (k) SORTED BY (k) INTO {} BUCKETS",
 }
 

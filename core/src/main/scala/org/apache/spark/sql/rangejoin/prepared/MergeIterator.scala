@@ -21,7 +21,9 @@ import org.apache.spark.sql.catalyst.InternalRow
  * plays its next one against those it has beaten, a comparison for each level. Of equal rows any comes
  * first.
  *
- * Rows are compared by the longs of their keys, and where these do not decide, themselves.
+ * Rows are compared by the longs of their keys, and where these do not decide, themselves. Where a source
+ * has won twice in a row, as files do that were appended later, its rows before the best of the others are
+ * counted, and these play no more.
  *
  * @param keys of the sources
  */
@@ -38,6 +40,9 @@ private[prepared] final class MergeIterator(sources: Array[SortedSource], keys: 
 
   // Whether the winner's row has been handed out: it is gone once that source goes on.
   private[this] var isTaken = false
+
+  // How many rows of the winner, after the current one, are known to be before all others'.
+  private[this] var unbeaten = 0
 
   override def hasNext: Boolean = leaves > 0 && {
     settle()
@@ -58,7 +63,12 @@ private[prepared] final class MergeIterator(sources: Array[SortedSource], keys: 
     } else if (isTaken) {
       isTaken = false
       rows(winner).advance()
-      replay()
+      if (unbeaten > 0) unbeaten -= 1
+      else {
+        val last = winner
+        replay()
+        if (winner == last) unbeaten = countUnbeaten()
+      }
     }
 
   /** The winner of all below a node, where those who lose stay. */
@@ -108,6 +118,21 @@ private[prepared] final class MergeIterator(sources: Array[SortedSource], keys: 
       node >>= 1
     }
     winner = best
+  }
+
+  /** By the longs alone, of the rows that the winner's source has at hand. */
+  private[this] def countUnbeaten(): Int = {
+    var node = (leaves + winner) >> 1
+    var first, second = RowsAhead.NoRow
+    while (node > 0) {
+      val f = firsts(node)
+      if (f < first || (f == first && seconds(node) < second)) {
+        first = f
+        second = seconds(node)
+      }
+      node >>= 1
+    }
+    rows(winner).countBefore(first, second)
   }
 
   /** All bits where a < b, else none. */

@@ -60,6 +60,18 @@ private[prepared] final class RowsAhead(source: SortedSource) {
     }
   }
 
+  /** How many rows after the current one, of those at hand, have a key of lesser longs. */
+  def countBefore(first: Long, second: Long): Int = {
+    var (low, high) = (place + 1, count)
+    while (low < high) {
+      val middle = (low + high) >>> 1
+      val f = firsts(middle)
+      if (f < first || (f == first && seconds(middle) < second)) low = middle + 1
+      else high = middle
+    }
+    low - place - 1
+  }
+
   /** Reads on, over the rows that are there. */
   private[this] def read(): Unit = {
     place = 0

@@ -108,6 +108,20 @@ class SortKeysSuite extends AnyFunSuite {
     }
   }
 
+  test("sources of which one wins many times in a row are merged to the order of all") {
+    val random = new Random(8)
+    for (count <- Seq(2, 5, 8); run <- Seq(2, 60, 300); ofValues <- Seq(5, 100000)) {
+      // Stretches of rows that are all of one source, with ties at their ends.
+      val all = Seq.fill(3000)(random.nextInt(ofValues).toLong).sorted
+      val rows = Array.fill(count)(Seq.newBuilder[Long])
+      for (stretch <- all.grouped(run)) rows(random.nextInt(count)) ++= stretch
+      val keys = new SortKeys(orderBy(LongType))
+      val sources = rows.map(of => source(of.result(), keys))
+      val merged = new MergeIterator(sources, keys)
+      assert(merged.map(_.getLong(0)).toList == all)
+    }
+  }
+
   test("of several sources any that is out of order is an error") {
     for (wrong <- 0 until 5) {
       val keys = new SortKeys(orderBy(LongType))
