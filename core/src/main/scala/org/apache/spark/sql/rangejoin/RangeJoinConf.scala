@@ -116,6 +116,10 @@ object RangeJoinConf {
       "streamed side leaves out partitions of a table, and files, row groups and pages of Parquet by their " +
       "statistics, that no range of the broadcast side meets.")
 
+  val InferFilters: ConfigEntry[Boolean] = flag("spark.sql.join.rangePruning.inferFilters.enabled")(
+    "When true, and range joins are on, limits that a query sets to the range column of one side are " +
+      "set to the other side as well, as far as they follow from the range.")
+
   /** All entries, in the order they are documented. */
   val all: Seq[ConfigEntry[_]] = Seq(
     Enabled,
@@ -132,7 +136,8 @@ object RangeJoinConf {
     PreparedTables,
     PreparedTablesFiles,
     PreparedTablesBytes,
-    RangePruning
+    RangePruning,
+    InferFilters
   )
 
   private def flag(key: String)(doc: String): ConfigEntry[Boolean] =

@@ -22,6 +22,7 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinHint}
 import org.apache.spark.sql.rangejoin.line.{BuiltFor, ClassicSession, Hints}
 import org.apache.spark.sql.rangejoin.plan.{
+  InferRangeFilters,
   MarkRangeJoins,
   PlaceBroadcastRangeJoins,
   PlaceShuffledRangeJoins,
@@ -41,6 +42,7 @@ import org.apache.spark.sql.rangejoin.plan.{
  * |:-----------------------------|:------------------------------------------------------------|
  * | [[ResolveRangeJoinHint]]     | analysis: with Spark's join hints; in Hive sessions, later  |
  * | [[KeepRangeJoinHint]]        | analysis: when relations are resolved                       |
+ * | [[InferRangeFilters]]        | optimizer, once: when filters are where they belong         |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
  * | [[PlanIndexedStages]]        | planner strategy: joins over a broadcast that has begun     |
  * | [[PlanBucketedStages]]       | planner strategy: joins over a shuffle that has begun       |
@@ -62,6 +64,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       RangeJoinConf.all.foreach(entry => logDebug(s"Registered ${entry.key}"))
       Hints.inject(extensions, ResolveRangeJoinHint)
       extensions.injectPostHocResolutionRule(_ => KeepRangeJoinHint)
+      extensions.injectPreCBORule(_ => InferRangeFilters)
       // First: a join over a range index is planned as that, and by no other strategy.
       extensions.injectPlannerStrategy(_ => PlanIndexedStages)
       extensions.injectPlannerStrategy(_ => PlanBucketedStages)

@@ -104,12 +104,6 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
     } else Left(if (withoutKeys.contains(None)) Reason.NoCondition else Reason.NoRangePredicate)
   }
 
-  /** What the condition has beside equi keys; None where there are no such keys. */
-  private def conditionBesideKeys(join: Join): Option[Option[Expression]] = join match {
-    case ExtractEquiJoinKeys(_, _, _, condition, _, _, _, _) => Some(condition)
-    case _                                                   => None
-  }
-
   /** The join as Spark plans it, with a mark; or why none can be put on it. */
   private def marked(join: Join): Either[Reason, Seq[SparkPlan]] = {
     val planned = session.sessionState.planner.JoinSelection(join)
@@ -199,6 +193,12 @@ object MarkRangeJoins extends Logging {
 
   /** On a stock join that planning left alone for more than its condition: why. */
   val ReasonTag: TreeNodeTag[Reason] = TreeNodeTag[Reason]("rangejoin.reason")
+
+  /** What the condition has beside equi keys; None where there are no such keys. */
+  private[plan] def conditionBesideKeys(join: Join): Option[Option[Expression]] = join match {
+    case ExtractEquiJoinKeys(_, _, _, condition, _, _, _, _) => Some(condition)
+    case _                                                   => None
+  }
 
   /** Says why a join stays as Spark planned it. */
   private[plan] def leave(join: SparkPlan, reason: Reason): Unit =

@@ -64,7 +64,7 @@ object MatchableValues {
    * Statistics of a file leave NaN out, which is greater than all: a least value may rule it out only
    * where a greatest one does.
    */
-  private def sound(limits: Seq[BinaryComparison]): Seq[Expression] = limits.filter {
+  private[pruning] def sound(limits: Seq[BinaryComparison]): Seq[BinaryComparison] = limits.filter {
     case GreaterThanOrEqual(column, literal) if RisingBound.hasNaN(literal.dataType) =>
       limits.exists {
         case LessThanOrEqual(other, _) => other.semanticEquals(column)

@@ -25,8 +25,11 @@ private[pruning] case object AllValues extends Limit
 private[pruning] case object NoValue extends Limit
 private[pruning] case class Values(predicate: BinaryComparison) extends Limit
 
+/** What is known of the values of a column: the least and the greatest that any row has. */
+case class KnownValues(least: Option[Any], greatest: Option[Any])
+
 /**
- * A bound of streamed rows that rises with a column. The values for which it is within a limit are found
+ * A bound of a row that rises with a column. The values for which it is within a limit are found
  * by evaluating it, in a search of the column's type by halves: whatever the bound is made of.
  *
  * A value for which the bound is unknown is within every limit. Such values are at an end of the type,
@@ -59,6 +62,23 @@ private[pruning] final class RisingBound private (
     }
   }
 
+  /** The least that the bound is for the values of a column. */
+  def least(known: KnownValues): Option[Long] = ends(known).map { case (a, b) => math.min(a, b) }
+
+  /** The greatest. */
+  def greatest(known: KnownValues): Option[Long] =
+    ends(known).map { case (a, b) => math.max(a, b) }
+
+  /** The bound where the values begin and where they end: if it is unknown for any, it is so there. */
+  private def ends(known: KnownValues): Option[(Long, Long)] = {
+    def at(value: Option[Any], otherwise: Long) =
+      value.fold(boundOf(otherwise))(boundOf(_))
+    for {
+      first <- at(known.least, values.first)
+      last <- at(known.greatest, values.last)
+    } yield (first, last)
+  }
+
   private def limit(number: Long)(predicate: Any => BinaryComparison): Limit =
     if (number < values.firstLiteral || number > values.lastLiteral) AllValues
     else Values(predicate(values.at(number)))
@@ -70,8 +90,10 @@ private[pruning] final class RisingBound private (
     case other                       => other
   }
 
-  private def boundOf(number: Long): Option[Long] =
-    Option(ofColumn.eval(InternalRow(values.at(number)))).map(_.asInstanceOf[Long])
+  private def boundOf(number: Long): Option[Long] = boundOf(values.at(number))
+
+  private def boundOf(value: Any): Option[Long] =
+    Option(ofColumn.eval(InternalRow(value))).map(_.asInstanceOf[Long])
 
   /** The last number for which something holds and the first for which it does not: holds for `from`. */
   private def halve(holds: Long => Boolean, from: Long, until: Long): (Long, Long) = {

@@ -81,8 +81,15 @@ final class RandomJoin(seed: Long) {
 
   private val hint: String = draw.pick(Seq.fill(6)("") ++ Hints)
 
-  private val leftSource = source("l")
-  private val rightSource = source("r")
+  // Of its own, so that a seed gives the join it gave before there were limits.
+  private val drawLimits = new Draw(~seed)
+
+  private val (leftSource, rightSource) = {
+    val (l, r) = (source("l"), source("r"))
+    (limited(l, "l", leftType), limited(r, "r", rightType))
+  }
+
+  private def isLimited = leftSource.isLimited || rightSource.isLimited
 
   private def plainSources = (leftSource.always ++ rightSource.always).isEmpty
 
@@ -94,6 +101,23 @@ final class RandomJoin(seed: Long) {
       val window = s"row_number() OVER (PARTITION BY k0 ORDER BY $order, id) AS w"
       CaseSource(s"(SELECT *, $window FROM $name) AS $name", Seq(s"$name.w > 0"))
     }
+
+  /** Sometimes without the rows beyond some limits of the range columns. */
+  private def limited(source: CaseSource, name: String, range: RangeType): CaseSource = {
+    def limit = {
+      val value =
+        if (drawLimits.chance(20)) drawLimits.pick(range.extremes) else range.plain(drawLimits)
+      val comparison = drawLimits.pick(Seq("<", "<=", ">=", ">", "="))
+      s"${drawLimits.pick(Seq("y", "y", "z"))} $comparison ${SqlLiteral.of(value, range.dataType)}"
+    }
+    if (drawLimits.chance(85)) source
+    else {
+      val limits = Seq.fill(1 + drawLimits.below(2))(limit).mkString(" AND ")
+      source.copy(
+        sql = s"(SELECT * FROM ${source.sql} WHERE $limits) AS $name",
+        isLimited = true)
+    }
+  }
 
   private val columns: String = {
     val names = Seq("id", "k0", "y", "z", "v", "s", "p")
@@ -122,18 +146,18 @@ final class RandomJoin(seed: Long) {
     asked match {
       case Asked.InWhere =>
         val sql = s"$leftRows WHERE ${exists(form == JoinForm.AntiForm)}"
-        CaseQuery(sql, form, asked, above = false, plainJoin)
+        CaseQuery(sql, form, asked, above = isLimited, plainJoin)
       case Asked.AsColumn(negated) =>
         val sql = s"SELECT $columns, ${exists(negated)} AS found FROM $l"
-        CaseQuery(sql, form, asked, above = false, plainJoin)
+        CaseQuery(sql, form, asked, above = isLimited, plainJoin)
       case Asked.OrMore(negated, limit) =>
         val sql = s"$leftRows WHERE ${exists(negated)} OR l.v > $limit"
-        CaseQuery(sql, form, asked, above = false, plainJoin)
+        CaseQuery(sql, form, asked, above = isLimited, plainJoin)
       case Asked.InOrMore(limit) =>
         val others = write.conjunction(keys.tail.map(_.sql) ++ range ++ residual ++ sorted)
         val sql =
           s"$leftRows WHERE l.k0 IN (SELECT r.k0 FROM $r WHERE $others) OR l.v > $limit"
-        CaseQuery(sql, form, asked, above = false, plainJoin)
+        CaseQuery(sql, form, asked, above = isLimited, plainJoin)
       case Asked.ByJoin =>
         val join = s"FROM $l ${form.joinSql} $r ON $on"
         draw.below(20) match {
@@ -148,7 +172,7 @@ final class RandomJoin(seed: Long) {
               s"SELECT $hint$columns $join JOIN (SELECT DISTINCT k0 AS q FROM l) ON q = l.k0"
             CaseQuery(sql, form, asked, above = true, plainJoin)
           case _ =>
-            CaseQuery(s"SELECT $hint$columns $join", form, asked, above = false, plainJoin)
+            CaseQuery(s"SELECT $hint$columns $join", form, asked, above = isLimited, plainJoin)
         }
     }
   }
@@ -218,7 +242,7 @@ final class RandomJoin(seed: Long) {
 }
 
 /** What is joined: a table, and conjuncts that always hold and keep the columns it adds. */
-private case class CaseSource(sql: String, always: Seq[String])
+private case class CaseSource(sql: String, always: Seq[String], isLimited: Boolean = false)
 
 object RandomJoin {
 

@@ -162,7 +162,7 @@ class MatchableValuesSuite extends AnyFunSuite {
 
 object MatchableValuesSuite {
 
-  private val Samples: Seq[(DataType, IndexedSeq[Any])] = Seq(
+  val Samples: Seq[(DataType, IndexedSeq[Any])] = Seq(
     ByteType -> Seq(Byte.MinValue, -7, -1, 0, 5, 9, 100, Byte.MaxValue).map(_.toByte),
     IntegerType -> Seq(
       Int.MinValue,
@@ -217,7 +217,7 @@ object MatchableValuesSuite {
   ).map { case (dataType, values) => dataType -> values.toIndexedSeq }
 
   /** A distance that may be added to a value of a type. */
-  private val Steps: Map[DataType, Any] =
+  val Steps: Map[DataType, Any] =
     Map(
       ByteType -> 5.toByte,
       IntegerType -> 3,

@@ -1,0 +1,210 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.plan
+
+import java.nio.file.Files
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.expressions.{And, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
+import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
+
+/** Limits of the range column of one side are set to the other side, too, where rows stay the same. */
+class InferRangeFiltersSuite extends RangeJoinTest {
+
+  private val Infer = RangeJoinConf.InferFilters.key
+
+  private def views(): Unit = {
+    def view(name: String, columns: String*): Unit = {
+      val computed = spark.range(0, 400, 1, 2).selectExpr(columns: _*)
+      // Columns, and no expressions that filters are pushed into.
+      spark.createDataFrame(computed.rdd, computed.schema).createOrReplaceTempView(name)
+    }
+    view(
+      "l",
+      "id",
+      "IF(id % 9 = 0, NULL, int(id % 5)) AS k",
+      "IF(id % 31 = 0, NULL, pmod(hash(id), 500)) AS t")
+    view(
+      "r",
+      "id",
+      "IF(id % 8 = 0, NULL, int(id % 5)) AS k",
+      "IF(id % 29 = 0, NULL, pmod(hash(id, 1), 500)) AS s",
+      "pmod(hash(id, 1), 500) + int(id % 20) AS e")
+  }
+
+  /** Conjuncts of filters below the uppermost join, of its left and its right side. */
+  private def filters(df: DataFrame): (Set[String], Set[String]) = {
+    def of(side: LogicalPlan) = side.collect { case filter: Filter => conjuncts(filter.condition) }
+      .flatten.map(_.sql.replaceAll("[()]", "")).toSet
+    execution(df).optimizedPlan
+      .collectFirst { case join: Join => (of(join.left), of(join.right)) }.get
+  }
+
+  private def conjuncts(e: Expression): Seq[Expression] = e match {
+    case And(a, b) => conjuncts(a) ++ conjuncts(b)
+    case other     => Seq(other)
+  }
+
+  private val Within = "l.t BETWEEN r.s AND r.e"
+
+  for (key <- Seq("l.k = r.k AND ", "")) {
+    val name = if (key.isEmpty) "without a key" else "with a key"
+
+    test(s"limits of the left side, $name") {
+      views()
+      for ((join, isRight) <- Seq(
+          "JOIN" -> true,
+          "LEFT JOIN" -> true,
+          "RIGHT JOIN" -> false,
+          "FULL JOIN" -> false,
+          "LEFT SEMI JOIN" -> true,
+          "LEFT ANTI JOIN" -> true)) {
+        def query = spark.sql(
+          s"SELECT * FROM (SELECT * FROM l WHERE t >= 100 AND t < 140) l $join r ON $key$Within")
+        val (_, right) = filters(query)
+        val expected = Set("r.e >= 100", "r.s <= 140")
+        assert(right.intersect(expected) == (if (isRight) expected else Set.empty), s"$join $right")
+        assertSameRows(rows(query), withConf(Flag -> "false")(rows(query)), join)
+      }
+    }
+
+    test(s"limits of the right side, $name") {
+      views()
+      for ((join, isLeft) <- Seq(
+          "JOIN" -> true,
+          "LEFT JOIN" -> false,
+          "RIGHT JOIN" -> true,
+          "FULL JOIN" -> false,
+          "LEFT SEMI JOIN" -> true,
+          "LEFT ANTI JOIN" -> false)) {
+        def query = spark.sql(
+          s"SELECT * FROM l $join (SELECT * FROM r WHERE s > 100 AND e <= 150) r ON $key$Within")
+        val (left, _) = filters(query)
+        val expected = Set("l.t >= 100", "l.t <= 150")
+        assert(left.intersect(expected) == (if (isLeft) expected else Set.empty), s"$join $left")
+        assertSameRows(rows(query), withConf(Flag -> "false")(rows(query)), join)
+      }
+    }
+  }
+
+  test("a band, where arithmetic raises at the ends of the type") {
+    views()
+    ansi(on = true) {
+      def query(limits: String) = spark.sql(
+        s"SELECT * FROM l JOIN r ON l.k = r.k AND r.s BETWEEN l.t - 7 AND l.t + 7 WHERE $limits")
+      assert(filters(query("l.t BETWEEN 100 AND 120"))._2.intersect(
+        Set("r.s >= 93", "r.s <= 127")).size == 2)
+      assert(filters(query("l.t = 100"))._2.intersect(Set("r.s >= 93", "r.s <= 107")).size == 2)
+      assert(filters(query("r.s >= 100 AND r.s <= 101"))._1.intersect(
+        Set("l.t >= 93", "l.t <= 108")).size == 2)
+      for (limits <-
+          Seq("l.t BETWEEN 100 AND 120", "l.t = 100", "r.s < 9", "l.t > 400 AND r.s < 420"))
+        checkAgainstStock(query(limits))
+    }
+  }
+
+  test("an EXISTS is no join yet where filters are inferred") {
+    views()
+    def query = spark.sql(s"""SELECT id FROM (SELECT * FROM l WHERE t < 50) l
+      WHERE EXISTS (SELECT 1 FROM r WHERE l.k = r.k AND $Within)""")
+    assert(!filters(query)._2.contains("r.s <= 50"))
+    checkAgainstStock(query)
+  }
+
+  test("from one join to the next") {
+    views()
+    def query = spark.sql(s"""SELECT * FROM l JOIN r ON l.k = r.k AND $Within
+      JOIN l m ON m.k = r.k AND m.t BETWEEN r.s AND r.e WHERE m.t BETWEEN 200 AND 230""")
+    val all = execution(query).optimizedPlan.collect { case f: Filter => f.condition.sql }.mkString
+    assert(all.contains("e >= 200") && all.contains("s <= 230"), all)
+    assertSameRows(rows(query), withConf(Flag -> "false")(rows(query)), "")
+  }
+
+  test("limits go on from the other side, but not without an end") {
+    views()
+    ansi(on = true) {
+      def query(range: String) = spark.sql(
+        s"SELECT * FROM l JOIN r ON l.k = r.k AND l.t $range WHERE r.s >= 100 AND r.e <= 300")
+      val (left, right) = filters(query("BETWEEN r.s AND r.e"))
+      assert(Set("l.t >= 100", "l.t <= 300").subsetOf(left))
+      assert(Set("r.s <= 300", "r.e >= 100").subsetOf(right))
+      checkAgainstStock(query("BETWEEN r.s AND r.e"))
+      // Nothing is greater than itself: each limit makes the other one tighter.
+      val (none, _) = filters(query("BETWEEN r.s + 5 AND r.s - 5"))
+      assert(!none.exists(_.contains(">= 1")), none)
+      checkAgainstStock(query("BETWEEN r.s + 5 AND r.s - 5"))
+    }
+  }
+
+  test("nothing where it is switched off, of other types, or where both sides have their limits") {
+    views()
+    def query = spark.sql(s"SELECT * FROM l JOIN r ON l.k = r.k AND $Within WHERE l.t >= 100")
+    assert(filters(query)._2.contains("r.e >= 100"))
+    for (off <- Seq(Infer, Flag)) withConf(off -> "false") {
+      assert(!filters(query)._2.contains("r.e >= 100"), off)
+    }
+    withConf("spark.sql.constraintPropagation.enabled" -> "false") {
+      assert(!filters(query)._2.contains("r.e >= 100"))
+    }
+    assert(!filters(query.where("r.e >= 105"))._2.contains("r.e >= 100"))
+    val texts = spark.sql("""SELECT * FROM (SELECT *, string(t) AS x FROM l) l
+      JOIN (SELECT *, string(s) AS y FROM r) r ON l.k = r.k AND x >= y WHERE x <= '3'""")
+    assert(!filters(texts)._2.exists(_.contains("'3'")))
+  }
+
+  test("what is computed is not computed again for its limits") {
+    views()
+    def query(columns: String) = spark.sql(s"""SELECT l.id, q.id FROM l
+      JOIN (SELECT id, k, $columns FROM r) q ON l.k = q.k AND l.t BETWEEN q.a AND q.b
+      WHERE l.t >= 100""")
+    val renamed = query("s AS a, e AS b")
+    assert(filters(renamed)._2.contains("r.e >= 100"))
+    val computed = query("s AS a, e * 2 - e AS b")
+    assert(!filters(computed)._2.exists(_.endsWith(">= 100")))
+    Seq(renamed, computed).foreach(df => assert(rangeJoins(df).size == 1))
+    checkAgainstStock(query("s AS a, e * 2 - e AS b"))
+    checkAgainstStock(query("s AS a, e AS b"))
+  }
+
+  test("of a union, an aggregate and an outer join") {
+    views()
+    val sides = Seq(
+      "(SELECT * FROM r UNION ALL SELECT id, k, s + 1, e + 1 FROM r)",
+      "(SELECT k, s, max(e) AS e FROM r GROUP BY k, s)",
+      "(SELECT r.k, r.s, r.e FROM l x LEFT JOIN r ON x.id = r.id)",
+      "(SELECT k, s, e, row_number() OVER (PARTITION BY k ORDER BY s, e) AS n FROM r)",
+      "(SELECT * FROM r ORDER BY e, s, id LIMIT 90)"
+    )
+    for (side <- sides) {
+      def query = spark.sql(s"""SELECT l.id, q.* FROM l JOIN $side q
+        ON l.k = q.k AND l.t BETWEEN q.s AND q.e WHERE l.t BETWEEN 100 AND 180""")
+      assert(filters(query)._2.exists(_.endsWith("s <= 180")) != side.contains("s + 1"), side)
+      assertSameRows(rows(query), withConf(Flag -> "false")(rows(query)), side)
+    }
+  }
+
+  test("files are left out by what is inferred") {
+    views()
+    val folder = Files.createTempDirectory("inferred").resolve("r").toString
+    spark.table("r").write.parquet(folder)
+    spark.read.parquet(folder).createOrReplaceTempView("f")
+    def query = spark.sql("""SELECT l.id, f.id FROM l JOIN f
+      ON l.k = f.k AND l.t BETWEEN f.s AND f.e WHERE l.t > 100""")
+    val scans = collect(executedPlan(query)) { case scan: FileSourceScanExec => scan }
+    assert(only(scans).metadata("PushedFilters").contains("GreaterThanOrEqual(e,100)"))
+    checkAgainstStock(query)
+  }
+}

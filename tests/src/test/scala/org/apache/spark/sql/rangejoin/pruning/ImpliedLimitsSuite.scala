@@ -1,0 +1,142 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.pruning
+
+import scala.util.Random
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.Inner
+import org.apache.spark.sql.catalyst.util.TypeUtils
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
+import org.apache.spark.sql.types._
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** What follows for one side of a range from limits of the other: never anything that does not. */
+class ImpliedLimitsSuite extends AnyFunSuite {
+  import MatchableValuesSuite.{Samples, Steps}
+
+  for ((dataType, values) <- Samples) {
+    val p = AttributeReference("p", dataType)()
+    val q = AttributeReference("q", dataType)()
+    val s = AttributeReference("s", dataType)()
+    val e = AttributeReference("e", dataType)()
+    val columns = Seq[Attribute](p, q, s, e)
+    val ordering = TypeUtils.getInterpretedOrdering(dataType)
+
+    def bands = for {
+      step <- Steps.get(dataType).toSeq
+      mode <- Seq(EvalMode.ANSI, EvalMode.LEGACY)
+    } yield {
+      val far = Literal(step, dataType)
+      s"a band of $step, $mode" -> And(
+        GreaterThanOrEqual(s, Subtract(p, far, mode)),
+        LessThanOrEqual(s, Add(p, far, mode)))
+    }
+    def conditions: Seq[(String, Expression)] = Seq(
+      "a point in an interval" -> And(GreaterThanOrEqual(p, s), LessThanOrEqual(p, e)),
+      "a point strictly in an interval" -> And(GreaterThan(p, s), LessThan(p, e)),
+      "an interval around a point" -> And(LessThanOrEqual(p, s), LessThan(s, q)),
+      "intervals that overlap" -> And(LessThanOrEqual(p, e), LessThanOrEqual(s, q)),
+      "one direction" -> LessThan(p, e),
+      "the other direction" -> GreaterThanOrEqual(p, s)
+    ) ++ bands
+
+    for ((name, condition) <- conditions) test(s"${dataType.sql}: $name") {
+      val random = new Random(11)
+      def any = values(random.nextInt(values.size))
+      val holds = BindReferences.bindReference(condition, columns)
+      var said, refused = 0
+      for (streamed <- Seq[Side](LeftSide, RightSide); side <- Seq[Side](LeftSide, RightSide)) {
+        val range = RangeExtractor.extract(
+          Inner,
+          Some(condition),
+          AttributeSet(Seq(p, q)),
+          AttributeSet(Seq(s, e)),
+          Some(streamed)).toOption.get
+        val (limited, from) = if (side == LeftSide) (Seq(p, q), 0) else (Seq(s, e), 2)
+        for (_ <- 0 until 12) {
+          // By column, of the other side alone, as a query has them.
+          val known = columns.filterNot(limited.contains).map { column =>
+            val limits =
+              KnownValues(
+                Some(any).filter(_ => random.nextBoolean()),
+                Some(any).filter(_ => random.nextBoolean()))
+            column.exprId -> limits
+          }.toMap
+          def isKnown(column: Attribute, value: Any) = known.get(column.exprId).forall { limits =>
+            limits.least.forall(ordering.compare(_, value) <= 0) &&
+            limits.greatest.forall(ordering.compare(_, value) >= 0)
+          }
+          val predicates = ImpliedLimits.of(
+            range,
+            side,
+            column => known.getOrElse(column.exprId, KnownValues(None, None)))
+          val lets = predicates.map(BindReferences.bindReference(_, columns))
+          if (lets.nonEmpty) for {
+            // Of the four columns, all values of those that are limited by what is said.
+            a <- values
+            b <- values
+            _ <- 0 until 6
+          } {
+            val row =
+              InternalRow.fromSeq(if (from == 0) Seq(a, b, any, any) else Seq(any, any, a, b))
+            val isRow = columns.zipWithIndex.forall { case (column, i) =>
+              isKnown(column, row.get(i, dataType))
+            }
+            if (isRow) {
+              val isLet = lets.forall(_.eval(row) == true)
+              said += 1
+              if (!isLet) refused += 1
+              val isMatch =
+                try holds.eval(row) == true
+                catch { case _: ArithmeticException => false }
+              assert(isLet || !isMatch, s"$row of $known: $predicates")
+            }
+          }
+        }
+      }
+      val isSilent = name.endsWith("LEGACY") && dataType.isInstanceOf[IntegralType] ||
+        RisingBound.hasNaN(dataType) && name.contains("direction")
+      assert(isSilent || (said > 20 && refused > 5), s"says nothing: $said, $refused")
+    }
+  }
+
+  test("limits that are known already are not said again") {
+    val l = AttributeReference("l", LongType)()
+    val r = AttributeReference("r", LongType)()
+    def far = Literal(5L)
+    val band = And(
+      GreaterThanOrEqual(r, Subtract(l, far, EvalMode.ANSI)),
+      LessThanOrEqual(r, Add(l, far, EvalMode.ANSI)))
+    val range =
+      RangeExtractor.extract(Inner, Some(band), AttributeSet(l), AttributeSet(r)).toOption.get
+    def said(ofLeft: (Any, Any), ofRight: (Any, Any)) = ImpliedLimits.of(
+      range,
+      RightSide,
+      column => {
+        val (least, greatest) = if (column.semanticEquals(l)) ofLeft else ofRight
+        KnownValues(Option(least), Option(greatest))
+      }).map(_.sql)
+    assert(said((100L, 200L), (null, null)) == Seq("(r >= 95L)", "(r <= 205L)"))
+    assert(said((100L, 200L), (95L, 206L)) == Seq("(r <= 205L)"))
+    assert(said((100L, 200L), (96L, 204L)) == Nil)
+    // Rows near the end of the type have no bound, and match nothing but by an error.
+    assert(said((100L, null), (null, null)) == Seq("(r >= 95L)"))
+    assert(said((null, 200L), (null, null)) == Seq("(r <= 205L)"))
+    assert(said((null, Long.MaxValue - 2), (null, null)) == Nil)
+    assert(said((Long.MinValue + 2, Long.MaxValue - 5), (null, null)) == Nil)
+  }
+}
