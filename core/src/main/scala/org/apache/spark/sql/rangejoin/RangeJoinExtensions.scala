@@ -29,6 +29,7 @@ import org.apache.spark.sql.rangejoin.plan.{
   PlaceSortMergeRangeJoins,
   PlanBucketedStages,
   PlanIndexedStages,
+  PruneLimitedScans,
   PruneStreamedScans,
   ReadShufflesLocally,
   SortPreparedWrites,
@@ -50,10 +51,11 @@ import org.apache.spark.sql.rangejoin.plan.{
  * | [[SpreadHeavyKeys]]          | adaptive execution: likewise, when sizes are known          |
  * | [[PruneStreamedScans]]       | adaptive execution: likewise, when an index is there        |
  * | [[PlaceBroadcastRangeJoins]] | adaptive execution: the query stage preparation rules' last |
- * | [[PlaceShuffledRangeJoins]]  | four                                                        |
+ * | [[PlaceShuffledRangeJoins]]  | five                                                        |
  * | [[PlaceSortMergeRangeJoins]] |                                                             |
+ * | [[PruneLimitedScans]]        |                                                             |
  * | [[SortPreparedWrites]]       |                                                             |
- * | the four                     | otherwise: before columnar transitions and code generation  |
+ * | the five                     | otherwise: before columnar transitions and code generation  |
  *
  * On a Spark it was not made for it does nothing but warn, once.
  */
@@ -107,6 +109,7 @@ object RangeJoinExtensions extends Logging {
     PlaceBroadcastRangeJoins,
     PlaceShuffledRangeJoins,
     PlaceSortMergeRangeJoins,
+    PruneLimitedScans,
     SortPreparedWrites)
 
   private object BeforeTransitions extends ColumnarRule {

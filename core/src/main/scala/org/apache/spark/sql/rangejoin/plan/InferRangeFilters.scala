@@ -23,7 +23,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.pruning.{ImpliedLimits, KnownValues}
+import org.apache.spark.sql.rangejoin.pruning.{ImpliedLimit, ImpliedLimits, KnownValues}
 
 /**
  * Where a query limits the range column of one side, rows of the other side that are beyond it are
@@ -31,7 +31,7 @@ import org.apache.spark.sql.rangejoin.pruning.{ImpliedLimits, KnownValues}
  * follows `w.stop >= '2024-01-01'`. Stock Spark infers this of equal columns alone.
  *
  * Runs once, when filters are where they belong, and takes its own to where they belong: as far as to
- * the scan, which leaves out files and partitions by them. Spark makes joins of `EXISTS` and `IN` later.
+ * the scan, which may leave out files by them ([[PruneLimitedScans]]) and partitions. Spark makes joins of `EXISTS` and `IN` later.
  */
 object InferRangeFilters extends Rule[LogicalPlan] {
 
@@ -66,7 +66,10 @@ object InferRangeFilters extends Rule[LogicalPlan] {
     val sides = Seq(LeftSide -> join.left, RightSide -> join.right).filter { case (side, _) =>
       mayFilter(join.joinType, side)
     }
-    lazy val constraints = (join.left.constraints ++ join.right.constraints).toSeq
+    lazy val constraints = (join.left.constraints ++ join.right.constraints).toSeq.map {
+      case ImpliedLimit(limit) => limit
+      case other               => other
+    }
 
     @tailrec def settle(found: Seq[BinaryComparison], steps: Int): Seq[BinaryComparison] = {
       val next = for {
@@ -85,7 +88,8 @@ object InferRangeFilters extends Rule[LogicalPlan] {
     next.getClass == old.getClass && next.left.semanticEquals(old.left)
 
   private def filtered(child: LogicalPlan, limits: Seq[Expression]): LogicalPlan =
-    limits.filter(_.references.subsetOf(child.outputSet)).reduceOption(And(_, _))
+    limits.filter(_.references.subsetOf(child.outputSet)).map(ImpliedLimit(_))
+      .reduceOption[Expression](And(_, _))
       .fold(child)(limit => PushDownPredicates(Filter(limit, child)))
 
   /** A filter would compute it once more, on its way down. */

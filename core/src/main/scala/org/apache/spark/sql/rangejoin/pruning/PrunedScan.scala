@@ -68,7 +68,9 @@ object PrunedScan {
     val partitionColumns = scan.relation.partitionSchema.fieldNames.toSet
     val (ofPartitions, ofData) =
       predicate.references.toSeq.partition(column => partitionColumns(column.name))
+    val isKnown = (scan.partitionFilters ++ scan.dataFilters).exists(_.semanticEquals(predicate))
     if (!predicate.references.forall(c => columns.contains(c) && !c.isMetadataCol)) None
+    else if (isKnown) None
     else if (ofData.isEmpty) {
       Some(copied(scan, scan.copy(partitionFilters = scan.partitionFilters :+ predicate)))
     } else if (ofPartitions.isEmpty && ofData.forall(hasStatistics(scan, _))) {
