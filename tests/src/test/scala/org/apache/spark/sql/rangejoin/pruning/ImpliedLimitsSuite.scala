@@ -139,4 +139,22 @@ class ImpliedLimitsSuite extends AnyFunSuite {
     assert(said((null, Long.MaxValue - 2), (null, null)) == Nil)
     assert(said((Long.MinValue + 2, Long.MaxValue - 5), (null, null)) == Nil)
   }
+
+  test("nothing is said where a row that is let through has no bound, and may raise") {
+    val l = AttributeReference("l", LongType)()
+    val r = AttributeReference("r", LongType)()
+    def said(condition: Expression, least: Option[Long], greatest: Option[Long]) = {
+      val range = RangeExtractor
+        .extract(Inner, Some(condition), AttributeSet(l), AttributeSet(r)).toOption.get
+      def known(column: Attribute) =
+        if (column.semanticEquals(l)) KnownValues(least, greatest) else KnownValues(None, None)
+      ImpliedLimits.of(range, RightSide, known).map(_.sql)
+    }
+    val below = LessThanOrEqual(r, Subtract(l, Literal(5L), EvalMode.ANSI))
+    assert(said(below, None, Some(200L)) == Nil)
+    assert(said(below, Some(-200L), Some(200L)) == Seq("(r <= 195L)"))
+    val above = GreaterThanOrEqual(r, Add(l, Literal(5L), EvalMode.ANSI))
+    assert(said(above, Some(100L), None) == Nil)
+    assert(said(above, Some(100L), Some(200L)) == Seq("(r >= 105L)"))
+  }
 }
