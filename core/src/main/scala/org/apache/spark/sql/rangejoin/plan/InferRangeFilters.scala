@@ -40,7 +40,17 @@ object InferRangeFilters extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.InferFilters)) plan
+    else if (!plan.exists(hasLimit)) plan
     else settled(plan, MostSteps)
+
+  /** Constraints take their time, and most queries have none of use here. */
+  private def hasLimit(plan: LogicalPlan): Boolean = plan match {
+    case Filter(condition, _) => condition.exists {
+        case comparison: BinaryComparison => comparison.children.exists(_.isInstanceOf[Literal])
+        case _                            => false
+      }
+    case _ => false
+  }
 
   @tailrec private def settled(plan: LogicalPlan, steps: Int): LogicalPlan = {
     val next = plan.transformUp { case join: Join if !join.isStreaming => inferred(join) }
