@@ -55,7 +55,11 @@ private object CaseTable {
   private val Limit = 1000
 }
 
-/** The query of a case, about the tables `l` and `r`. */
+/**
+ * The query of a case, about the tables `l` and `r`.
+ *
+ * @param above whether it is more than the join of the two: operators above it, or limits below
+ */
 case class CaseQuery(sql: String, form: JoinForm, asked: Asked, above: Boolean, plainJoin: String)
 
 /**

@@ -67,7 +67,8 @@ class JudgeSuite extends RangeJoinTest {
   }
 
   test("a join of another type than was asked for is a fault") {
-    val join = casesOf(JoinForm.LeftForm).next()
+    // Of some limits Spark sees that no row is within.
+    val join = casesOf(JoinForm.LeftForm).find(!_.query.above).get
     val wrong = join.copy(query = join.query.copy(form = JoinForm.RightForm))
     assert(runner.run(wrong).fault.exists(_.contains("planned as LeftOuter")))
   }
