@@ -111,14 +111,14 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
 }
 
 /** A predicate in the form `lesser <= greater`, or `<`. */
-private[condition] case class Comparison(
+private[rangejoin] case class Comparison(
     lesser: Expression,
     greater: Expression,
     strict: Boolean,
     predicate: Expression
 )
 
-private[condition] object Comparison {
+private[rangejoin] object Comparison {
 
   /** A predicate that is an inequality. */
   def of(predicate: Expression): Option[Comparison] = predicate match {

@@ -11,6 +11,7 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
+
 package org.apache.spark.sql.rangejoin.plan
 
 import scala.annotation.tailrec
@@ -31,7 +32,8 @@ import org.apache.spark.sql.rangejoin.pruning.{ImpliedLimit, ImpliedLimits, Know
  * follows `w.stop >= '2024-01-01'`. Stock Spark infers this of equal columns alone.
  *
  * Runs once, when filters are where they belong, and takes its own to where they belong: as far as to
- * the scan, which may leave out files by them ([[PruneLimitedScans]]) and partitions. Spark makes joins of `EXISTS` and `IN` later.
+ * the scan, which may leave out partitions by them, and files ([[PruneLimitedScans]]). Spark makes joins of
+ * `EXISTS` and `IN` later.
  */
 object InferRangeFilters extends Rule[LogicalPlan] {
 
@@ -76,15 +78,13 @@ object InferRangeFilters extends Rule[LogicalPlan] {
     val sides = Seq(LeftSide -> join.left, RightSide -> join.right).filter { case (side, _) =>
       mayFilter(join.joinType, side)
     }
-    lazy val constraints = (join.left.constraints ++ join.right.constraints).toSeq.map {
-      case ImpliedLimit(limit) => limit
-      case other               => other
-    }
+    lazy val written = (join.left.constraints ++ join.right.constraints).toSeq.flatMap(limitsOf)
 
     @tailrec def settle(found: Seq[BinaryComparison], steps: Int): Seq[BinaryComparison] = {
       val next = for {
         (side, child) <- sides
-        limit <- ImpliedLimits.of(range, side, knownValues(constraints ++ found))
+        limit <-
+          ImpliedLimits.of(range, side, knownValues(written ++ found.flatMap(Comparison.of(_))))
         if !isComputed(child, limit.references.head)
       } yield limit
       if (next.isEmpty) found
@@ -119,31 +119,31 @@ object InferRangeFilters extends Rule[LogicalPlan] {
   }
 
   /** Whether rows of a side that match nothing are not in the result, and change nothing of it. */
-  private def mayFilter(joinType: JoinType, side: Side): Boolean = joinType match {
-    case _: InnerLike | LeftSemi => true
-    case LeftOuter | LeftAnti    => side == RightSide
-    case RightOuter              => side == LeftSide
-    case _                       => false
+  private def mayFilter(joinType: JoinType, side: Side): Boolean =
+    JoinTypeBehavior.of(joinType, streamed = side).exists(!_.visitsAllStreamed)
+
+  private def knownValues(limits: Seq[Comparison])(column: Attribute): KnownValues = {
+    val ordering = TypeUtils.getInterpretedOrdering(column.dataType)
+    // Where no row can be, as with a NULL, nothing is to be filtered.
+    val least = limits.collect {
+      case Comparison(Literal(v, _), e, _, _) if v != null && e.semanticEquals(column) => v
+    }
+    val greatest = limits.collect {
+      case Comparison(e, Literal(v, _), _, _) if v != null && e.semanticEquals(column) => v
+    }
+    KnownValues(
+      least.reduceOption(ordering.max(_, _)),
+      greatest.reduceOption(ordering.min(_, _)))
   }
 
-  private def knownValues(constraints: Iterable[Expression])(column: Attribute): KnownValues = {
-    val ordering = TypeUtils.getInterpretedOrdering(column.dataType)
-    def isColumn(e: Expression) = e.semanticEquals(column)
-    val (least, greatest) = constraints.collect {
-      case EqualTo(e, Literal(v, _)) if isColumn(e)            => (Some(v), Some(v))
-      case EqualTo(Literal(v, _), e) if isColumn(e)            => (Some(v), Some(v))
-      case GreaterThanOrEqual(e, Literal(v, _)) if isColumn(e) => (Some(v), None)
-      case GreaterThan(e, Literal(v, _)) if isColumn(e)        => (Some(v), None)
-      case LessThanOrEqual(Literal(v, _), e) if isColumn(e)    => (Some(v), None)
-      case LessThan(Literal(v, _), e) if isColumn(e)           => (Some(v), None)
-      case LessThanOrEqual(e, Literal(v, _)) if isColumn(e)    => (None, Some(v))
-      case LessThan(e, Literal(v, _)) if isColumn(e)           => (None, Some(v))
-      case GreaterThanOrEqual(Literal(v, _), e) if isColumn(e) => (None, Some(v))
-      case GreaterThan(Literal(v, _), e) if isColumn(e)        => (None, Some(v))
-    }.unzip
-    // Where no row can be, as with a NULL, nothing is to be filtered.
-    KnownValues(
-      least.flatten.filter(_ != null).reduceOption(ordering.max(_, _)),
-      greatest.flatten.filter(_ != null).reduceOption(ordering.min(_, _)))
+  /** The comparisons with a literal that a predicate is. */
+  private def limitsOf(predicate: Expression): Seq[Comparison] = {
+    val comparisons = predicate match {
+      case ImpliedLimit(limit) => Comparison.of(limit).toSeq
+      case EqualTo(a, b)       =>
+        Seq(LessThanOrEqual(a, b), LessThanOrEqual(b, a)).flatMap(Comparison.of(_))
+      case other => Comparison.of(other).toSeq
+    }
+    comparisons.filter(c => c.lesser.isInstanceOf[Literal] || c.greater.isInstanceOf[Literal])
   }
 }

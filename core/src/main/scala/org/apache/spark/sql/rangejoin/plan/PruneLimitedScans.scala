@@ -11,26 +11,23 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
+
 package org.apache.spark.sql.rangejoin.plan
 
-import org.apache.spark.sql.catalyst.expressions.PredicateHelper
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{FilterExec, SparkPlan}
+import org.apache.spark.sql.rangejoin.condition.Predicates
 import org.apache.spark.sql.rangejoin.pruning.{ImpliedLimit, PrunedScan}
 
 /**
  * The scans of files below the filters that [[InferRangeFilters]] has inferred are told of them, where a
  * scan can be trusted with that. Runs several times over the same plan.
  */
-object PruneLimitedScans extends Rule[SparkPlan] with PredicateHelper {
+object PruneLimitedScans extends Rule[SparkPlan] {
 
   override def apply(plan: SparkPlan): SparkPlan = plan.transformUp { case filter: FilterExec =>
-    val limits = splitConjunctivePredicates(filter.condition).collect {
-      case ImpliedLimit(limit) => limit
-    }
-    val child = limits.foldLeft(filter.child) { (below, limit) =>
-      PrunedScan.below(below, limit).getOrElse(below)
-    }
+    val limits = Predicates.split(filter.condition).collect { case ImpliedLimit(limit) => limit }
+    val child = PrunedScan.belowEach(filter.child, limits)
     if (child.eq(filter.child)) filter else filter.withNewChildren(Seq(child))
   }
 }

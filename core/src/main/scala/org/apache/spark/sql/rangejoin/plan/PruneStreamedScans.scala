@@ -44,8 +44,7 @@ object PruneStreamedScans extends Rule[SparkPlan] {
   /** With the first predicate, or if that cannot be had, with all others that can. */
   private def scanned(plan: SparkPlan, predicates: Seq[Expression]): Option[SparkPlan] =
     predicates.headOption.flatMap(PrunedScan.below(plan, _)).orElse {
-      val pruned = predicates.drop(1).foldLeft(plan)((p, predicate) =>
-        PrunedScan.below(p, predicate).getOrElse(p))
+      val pruned = PrunedScan.belowEach(plan, predicates.drop(1))
       if (pruned.eq(plan)) None else Some(pruned)
     }
 

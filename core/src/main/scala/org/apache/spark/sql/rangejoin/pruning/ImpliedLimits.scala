@@ -11,6 +11,7 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
+
 package org.apache.spark.sql.rangejoin.pruning
 
 import org.apache.spark.sql.catalyst.expressions._

@@ -48,6 +48,10 @@ object PrunedScan {
     case _ => None
   }
 
+  /** The plan with a scan that has been told of all those predicates that it can be told of. */
+  def belowEach(plan: SparkPlan, predicates: Seq[Expression]): SparkPlan =
+    predicates.foldLeft(plan)((told, predicate) => below(told, predicate).getOrElse(told))
+
   /** What depends on the place of a row would change with the rows before it. */
   private def isDeterministic(plan: SparkPlan): Boolean = plan.expressions.forall(_.deterministic)
 
@@ -69,8 +73,7 @@ object PrunedScan {
     val (ofPartitions, ofData) =
       predicate.references.toSeq.partition(column => partitionColumns(column.name))
     val isKnown = (scan.partitionFilters ++ scan.dataFilters).exists(_.semanticEquals(predicate))
-    if (!predicate.references.forall(c => columns.contains(c) && !c.isMetadataCol)) None
-    else if (isKnown) None
+    if (isKnown || !predicate.references.forall(c => columns.contains(c) && !c.isMetadataCol)) None
     else if (ofData.isEmpty) {
       Some(copied(scan, scan.copy(partitionFilters = scan.partitionFilters :+ predicate)))
     } else if (ofPartitions.isEmpty && ofData.forall(hasStatistics(scan, _))) {

@@ -11,15 +11,16 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
+
 package org.apache.spark.sql.rangejoin.plan
 
 import java.nio.file.Files
 
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.expressions.{And, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.rangejoin.condition.Predicates
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
 /** Limits of the range column of one side are set to the other side, too, where rows stay the same. */
@@ -49,56 +50,58 @@ class InferRangeFiltersSuite extends RangeJoinTest {
 
   /** Conjuncts of filters below the uppermost join, of its left and its right side. */
   private def filters(df: DataFrame): (Set[String], Set[String]) = {
-    def of(side: LogicalPlan) = side.collect { case filter: Filter => conjuncts(filter.condition) }
+    def of(side: LogicalPlan) = side.collect { case filter: Filter =>
+      Predicates.split(filter.condition)
+    }
       .flatten.map(_.sql.replaceAll("[()]|^implied", "")).toSet
     execution(df).optimizedPlan
       .collectFirst { case join: Join => (of(join.left), of(join.right)) }.get
   }
 
-  private def conjuncts(e: Expression): Seq[Expression] = e match {
-    case And(a, b) => conjuncts(a) ++ conjuncts(b)
-    case other     => Seq(other)
-  }
-
   private val Within = "l.t BETWEEN r.s AND r.e"
+
+  /** Checks which join types filter a side, and that all have stock's rows. */
+  private def checkJoins(
+      left: String,
+      right: String,
+      on: String,
+      filtered: ((Set[String], Set[String])) => Set[String],
+      expected: Set[String],
+      by: Set[String]): Unit =
+    for (join <-
+        Seq("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")) {
+      def query = spark.sql(s"SELECT * FROM $left $join $right ON $on")
+      val found = filtered(filters(query))
+      val inferred = if (by.contains(join)) expected else Set.empty
+      assert(found.intersect(expected) == inferred, s"$join $found")
+      assertSameRows(rows(query), withConf(Flag -> "false")(rows(query)), join)
+    }
 
   for (key <- Seq("l.k = r.k AND ", "")) {
     val name = if (key.isEmpty) "without a key" else "with a key"
 
     test(s"limits of the left side, $name") {
       views()
-      for ((join, isRight) <- Seq(
-          "JOIN" -> true,
-          "LEFT JOIN" -> true,
-          "RIGHT JOIN" -> false,
-          "FULL JOIN" -> false,
-          "LEFT SEMI JOIN" -> true,
-          "LEFT ANTI JOIN" -> true)) {
-        def query = spark.sql(
-          s"SELECT * FROM (SELECT * FROM l WHERE t >= 100 AND t < 140) l $join r ON $key$Within")
-        val (_, right) = filters(query)
-        val expected = Set("r.e >= 100", "r.s <= 140")
-        assert(right.intersect(expected) == (if (isRight) expected else Set.empty), s"$join $right")
-        assertSameRows(rows(query), withConf(Flag -> "false")(rows(query)), join)
-      }
+      checkJoins(
+        "(SELECT * FROM l WHERE t >= 100 AND t < 140) l",
+        "r",
+        key + Within,
+        filtered = _._2,
+        expected = Set("r.e >= 100", "r.s <= 140"),
+        by = Set("JOIN", "LEFT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
+      )
     }
 
     test(s"limits of the right side, $name") {
       views()
-      for ((join, isLeft) <- Seq(
-          "JOIN" -> true,
-          "LEFT JOIN" -> false,
-          "RIGHT JOIN" -> true,
-          "FULL JOIN" -> false,
-          "LEFT SEMI JOIN" -> true,
-          "LEFT ANTI JOIN" -> false)) {
-        def query = spark.sql(
-          s"SELECT * FROM l $join (SELECT * FROM r WHERE s > 100 AND e <= 150) r ON $key$Within")
-        val (left, _) = filters(query)
-        val expected = Set("l.t >= 100", "l.t <= 150")
-        assert(left.intersect(expected) == (if (isLeft) expected else Set.empty), s"$join $left")
-        assertSameRows(rows(query), withConf(Flag -> "false")(rows(query)), join)
-      }
+      checkJoins(
+        "l",
+        "(SELECT * FROM r WHERE s > 100 AND e <= 150) r",
+        key + Within,
+        filtered = _._1,
+        expected = Set("l.t >= 100", "l.t <= 150"),
+        by = Set("JOIN", "RIGHT JOIN", "LEFT SEMI JOIN")
+      )
     }
   }
 

@@ -11,6 +11,7 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
+
 package org.apache.spark.sql.rangejoin.pruning
 
 import scala.util.Random
@@ -26,33 +27,19 @@ import org.scalatest.funsuite.AnyFunSuite
 
 /** What follows for one side of a range from limits of the other: never anything that does not. */
 class ImpliedLimitsSuite extends AnyFunSuite {
-  import MatchableValuesSuite.{Samples, Steps}
+  import MatchableValuesSuite.{SampleColumns, Samples}
 
   for ((dataType, values) <- Samples) {
-    val p = AttributeReference("p", dataType)()
-    val q = AttributeReference("q", dataType)()
-    val s = AttributeReference("s", dataType)()
-    val e = AttributeReference("e", dataType)()
+    val sample = new SampleColumns(dataType)
+    import sample.{e, p, q, s}
     val columns = Seq[Attribute](p, q, s, e)
     val ordering = TypeUtils.getInterpretedOrdering(dataType)
 
     def bands = for {
-      step <- Steps.get(dataType).toSeq
       mode <- Seq(EvalMode.ANSI, EvalMode.LEGACY)
-    } yield {
-      val far = Literal(step, dataType)
-      s"a band of $step, $mode" -> And(
-        GreaterThanOrEqual(s, Subtract(p, far, mode)),
-        LessThanOrEqual(s, Add(p, far, mode)))
-    }
-    def conditions: Seq[(String, Expression)] = Seq(
-      "a point in an interval" -> And(GreaterThanOrEqual(p, s), LessThanOrEqual(p, e)),
-      "a point strictly in an interval" -> And(GreaterThan(p, s), LessThan(p, e)),
-      "an interval around a point" -> And(LessThanOrEqual(p, s), LessThan(s, q)),
-      "intervals that overlap" -> And(LessThanOrEqual(p, e), LessThanOrEqual(s, q)),
-      "one direction" -> LessThan(p, e),
-      "the other direction" -> GreaterThanOrEqual(p, s)
-    ) ++ bands
+      (name, band) <- sample.band(mode)
+    } yield s"$name, $mode" -> band
+    def conditions = (sample.intervals :+ sample.oneWay) ++ bands
 
     for ((name, condition) <- conditions) test(s"${dataType.sql}: $name") {
       val random = new Random(11)
@@ -66,7 +53,7 @@ class ImpliedLimitsSuite extends AnyFunSuite {
           AttributeSet(Seq(p, q)),
           AttributeSet(Seq(s, e)),
           Some(streamed)).toOption.get
-        val (limited, from) = if (side == LeftSide) (Seq(p, q), 0) else (Seq(s, e), 2)
+        val limited = if (side == LeftSide) Seq(p, q) else Seq(s, e)
         for (_ <- 0 until 12) {
           // By column, of the other side alone, as a query has them.
           val known = columns.filterNot(limited.contains).map { column =>
@@ -92,7 +79,8 @@ class ImpliedLimitsSuite extends AnyFunSuite {
             _ <- 0 until 6
           } {
             val row =
-              InternalRow.fromSeq(if (from == 0) Seq(a, b, any, any) else Seq(any, any, a, b))
+              InternalRow.fromSeq(if (side == LeftSide) Seq(a, b, any, any)
+              else Seq(any, any, a, b))
             val isRow = columns.zipWithIndex.forall { case (column, i) =>
               isKnown(column, row.get(i, dataType))
             }

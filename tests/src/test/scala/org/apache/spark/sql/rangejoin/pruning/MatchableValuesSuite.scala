@@ -29,27 +29,11 @@ class MatchableValuesSuite extends AnyFunSuite {
   import MatchableValuesSuite._
 
   for ((dataType, values) <- Samples) {
-    val p = AttributeReference("p", dataType)()
-    val q = AttributeReference("q", dataType)()
-    val s = AttributeReference("s", dataType)()
-    val e = AttributeReference("e", dataType)()
+    val columns = new SampleColumns(dataType)
+    import columns._
 
-    def conditions: Seq[(String, Expression)] = {
-      val points = GreaterThanOrEqual(p, s)
-      val band = for (step <- Steps.get(dataType).toSeq) yield {
-        val far = Literal(step, dataType)
-        s"a band of $step" -> And(
-          GreaterThanOrEqual(s, Subtract(p, far, EvalMode.ANSI)),
-          LessThanOrEqual(s, Add(p, far, EvalMode.ANSI)))
-      }
-      Seq(
-        "a point in an interval" -> And(points, LessThanOrEqual(p, e)),
-        "a point strictly in an interval" -> And(GreaterThan(p, s), LessThan(p, e)),
-        "an interval around a point" -> And(LessThanOrEqual(p, s), LessThan(s, q)),
-        "intervals that overlap" -> And(LessThanOrEqual(p, e), LessThanOrEqual(s, q)),
-        "one direction" -> LessThan(p, e)
-      ) ++ band ++ (if (RisingBound.hasNaN(dataType)) Nil else Seq("the other direction" -> points))
-    }
+    def conditions: Seq[(String, Expression)] =
+      intervals ++ band(EvalMode.ANSI) ++ (if (RisingBound.hasNaN(dataType)) Nil else Seq(oneWay))
 
     for ((name, condition) <- conditions) {
       test(s"${dataType.sql}: $name") {
@@ -216,8 +200,35 @@ object MatchableValuesSuite {
     DecimalType(9, 2) -> Seq(-999999999L, -1L, 0L, 5L, 100L, 999999999L).map(Decimal(_, 9, 2))
   ).map { case (dataType, values) => dataType -> values.toIndexedSeq }
 
+  /** Columns of one type, two of either side, and conditions between them by their names. */
+  final class SampleColumns(dataType: DataType) {
+    val p = AttributeReference("p", dataType)()
+    val q = AttributeReference("q", dataType)()
+    val s = AttributeReference("s", dataType)()
+    val e = AttributeReference("e", dataType)()
+
+    val oneWay: (String, Expression) = "the other direction" -> GreaterThanOrEqual(p, s)
+
+    val intervals: Seq[(String, Expression)] = Seq(
+      "a point in an interval" -> And(GreaterThanOrEqual(p, s), LessThanOrEqual(p, e)),
+      "a point strictly in an interval" -> And(GreaterThan(p, s), LessThan(p, e)),
+      "an interval around a point" -> And(LessThanOrEqual(p, s), LessThan(s, q)),
+      "intervals that overlap" -> And(LessThanOrEqual(p, e), LessThanOrEqual(s, q)),
+      "one direction" -> LessThan(p, e)
+    )
+
+    /** None of a type without steps. */
+    def band(mode: EvalMode.Value): Seq[(String, Expression)] =
+      for (step <- Steps.get(dataType).toSeq) yield {
+        val far = Literal(step, dataType)
+        s"a band of $step" -> And(
+          GreaterThanOrEqual(s, Subtract(p, far, mode)),
+          LessThanOrEqual(s, Add(p, far, mode)))
+      }
+  }
+
   /** A distance that may be added to a value of a type. */
-  val Steps: Map[DataType, Any] =
+  private val Steps: Map[DataType, Any] =
     Map(
       ByteType -> 5.toByte,
       IntegerType -> 3,
