@@ -22,8 +22,8 @@ import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 
 /**
  * Sorts what is written to a table that range joins read in its order, bucketed by keys and sorted by several
- * columns, as they sort their own input. Spark sorts it by (bucket, keys, range), of which a prefix of 8 bytes has
- * the bucket alone: rows are compared for all the rest. The rows of each file, and their order, are the same.
+ * columns, as they sort their own input. Spark sorts it by (partition, bucket, keys, range), of which a prefix of 8
+ * bytes has the first alone: rows are compared for all the rest. The rows of each file, and their order, are the same.
  */
 object SortPreparedWrites extends Rule[SparkPlan] {
 

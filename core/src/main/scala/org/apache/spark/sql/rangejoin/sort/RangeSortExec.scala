@@ -165,6 +165,9 @@ object RangeSortExec {
    */
   private def isEvaluated(column: Expression, plan: SparkPlan): Boolean = column match {
     case _: Attribute | _: Literal | _: RangeBound | _: GuardedValue => true
+    // The bucket that a row is written to: a hash raises no error.
+    case Pmod(hash: HashExpression[_], _: Literal, _) =>
+      hash.children.forall(isEvaluated(_, plan))
     case _ => plan.outputPartitioning match {
         // Whoever hashes the rows has evaluated it.
         case hashed: Expression => hashed.exists {

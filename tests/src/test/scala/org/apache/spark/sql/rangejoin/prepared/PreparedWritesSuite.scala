@@ -123,6 +123,28 @@ class PreparedWritesSuite extends PreparedTablesTest {
     }
   }
 
+  test("a partitioned table: files of each partition are in order, with stock's rows") {
+    val days = "CASE WHEN id % 7 = 0 THEN NULL WHEN id % 7 = 1 THEN '' ELSE concat('d', id % 5) END"
+    for (buckets <- Seq("k", "k, d"); tasks <- Seq(1, 3)) withTables("ours", "stock") {
+      val rows = table(600, 3).withColumn("d", expr("id % 3 = 0")).drop("s")
+        .withColumn("day", expr(days)).withColumn("hour", expr("cast(id % 2 AS int)"))
+        .repartition(tasks)
+      rows.createOrReplaceTempView("written")
+      for (name <- Seq("ours", "stock"))
+        spark.sql(s"CREATE TABLE $name (${rows.schema.toDDL}) USING parquet " +
+          s"PARTITIONED BY (day, hour) CLUSTERED BY ($buckets) SORTED BY (k, t) INTO 3 BUCKETS")
+      val sorts = sortsOf(insert("ours"))
+      assert(sorts.size == 1 && sorts.forall(_.isInstanceOf[RangeSortExec]), sorts)
+      withConf(RangeJoinConf.Enabled.key -> "false") {
+        assert(sortsOf(insert("stock")).forall(_.isInstanceOf[SortExec]))
+      }
+      assertInOrder("ours", "k", "t")
+      assert(filesOf("ours").size == filesOf("stock").size && filesOf("ours").size > 12)
+      assert(spark.table("ours").exceptAll(spark.table("stock")).isEmpty)
+      assert(spark.table("stock").exceptAll(spark.table("ours")).isEmpty)
+    }
+  }
+
   test("sorted by one column, or without prepared tables, is written as ever") {
     withTables("one", "off") {
       val rows = table(60, 3).repartition(1)
