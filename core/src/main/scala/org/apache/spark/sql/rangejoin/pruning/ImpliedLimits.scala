@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.rangejoin.condition.{RangeCondition, Side}
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
+import org.apache.spark.sql.types.{BinaryType, DecimalType, StringType}
 
 /**
  * What a range says of one side where values of the other are known: of `r.t <= l.t + 10` and
@@ -48,10 +49,32 @@ object ImpliedLimits {
       } else {
         atLeast(range.evictBound, range.lowerBound) ++ atMost(range.sortBound, range.upperBound)
       }
-    MatchableValues
-      .sound(limits.collect { case Values(predicate) => predicate }.toSeq)
-      .filterNot(isKnown(_, known))
+    (MatchableValues.sound(limits.collect { case Values(predicate) => predicate }.toSeq) ++
+      compared(range, side, known)).filterNot(isKnown(_, known))
   }
+
+  /** Of columns that are compared as they are, and whose values have no number: the limit itself. */
+  private def compared(
+      range: RangeCondition,
+      side: Side,
+      known: Attribute => KnownValues): Seq[BinaryComparison] =
+    (range.upperTest.toSeq ++ range.lowerTest).flatMap { test =>
+      (test.lesser, test.greater) match {
+        case (lesser: Attribute, greater: Attribute) if isCompared(lesser, greater) =>
+          def literal(value: Any) = Literal(value, lesser.dataType)
+          if (side == test.lesserSide) {
+            known(greater).greatest.map(v => LessThanOrEqual(lesser, literal(v)))
+          } else known(lesser).least.map(v => GreaterThanOrEqual(greater, literal(v)))
+        case _ => None
+      }
+    }
+
+  private def isCompared(lesser: Attribute, greater: Attribute): Boolean =
+    lesser.dataType == greater.dataType && (lesser.dataType match {
+      case StringType | BinaryType => true
+      case of: DecimalType         => NumberedValues.of(of).isEmpty
+      case _                       => false
+    })
 
   private def isKnown(predicate: BinaryComparison, known: Attribute => KnownValues): Boolean = {
     def compared(column: Attribute, value: Any, to: KnownValues => Option[Any]) = {

@@ -97,7 +97,8 @@ object PrunedScan {
     scan.relation.fileFormat.isInstanceOf[ParquetFileFormat] && SPARK_VERSION != "3.5.0" &&
       !scan.conf.parquetFieldIdReadEnabled &&
       (column.dataType match {
-        case IntegerType | LongType | FloatType | DoubleType | DateType | TimestampType => true
-        case _                                                                          => false
+        case IntegerType | LongType | FloatType | DoubleType => true
+        case DateType | TimestampType | StringType           => true
+        case _                                               => false
       })
 }

@@ -165,9 +165,36 @@ class InferRangeFiltersSuite extends RangeJoinTest {
       assert(!filters(query)._2.contains("r.e >= 100"))
     }
     assert(!filters(query.where("r.e >= 105"))._2.contains("r.e >= 100"))
-    val texts = spark.sql("""SELECT * FROM (SELECT *, string(t) AS x FROM l) l
-      JOIN (SELECT *, string(s) AS y FROM r) r ON l.k = r.k AND x >= y WHERE x <= '3'""")
-    assert(!filters(texts)._2.exists(_.contains("'3'")))
+    val structs = spark.sql("""SELECT * FROM (SELECT *, struct(t) AS x FROM l) l
+      JOIN (SELECT *, struct(s) AS y FROM r) r ON l.k = r.k AND x >= y WHERE x <= struct(3)""")
+    assert(!filters(structs)._2.exists(_.contains("3")))
+  }
+
+  test("days that are strings, as partitions are") {
+    views()
+    val day = "lpad(string(%s), 4, '0') AS %s"
+    for ((view, columns) <- Seq("l" -> Seq("t"), "r" -> Seq("s", "e"))) {
+      val rows = spark.table(view).selectExpr(
+        Seq("id", "k") ++ columns.map(c => day.format(c, c)): _*)
+      spark.createDataFrame(rows.rdd, rows.schema).createOrReplaceTempView(view)
+    }
+    val folder = Files.createTempDirectory("inferred").resolve("l").toString
+    spark.table("l").repartition(1).sortWithinPartitions("t").write.parquet(folder)
+    spark.read.parquet(folder).createOrReplaceTempView("f")
+    checkJoins(
+      "(SELECT * FROM l WHERE t >= '0100' AND t < '0140') l",
+      "r",
+      Within,
+      filtered = _._2,
+      expected = Set("r.e >= '0100'", "r.s <= '0140'"),
+      by = Set("JOIN", "LEFT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
+    )
+    def query = spark.sql(
+      "SELECT f.id, r.id FROM f JOIN r ON f.k = r.k AND f.t BETWEEN r.s AND r.e WHERE r.s > '0200'")
+    val scan = only(collect(executedPlan(query)) { case scan: FileSourceScanExec => scan })
+    assert(scan.metadata("PushedFilters").contains("GreaterThanOrEqual(t,0200)") ==
+      (SPARK_VERSION != "3.5.0"))
+    checkAgainstStock(query)
   }
 
   test("what is computed is not computed again for its limits") {

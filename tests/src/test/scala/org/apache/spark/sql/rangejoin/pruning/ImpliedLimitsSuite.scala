@@ -22,6 +22,7 @@ import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -100,6 +101,49 @@ class ImpliedLimitsSuite extends AnyFunSuite {
         RisingBound.hasNaN(dataType) && name.contains("direction")
       assert(isSilent || (said > 20 && refused > 5), s"says nothing: $said, $refused")
     }
+  }
+
+  for ((dataType, values) <- Seq[(DataType, Seq[Any])](
+      StringType -> Seq("", "a", "ab", "b", "\u00e9", "z").map(UTF8String.fromString),
+      BinaryType -> Seq("", "a", "\u00e9").map(_.getBytes("UTF-8")),
+      DecimalType(30, 2) -> Seq(-7, 0, 5, 9).map(n => Decimal(BigDecimal(n), 30, 2))
+    )) test(s"${dataType.sql}: columns that are compared limit one another") {
+    val (p, s, e) = (
+      AttributeReference("p", dataType)(),
+      AttributeReference("s", dataType)(),
+      AttributeReference("e", dataType)())
+    val ordering = TypeUtils.getInterpretedOrdering(dataType)
+    def said(condition: Expression, side: Side, of: Attribute, limits: KnownValues) = {
+      val range = RangeExtractor.extract(
+        Inner,
+        Some(condition),
+        AttributeSet(p),
+        AttributeSet(Seq(s, e))).toOption.get
+      ImpliedLimits.of(
+        range,
+        side,
+        column => if (column.semanticEquals(of)) limits else KnownValues(None, None))
+    }
+    val within = And(GreaterThan(p, s), LessThanOrEqual(p, e))
+    for (a <- values; b <- values) {
+      val limits = KnownValues(Some(a), Some(b))
+      val lets = said(within, RightSide, p, limits)
+      assert(lets.size == 2)
+      for (at <- values; from <- values; to <- values)
+        if (ordering.compare(at, a) >= 0 && ordering.compare(at, b) <= 0 &&
+          ordering.compare(at, from) > 0 && ordering.compare(at, to) <= 0) {
+          val row = InternalRow(at, from, to)
+          assert(lets.forall(BindReferences.bindReference(_, Seq(p, s, e)).eval(row) == true))
+        }
+    }
+    val some = KnownValues(Some(values(1)), None)
+    assert(said(within, RightSide, p, some) == Seq(GreaterThanOrEqual(
+      e,
+      Literal(values(1), dataType))))
+    assert(said(within, LeftSide, s, some) == Seq(GreaterThanOrEqual(
+      p,
+      Literal(values(1), dataType))))
+    assert(said(within, LeftSide, e, some) == Nil)
   }
 
   test("limits that are known already are not said again") {
