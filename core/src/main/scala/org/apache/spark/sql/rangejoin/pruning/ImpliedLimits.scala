@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.rangejoin.condition.{RangeCondition, Side}
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
 import org.apache.spark.sql.types.{BinaryType, DecimalType, StringType}
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * What a range says of one side where values of the other are known: of `r.t <= l.t + 10` and
@@ -63,8 +64,9 @@ object ImpliedLimits {
         case (lesser: Attribute, greater: Attribute) if isCompared(lesser, greater) =>
           def literal(value: Any) = Literal(value, lesser.dataType)
           if (side == test.lesserSide) {
-            known(greater).greatest.map(v => LessThanOrEqual(lesser, literal(v)))
-          } else known(lesser).least.map(v => GreaterThanOrEqual(greater, literal(v)))
+            known(greater).greatest.filter(isText).map(v => LessThanOrEqual(lesser, literal(v)))
+          } else
+            known(lesser).least.filter(isText).map(v => GreaterThanOrEqual(greater, literal(v)))
         case _ => None
       }
     }
@@ -75,6 +77,12 @@ object ImpliedLimits {
       case of: DecimalType         => NumberedValues.of(of).isEmpty
       case _                       => false
     })
+
+  /** Not bytes that are no UTF-8: Spark hands a string to a source as one of Java, which has others for them. */
+  private def isText(value: Any): Boolean = value match {
+    case string: UTF8String => UTF8String.fromString(string.toString) == string
+    case _                  => true
+  }
 
   private def isKnown(predicate: BinaryComparison, known: Attribute => KnownValues): Boolean = {
     def compared(column: Attribute, value: Any, to: KnownValues => Option[Any]) = {

@@ -197,6 +197,22 @@ class InferRangeFiltersSuite extends RangeJoinTest {
     checkAgainstStock(query)
   }
 
+  test("strings that are no UTF-8 are no limits, since sources compare others") {
+    def strings(hex: String*) =
+      hex.map(x => s"(1, string(X'$x'))").mkString("VALUES ", ", ", " AS t(k, t)")
+    val folder = Files.createTempDirectory("inferred").resolve("r").toString
+    spark.sql(s"SELECT * FROM ${strings("F09F9880", "F09F9881")}").coalesce(1).write.parquet(folder)
+    spark.read.parquet(folder).createOrReplaceTempView("r")
+    spark.sql(s"SELECT * FROM ${strings("F0A0", "F09F9882")}").createOrReplaceTempView("l")
+    for ((limit, isInferred) <- Seq("F1" -> false, "F3A08080" -> true)) {
+      def query = spark.sql("SELECT * FROM l JOIN r ON l.k = r.k AND r.t <= l.t " +
+        s"WHERE l.t <= string(X'$limit')")
+      assert(query.count() == 4)
+      assert(query.queryExecution.optimizedPlan.toString.contains("implied") == isInferred)
+      checkAgainstStock(query)
+    }
+  }
+
   test("what is computed is not computed again for its limits") {
     views()
     def query(columns: String) = spark.sql(s"""SELECT l.id, q.id FROM l
