@@ -124,17 +124,21 @@ test-all: ## run that and all the rest, which takes hours; each part is a target
 test-scala: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run the Scala tests (SUITES='*WindowSuite' TEST='part of a name')
 	SHARE=$(SHARE) $(SBT) core/packageBin "testOnly $(SUITES_AND_TEST)"
 
-test-lines: ## run Scala and Python tests, a cluster and random joins on every other line of Spark: hours
+test-lines: ## run all tests, and those of Spark, on every other line of Spark: hours
 	@failed=; for line in $(OTHER_LINES); do \
-	for target in test-scala test-cluster test-python fuzz fuzz-python; do \
+	for target in test-scala test-cluster test-python fuzz fuzz-python spark-suites; do \
+		test $$target = spark-suites && echo " $(UNPUBLISHED_LINES) " | grep -q " $$line " && continue; \
 		$(MAKE) $$target LINE=$$line || failed="$$failed $$target/$$line"; \
-	done; done; test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
+	done; done; $(MAKE) test-scala LINE=3.5 SCALA=2.12 || failed="$$failed test-scala/3.5/2.12"; \
+	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
 test-engines: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run every Scala case under every engine (SUITES=... SHARE=1/4)
 	RANGEJOIN_EVERY_ENGINE=1 SHARE=$(SHARE) $(SBT) \
 		"tests/testOnly $(SUITES) -- -n rangejoin.Query$(if $(TEST), -z \"$(TEST)\")"
 
-spark-suites: $(DEPENDENCIES) $(SBT_LAUNCHER) | check-java ## run Spark's own suites with range joins (SUITES=... TEST=... SHARE=1/4)
+spark-suites: $(DEPENDENCIES) $(SBT_LAUNCHER) | check-java ## run Spark's own suites with range joins (SUITES=... TEST=... SHARE=1/4 LINE=3.5)
+	@test -z "$(UNPUBLISHED)" || { \
+		echo "Spark $(LINE) is not published with its tests; choose a LINE of $(filter-out $(UNPUBLISHED_LINES),$(LINES))" >&2; exit 1; }
 	SHARE=$(SHARE) PYSPARK_PYTHON=$(abspath $(BIN)/python) $(SBT) \
 		"sparkSuites/testOnly $(SUITES_AND_TEST)"
 

@@ -256,6 +256,8 @@ lazy val sparkSuites = project
       "org.mockito" % "mockito-core" % "5.23.0" % "test",
       "com.h2database" % "h2" % "2.3.232" % "test"
     ),
+    // The tests of 4.0 name it, and it is not published.
+    excludeDependencies += ExclusionRule("org.apache.spark", s"spark-connect-shims_${line.scalaBinary}"),
     sparkTestHome := {
       val home = target.value / "spark-home"
       val data = testData(home)

@@ -14,8 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.suites
 
-import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.rangejoin.RangeJoinExtensions
+import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.plan.MarkRangeJoins
 
 /** The extension with every sort-merge join as a range join, whether it has a range or not. */

@@ -68,7 +68,7 @@ class AdaptiveQueryExecSuiteEveryJoin extends AdaptiveQueryExecSuite with EveryJ
     "SPARK-33832: Support optimize skew join even if introduce extra shuffle",
     "SPARK-37328: skew join with 3 tables",
     "SPARK-37652: optimize skewed join through union"
-  )
+  ) ++ OfBroadcasts.adaptive
 }
 
 class WholeStageCodegenSuiteEveryJoin extends WholeStageCodegenSuite with EveryJoin {
@@ -136,11 +136,8 @@ class BucketedReadSuiteEveryJoin extends BucketedReadWithoutHiveSupportSuite wit
 // They look for shuffles and grouped partitions below the stock node.
 class KeyGroupedPartitioningSuiteEveryJoin extends KeyGroupedPartitioningSuite with EveryJoin {
   override protected def exclusions: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
-    "partitioned join: exact distribution (same number of buckets) from both sides",
     "partitioned join: number of buckets mismatch should trigger shuffle",
     "partitioned join: only one side reports partitioning",
-    "partitioned join: join with two partition keys and matching & sorted partitions",
-    "partitioned join: join with two partition keys and unsorted partitions",
     "partitioned join: join with two partition keys and different # of partition keys",
     "SPARK-41413: partitioned join: partition values from one side are subset of " +
       "those from the other side",
@@ -163,13 +160,9 @@ class KeyGroupedPartitioningSuiteEveryJoin extends KeyGroupedPartitioningSuite w
     "SPARK-41471: shuffle one side: only one side reports partitioning with two identity",
     "SPARK-41471: shuffle one side: partitioning with transform",
     "SPARK-44641: duplicated records when SPJ is not triggered",
-    "SPARK-48065: SPJ: allowJoinKeysSubsetOfPartitionKeys is too strict",
     "SPARK-44647: SPJ: test join key is subset of cluster key with push values and " +
       "partially-clustered",
-    "SPARK-47094: SPJ: Support compatible buckets",
-    "SPARK-47094: SPJ:Support compatible buckets with common divisor",
     "SPARK-47094: SPJ: Does not trigger when incompatible number of buckets on both side",
-    "SPARK-47094: Support compatible buckets with less join keys than partition keys",
     "SPARK-47094: Compatible buckets does not support SPJ with push-down values or " +
       "partially-clustered",
     "SPARK-44647: test join key is the second cluster key",
@@ -179,8 +172,6 @@ class KeyGroupedPartitioningSuiteEveryJoin extends KeyGroupedPartitioningSuite w
     "SPARK-48012: one-side shuffle with partition transforms and pushdown values",
     "SPARK-48012: one-side shuffle with partition transforms with fewer join keys " +
       "than partition kes",
-    "SPARK-54439: KeyedPartitioning and join key size mismatch",
-    "SPARK-54439: KeyedPartitioning with transform and join key size mismatch",
     "SPARK-55411: Fix ArrayIndexOutOfBoundsException when join keys are less than " +
       "cluster keys",
     "SPARK-55092: Scans should not group partitions",
@@ -194,7 +185,20 @@ class KeyGroupedPartitioningSuiteEveryJoin extends KeyGroupedPartitioningSuite w
     "SPARK-55715: preserve outputOrdering when coalescing partitions with sorted merge",
     "SPARK-55715: preserve outputOrdering when coalescing transform-partitioned splits",
     "SPARK-56549: k-way merge enabled only when parent requires ordering"
-  )
+  ) ++ Exclusion.since("4.2")(Exclusion.of(AssertsStockNode)(
+    "partitioned join: exact distribution (same number of buckets) from both sides",
+    "partitioned join: join with two partition keys and matching & sorted partitions",
+    "partitioned join: join with two partition keys and unsorted partitions",
+    "SPARK-48065: SPJ: allowJoinKeysSubsetOfPartitionKeys is too strict",
+    "SPARK-47094: SPJ: Support compatible buckets",
+    "SPARK-47094: SPJ:Support compatible buckets with common divisor",
+    "SPARK-47094: Support compatible buckets with less join keys than partition keys",
+    "SPARK-54439: KeyedPartitioning and join key size mismatch",
+    "SPARK-54439: KeyedPartitioning with transform and join key size mismatch"
+  )) ++ Exclusion.before("4.2")(Exclusion.of(AssertsStockNode)(
+    "SPARK-54439: KeyGroupedPartitioning and join key size mismatch",
+    "SPARK-54439: KeyGroupedPartitioning with transform and join key size mismatch"
+  ))
 }
 
 class JoinQueriesEveryJoin extends JoinQueries with EveryJoin

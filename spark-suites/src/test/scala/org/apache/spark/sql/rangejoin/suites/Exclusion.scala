@@ -14,6 +14,10 @@
 
 package org.apache.spark.sql.rangejoin.suites
 
+import scala.math.Ordering.Implicits._
+
+import org.apache.spark.SPARK_VERSION
+
 import org.scalatest.exceptions.TestFailedException
 
 /**
@@ -59,6 +63,19 @@ object Exclusion {
 
   /** The exclusions of several tests for one reason. */
   def of(reason: Reason)(tests: String*): Seq[Exclusion] = tests.map(Exclusion(reason, _))
+
+  /** Exclusions from a line of Spark on: the tests of older ones pass, or have another name. */
+  def since(line: String)(exclusions: Seq[Exclusion]): Seq[Exclusion] =
+    if (isSince(line)) exclusions else Nil
+
+  /** Exclusions of the lines of Spark before one. */
+  def before(line: String)(exclusions: Seq[Exclusion]): Seq[Exclusion] =
+    if (isSince(line)) Nil else exclusions
+
+  private def isSince(line: String): Boolean = {
+    def number(version: String) = version.split('.').take(2).map(_.toInt).toSeq
+    number(SPARK_VERSION) >= number(line)
+  }
 
   // As Spark's comparisons of rows word it.
   private val ofGoldenFiles = "Result did not match"

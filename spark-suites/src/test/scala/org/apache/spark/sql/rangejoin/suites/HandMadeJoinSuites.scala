@@ -23,13 +23,13 @@ import org.apache.spark.sql.execution.joins.{
   SortMergeJoinExec
 }
 import org.apache.spark.sql.rangejoin.plan.MarkRangeJoins
-import org.apache.spark.sql.{DataFrame, QueryTest, Row}
+import org.apache.spark.sql.{DataFrame, Row}
 
 /**
  * For suites that make their nodes by hand, so that no strategy sees them: each sort-merge
  * and shuffled hash join they make is marked, and the extension does the rest when the plan is prepared.
  */
-trait MarksHandMadeJoins extends QueryTest with EveryJoin {
+trait MarksHandMadeJoins extends HandMadeJoinTest.Base with EveryJoin {
 
   override protected def doCheckAnswer(
       input: Seq[DataFrame],

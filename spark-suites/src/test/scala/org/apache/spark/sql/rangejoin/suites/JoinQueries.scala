@@ -22,7 +22,7 @@ import org.apache.spark.sql.internal.SQLConf
  * Of the queries with golden files those that join, outright or by way of a subquery. They run with
  * sort-merge joins only: under none of the settings their files ask for that lead to other joins.
  */
-abstract class JoinQueries extends SQLQueryTestSuite with WithRangeJoins {
+abstract class JoinQueries extends SQLQueryTestSuite with GoldenFileDimensions with WithRangeJoins {
   import JoinQueries._
 
   override protected def exclusions: Seq[Exclusion] =
@@ -37,17 +37,8 @@ abstract class JoinQueries extends SQLQueryTestSuite with WithRangeJoins {
     case _                          =>
   }
 
-  override protected def runQueriesWithSparkConfigDimensions(
-      queries: Seq[String],
-      testCase: TestCase,
-      sparkConfigSet: Array[(String, String)],
-      sparkConfigDims: Seq[Seq[(String, String)]]
-  ): Unit = super.runQueriesWithSparkConfigDimensions(
-    queries,
-    testCase,
-    sparkConfigSet,
-    sparkConfigDims.filterNot(_.exists(ofOtherJoins))
-  )
+  override protected def runsWith(settings: Seq[(String, String)]): Boolean =
+    !settings.exists(ofOtherJoins)
 }
 
 object JoinQueries {

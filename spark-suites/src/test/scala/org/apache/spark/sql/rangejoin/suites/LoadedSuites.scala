@@ -38,15 +38,22 @@ object OfBroadcasts {
     "Left/Right outer BroadcastNestedLoopJoinExec should be included in WholeStageCodegen",
     "Left semi/anti BroadcastNestedLoopJoinExec should be included in WholeStageCodegen"
   )
+
+  val adaptive: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
+    "SPARK-39551: Invalid plan check - invalid broadcast query stage",
+    "SPARK-48155: AQEPropagateEmptyRelation check remained child for join",
+    "SPARK-47247: coalesce differently for BNLJ"
+  )
 }
 
 class JoinSuiteLoaded extends JoinSuite with ExtensionLoaded {
   override protected def exclusions: Seq[Exclusion] = Exclusion.of(AssertsStockNode)(
     "join operator selection",
-    "SPARK-36794: Ignore duplicated key when building relation for semi/anti hash join",
     "SPARK-43113: Full outer join with duplicate stream-side references in condition (SMJ)",
     "SPARK-43113: Full outer join with duplicate stream-side references in condition (SHJ)"
-  )
+  ) ++ Exclusion.since("4.0")(Exclusion.of(AssertsStockNode)(
+    "SPARK-36794: Ignore duplicated key when building relation for semi/anti hash join"
+  ))
 }
 
 class DataFrameJoinSuiteLoaded extends DataFrameJoinSuite with NoRange
@@ -59,7 +66,9 @@ class JoinHintSuiteLoaded extends JoinHintSuite with ExtensionLoaded {
 
 class SubquerySuiteLoaded extends SubquerySuite with ExtensionLoaded
 
-class AdaptiveQueryExecSuiteLoaded extends AdaptiveQueryExecSuite with NoRange
+class AdaptiveQueryExecSuiteLoaded extends AdaptiveQueryExecSuite with ExtensionLoaded {
+  override protected def exclusions: Seq[Exclusion] = OfBroadcasts.adaptive
+}
 
 class WholeStageCodegenSuiteLoaded extends WholeStageCodegenSuite with ExtensionLoaded {
   override protected def exclusions: Seq[Exclusion] = OfBroadcasts.wholeStageCodegen

@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.suites
 import org.apache.spark.sql.internal.StaticSQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinExtensions
 import org.apache.spark.sql.test.SharedSparkSessionBase
-import org.apache.spark.{SparkConf, SparkFunSuite}
+import org.apache.spark.{SPARK_VERSION, SparkConf, SparkFunSuite}
 
 import org.scalactic.source.Position
 import org.scalatest.Tag
@@ -35,13 +35,19 @@ trait WithRangeJoins extends SparkFunSuite with SharedSparkSessionBase {
   /** What cannot pass. A method: tests are registered before a subclass has its values. */
   protected def exclusions: Seq[Exclusion] = Nil
 
+  /** Whether each test that is excluded is there: those of the line that suites are written for. */
+  protected def hasAllTests: Boolean = SPARK_VERSION.startsWith("4.2.")
+
   /** Whether range joins are expected in the plans. */
   protected def plansRangeJoins: Boolean = true
 
-  override def sparkConf: SparkConf = super.sparkConf.set(
-    StaticSQLConf.SPARK_SESSION_EXTENSIONS,
-    Seq(extension.getName, classOf[PlannedJoins].getName)
-  )
+  // Tables of a run that was stopped are not in the way of the next.
+  override def sparkConf: SparkConf = super.sparkConf
+    .set(StaticSQLConf.WAREHOUSE_PATH, System.getProperty("java.io.tmpdir") + "/" + getClass.getName)
+    .set(
+      StaticSQLConf.SPARK_SESSION_EXTENSIONS,
+      Seq(extension.getName, classOf[PlannedJoins].getName)
+    )
 
   override protected def test(testName: String, testTags: Tag*)(testFun: => Any)(implicit
       pos: Position
@@ -69,7 +75,7 @@ trait WithRangeJoins extends SparkFunSuite with SharedSparkSessionBase {
 
   override def beforeAll(): Unit = {
     val unknown = exclusions.map(_.test).filterNot(testNames.contains)
-    assert(unknown.isEmpty, "excluded, but no tests of the suite")
+    assert(unknown.isEmpty || !hasAllTests, "excluded, but no tests of the suite")
     PlannedJoins.reset()
     super.beforeAll()
   }

@@ -19,8 +19,8 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
-import org.apache.spark.sql.Row
-import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.{QueryTest, Row}
+import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.suites.Exclusion._
 import org.apache.spark.sql.test.SharedSparkSession
 
@@ -81,9 +81,11 @@ object WithRangeJoinsSuite {
   }
 
   private class OneTest(run: SparkSession => Any, besides: Seq[Exclusion] = Nil)
-      extends SharedSparkSession
+      extends QueryTest
+      with SharedSparkSession
       with EveryJoin {
     override protected def exclusions: Seq[Exclusion] = besides
+    override protected def hasAllTests: Boolean = true
 
     def check(): Unit = ()
 
