@@ -17,9 +17,10 @@ package org.apache.spark.sql.rangejoin.plan
 import scala.annotation.tailrec
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.optimizer.PushDownPredicates
 import org.apache.spark.sql.catalyst.plans._
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project, Union}
+import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.rangejoin.RangeJoinConf
@@ -43,7 +44,7 @@ object InferRangeFilters extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.InferFilters)) plan
     else if (!plan.exists(hasLimit)) plan
-    else settled(plan, MostSteps)
+    else settled(plan, new SharedSides(plan), MostSteps)
 
   /** Constraints take their time, and most queries have none of use here. */
   private def hasLimit(plan: LogicalPlan): Boolean = plan match {
@@ -54,12 +55,13 @@ object InferRangeFilters extends Rule[LogicalPlan] {
     case _ => false
   }
 
-  @tailrec private def settled(plan: LogicalPlan, steps: Int): LogicalPlan = {
-    val next = plan.transformUp { case join: Join if !join.isStreaming => inferred(join) }
-    if (next.fastEquals(plan) || steps == 1) next else settled(next, steps - 1)
+  @tailrec
+  private def settled(plan: LogicalPlan, shared: SharedSides, steps: Int): LogicalPlan = {
+    val next = plan.transformUp { case join: Join if !join.isStreaming => inferred(join, shared) }
+    if (next.fastEquals(plan) || steps == 1) next else settled(next, shared, steps - 1)
   }
 
-  private def inferred(join: Join): LogicalPlan = {
+  private def inferred(join: Join, shared: SharedSides): LogicalPlan = {
     val condition = MarkRangeJoins.conditionBesideKeys(join).getOrElse(join.condition)
     RangeExtractor
       .extract(join.joinType, condition, join.left.outputSet, join.right.outputSet)
@@ -67,8 +69,9 @@ object InferRangeFilters extends Rule[LogicalPlan] {
         _ => join,
         range => {
           val limits = implied(join, range)
-          if (limits.isEmpty) join
-          else join.copy(left = filtered(join.left, limits), right = filtered(join.right, limits))
+          def side(child: LogicalPlan) =
+            if (limits.isEmpty || shared(child)) child else filtered(child, limits)
+          join.withNewChildren(Seq(side(join.left), side(join.right)))
         }
       )
   }
@@ -112,10 +115,54 @@ object InferRangeFilters extends Rule[LogicalPlan] {
           }
         case _ => false
       }
+    case aggregate: Aggregate => aggregate.aggregateExpressions.exists {
+        case alias: Alias if alias.exprId == column.exprId =>
+          alias.child match {
+            case from: Attribute => isComputed(aggregate.child, from)
+            // What is aggregated is filtered above.
+            case other => !other.exists(_.isInstanceOf[AggregateExpression])
+          }
+        case _ => false
+      }
     case union: Union =>
       val place = union.output.indexWhere(_.exprId == column.exprId)
       place >= 0 && union.children.exists(child => isComputed(child, child.output(place)))
     case _ => false
+  }
+
+  /**
+   * Sides of joins that are elsewhere in the plan, too, in whole or in a part that takes a shuffle. Spark
+   * computes such a part once and reads its exchange again (`ReusedExchange`), unless it is filtered here in
+   * another way than there. Where the whole join is there again, its sides are filtered alike.
+   */
+  private final class SharedSides(plan: LogicalPlan) {
+
+    private lazy val occurrences: Map[LogicalPlan, Int] =
+      plan.collect { case node if !isAsItsChild(node) => node.canonicalized }
+        .groupBy(identity).map { case (node, all) => node -> all.size }
+
+    /** A projection that gives other names alone is no node of its own. */
+    private def isAsItsChild(node: LogicalPlan): Boolean =
+      node.children.exists(_.canonicalized == node.canonicalized)
+
+    // By the columns of a side: it becomes another node as filters are put in.
+    private lazy val sides: Set[Set[ExprId]] = plan.collect { case join: Join =>
+      val joined = occurrences(join.canonicalized)
+      join.children.filter { side =>
+        side.exists { node =>
+          ((node eq side) || !isCheap(node)) && occurrences(node.canonicalized) > joined
+        }
+      }.map(columns)
+    }.flatten.toSet
+
+    def apply(side: LogicalPlan): Boolean = sides(columns(side))
+
+    private def columns(side: LogicalPlan): Set[ExprId] = side.output.map(_.exprId).toSet
+
+    private def isCheap(node: LogicalPlan): Boolean = node match {
+      case _: LeafNode | _: Project | _: Filter => true
+      case _                                    => false
+    }
   }
 
   /** Whether rows of a side that match nothing are not in the result, and change nothing of it. */

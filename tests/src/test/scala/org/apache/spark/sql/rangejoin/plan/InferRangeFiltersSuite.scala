@@ -20,6 +20,7 @@ import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.rangejoin.condition.Predicates
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
@@ -165,8 +166,9 @@ class InferRangeFiltersSuite extends RangeJoinTest {
       assert(!filters(query)._2.contains("r.e >= 100"))
     }
     assert(!filters(query.where("r.e >= 105"))._2.contains("r.e >= 100"))
-    val structs = spark.sql("""SELECT * FROM (SELECT *, struct(t) AS x FROM l) l
-      JOIN (SELECT *, struct(s) AS y FROM r) r ON l.k = r.k AND x >= y WHERE x <= struct(3)""")
+    val structs = spark.sql("""SELECT * FROM (SELECT *, named_struct('v', t) AS x FROM l) l
+      JOIN (SELECT *, named_struct('v', s) AS y FROM r) r ON l.k = r.k AND x >= y
+      WHERE x <= named_struct('v', 3)""")
     assert(!filters(structs)._2.exists(_.contains("3")))
   }
 
@@ -225,6 +227,47 @@ class InferRangeFiltersSuite extends RangeJoinTest {
     Seq(renamed, computed).foreach(df => assert(rangeJoins(df).size == 1))
     checkAgainstStock(query("s AS a, e * 2 - e AS b"))
     checkAgainstStock(query("s AS a, e AS b"))
+  }
+
+  test("a side that is there several times is read once, as in stock Spark") {
+    views()
+    def reused(df: DataFrame) = collect(df.queryExecution.executedPlan) {
+      case reused: ReusedExchangeExec => reused
+    }.size
+    val few = "(SELECT k, s, max(e) AS e FROM r GROUP BY k, s)"
+    def joined(of: String, from: Int) = s"SELECT l.id, x.s, x.e FROM l " +
+      s"JOIN $of x ON l.k = x.k AND l.t BETWEEN x.s AND x.e WHERE l.t >= $from"
+    def check(query: String, isInferred: Boolean): Unit =
+      for (adaptive <- Seq("true", "false")) withConf("spark.sql.adaptive.enabled" -> adaptive) {
+        def ran(on: String) = withConf(Flag -> on) {
+          val df = spark.sql(query)
+          df.collect()
+          (df.queryExecution.optimizedPlan.toString.contains("implied"), reused(df))
+        }
+        val (_, ofStock) = ran("false")
+        assert(ofStock > 0, query)
+        assert(ran("true") == (isInferred -> ofStock), query)
+        checkAgainstStock(spark.sql(query), joins = 2)
+      }
+    // The same side, with other limits; in part the same, since the rest is computed of that.
+    for (side <- Seq(few, "r"))
+      check(joined(side, 100) + " UNION ALL " + joined(side, 110), isInferred = false)
+    check(
+      joined(few, 100) + " UNION ALL " + joined(s"(SELECT k, s, e FROM $few WHERE e % 2 = 0)", 110),
+      isInferred = false)
+    // The same join: its sides are filtered alike.
+    check(joined(few, 100) + " UNION ALL " + joined(few, 100), isInferred = true)
+  }
+
+  test("a group that is computed is not computed again for its limits") {
+    views()
+    def query(group: String) = spark.sql(s"""SELECT l.id, q.* FROM l
+      JOIN (SELECT k, $group AS a, max(e) AS b FROM r GROUP BY k, $group) q
+      ON l.k = q.k AND l.t BETWEEN q.a AND q.b WHERE l.t BETWEEN 100 AND 180""")
+    val computed = filters(query("s * 2 - s"))._2
+    assert(!computed.exists(_.endsWith("<= 180")) && computed.contains("q.b >= 100"), computed)
+    assert(filters(query("s"))._2.contains("r.s <= 180"))
+    checkAgainstStock(query("s * 2 - s"))
   }
 
   test("of a union, an aggregate and an outer join") {
