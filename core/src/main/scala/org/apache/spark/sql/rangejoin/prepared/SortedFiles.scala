@@ -28,7 +28,7 @@ import org.apache.spark.sql.execution.{
   SparkPlan
 }
 import org.apache.spark.sql.rangejoin.RangeJoinConf
-import org.apache.spark.sql.types.{DataType, TimestampType, UserDefinedType}
+import org.apache.spark.sql.types.{DataType, StringType, TimestampType, UserDefinedType}
 
 /**
  * Finds tables that are bucketed and sorted (`CLUSTERED BY .. SORTED BY ..`) below a side of a join, whose
@@ -70,13 +70,16 @@ object SortedFiles {
    * Whether values that were sorted before they were written are in order when they are read. Text
    * formats trim strings, have values that stand for NULL, and timestamps without a zone. ORC has the
    * local time of the writer in the place of a timestamp, so that another zone reads an hour of autumn
-   * twice.
+   * twice. `ALTER TABLE` may give a column another collation, and leaves the files as they are.
    */
   private def keepsOrder(format: FileFormat, column: DataType): Boolean = format match {
-    case _: ParquetFileFormat => true
-    case _: OrcFileFormat     => !column.existsRecursively(mayHoldTime)
-    case _                    => false
+    case _ if column.existsRecursively(isCollated) => false
+    case _: ParquetFileFormat                      => true
+    case _: OrcFileFormat                          => !column.existsRecursively(mayHoldTime)
+    case _                                         => false
   }
+
+  private def isCollated(of: DataType): Boolean = of.isInstanceOf[StringType] && of != StringType
 
   private def mayHoldTime(of: DataType): Boolean =
     of == TimestampType || of.isInstanceOf[UserDefinedType[_]]

@@ -18,6 +18,7 @@ import java.nio.file.{Files, StandardCopyOption}
 import java.util.TimeZone
 
 import org.apache.spark.sql.functions._
+import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
 /** Which orders of files a range join relies on, and that it checks them. */
@@ -87,6 +88,25 @@ class TrustedOrderSuite extends PreparedTablesTest {
         assert(merges(df).forall(_.sortOrder.size == 1), executedPlan(df))
         assert(merges(df).size == 2 && sorts(df).size == 2 && shuffles(df) == 0, executedPlan(df))
       }
+    }
+  }
+
+  testWhere(TypesOfLine.hasCollations)("a column that has got another collation is sorted") {
+    withTables("names") {
+      val names = spark.range(300).selectExpr(
+        "cast(id % 3 as int) as k",
+        "concat(if(id % 2 = 0, 'A', 'a'), id) as s",
+        "id")
+      write("names", names.coalesce(1), sortBy = Seq("k", "s"))
+      def df = join(
+        spark.table("names"),
+        spark.table("names"),
+        condition = "l.k = r.k and l.s between r.s and concat(r.s, '5')")
+      assert(merges(df).map(_.sortOrder.size) == Seq(2, 2), executedPlan(df))
+      spark.sql("ALTER TABLE names ALTER COLUMN s TYPE STRING COLLATE UTF8_LCASE")
+      assert(checkAgainstStock(df) > 0)
+      assert(merges(df).map(_.sortOrder.size) == Seq(1, 1), executedPlan(df))
+      assert(sorts(df).size == 2 && shuffles(df) == 0, executedPlan(df))
     }
   }
 
