@@ -43,7 +43,9 @@ trait WithRangeJoins extends SparkFunSuite with SharedSparkSessionBase {
 
   // Tables of a run that was stopped are not in the way of the next.
   override def sparkConf: SparkConf = super.sparkConf
-    .set(StaticSQLConf.WAREHOUSE_PATH, System.getProperty("java.io.tmpdir") + "/" + getClass.getName)
+    .set(
+      StaticSQLConf.WAREHOUSE_PATH,
+      System.getProperty("java.io.tmpdir") + "/" + getClass.getName)
     .set(
       StaticSQLConf.SPARK_SESSION_EXTENSIONS,
       Seq(extension.getName, classOf[PlannedJoins].getName)

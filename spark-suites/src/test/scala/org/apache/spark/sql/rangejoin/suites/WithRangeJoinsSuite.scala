@@ -19,10 +19,10 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
-import org.apache.spark.sql.{QueryTest, Row}
 import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.suites.Exclusion._
 import org.apache.spark.sql.test.SharedSparkSession
+import org.apache.spark.sql.{QueryTest, Row}
 
 import org.scalatest.Args
 import org.scalatest.events.{Event, TestCanceled, TestFailed}
