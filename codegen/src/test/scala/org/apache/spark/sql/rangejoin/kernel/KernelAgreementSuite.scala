@@ -98,9 +98,9 @@ class KernelAgreementSuite extends AnyFunSuite {
       s,
       b,
       ofStreamed ++ ofBuffered,
-      Option.when(s && b)(Integer.signum(kernel.compareStreamedWithBuffered())),
-      Option.when(opened && s)(kernel.streamedInGroup()),
-      Option.when(opened && b)(kernel.bufferedInGroup())
+      if (s && b) Some(Integer.signum(kernel.compareStreamedWithBuffered())) else None,
+      if (opened && s) Some(kernel.streamedInGroup()) else None,
+      if (opened && b) Some(kernel.bufferedInGroup()) else None
     )
   }
 

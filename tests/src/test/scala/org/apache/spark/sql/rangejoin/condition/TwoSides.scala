@@ -126,7 +126,9 @@ object Form {
       lesser: Option[RangeBound],
       greater: Option[RangeBound]
   ): String =
-    test.zip(lesser.zip(greater)).map { case (t, (a, b)) =>
-      s"${a.child.sql} ${if (t.strict) "<" else "<="} ${b.child.sql}"
-    }.getOrElse("")
+    (test, lesser, greater) match {
+      case (Some(t), Some(a), Some(b)) =>
+        s"${a.child.sql} ${if (t.strict) "<" else "<="} ${b.child.sql}"
+      case _ => ""
+    }
 }

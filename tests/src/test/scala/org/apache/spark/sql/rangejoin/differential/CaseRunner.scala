@@ -135,11 +135,11 @@ final class CaseRunner(spark: SparkSession) extends AdaptiveSparkPlanHelper {
 
   private def pairwise(join: JoinCase): Option[Outcome] = {
     val small = join.left.rows.size * join.right.rows.size <= CaseRunner.MostPairs
-    Option.when(small && !join.query.above) {
+    if (small && !join.query.above) {
       withConf(Seq("spark.sql.alwaysInlineCommonExpr" -> "true")) {
-        attempt(PairwiseJoin.rows(spark, join))
+        Some(attempt(PairwiseJoin.rows(spark, join)))
       }
-    }
+    } else None
   }
 
   /** Raises where the query cannot be resolved. */

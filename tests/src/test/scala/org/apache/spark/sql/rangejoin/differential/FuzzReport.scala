@@ -20,10 +20,10 @@ import scala.collection.mutable
 final class FuzzReport {
   import FuzzReport._
 
-  private val byShape = mutable.LinkedHashMap.from(Shape.all.map(_.name -> new Tally))
-  private val byForm = mutable.LinkedHashMap.from(JoinForm.all.map(_.name -> new Tally))
-  private val byType = mutable.LinkedHashMap.from(RangeType.all.map(_.name -> new Tally))
-  private val byKind = mutable.LinkedHashMap.from(Kinds.map(_ -> new Tally))
+  private val byShape = tallies(Shape.all.map(_.name))
+  private val byForm = tallies(JoinForm.all.map(_.name))
+  private val byType = tallies(RangeType.all.map(_.name))
+  private val byKind = tallies(Kinds)
   private val total = new Tally
   private val unplanned = mutable.Map.empty[String, Seq[Long]].withDefaultValue(Nil)
   private val faulty = mutable.ArrayBuffer.empty[CaseResult]
@@ -50,9 +50,8 @@ final class FuzzReport {
 
   /** What makes the run a failure, beside the faults of its cases. */
   def shortcomings: Seq[String] = {
-    val few = Option.when(planned * 100L < cases.toLong * LeastPlannedPercent) {
-      s"only $planned of $cases cases were planned as range joins"
-    }
+    val few = Some(s"only $planned of $cases cases were planned as range joins")
+      .filter(_ => planned * 100L < cases.toLong * LeastPlannedPercent)
     val never =
       if (cases < EnoughCases) Nil
       else {
@@ -88,6 +87,9 @@ final class FuzzReport {
     (lines ++ (if (seeds.isEmpty) Nil else "seeds not planned as range joins:" +: seeds))
       .mkString("\n")
   }
+
+  private def tallies(names: Seq[String]): mutable.LinkedHashMap[String, Tally] =
+    mutable.LinkedHashMap(names.map(_ -> new Tally): _*)
 
   private def row(name: String, columns: Seq[Any]): String =
     f"$name%-32s" + columns.map(c => f"$c%9s").mkString

@@ -32,13 +32,13 @@ class IndexCostSuite extends AnyFunSuite {
   /** Rows of a key, a begin, an end and, where wanted, a text. */
   private def rows(key: Int => Any, keyType: DataType, text: Boolean): Array[UnsafeRow] = {
     val types =
-      Array[DataType](keyType, LongType, LongType) ++ Option.when(text)(StringType: DataType)
+      Array[DataType](keyType, LongType, LongType) ++ (if (text) Seq(StringType) else Nil)
     val project = UnsafeProjection.create(types)
     val random = new scala.util.Random(1)
     Array.tabulate(Rows) { i =>
       val begin = random.nextInt(1000000).toLong
       val values = Seq[Any](key(i), begin, begin + random.nextInt(1000)) ++
-        Option.when(text)(UTF8String.fromString("x" * random.nextInt(40)))
+        (if (text) Seq(UTF8String.fromString("x" * random.nextInt(40))) else Nil)
       project(InternalRow.fromSeq(values)).copy()
     }
   }

@@ -55,7 +55,7 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
     RangeIndexMode(
       Seq(column(if (ofStrings) 1 else 0)),
       Some(column(2)),
-      Option.when(twoBounds)(column(3)),
+      if (twoBounds) Some(column(3)) else None,
       None,
       None,
       smallGroup = 4)()

@@ -61,8 +61,8 @@ class RangeIndexSuite extends AnyFunSuite {
         row.evict.map(Long.box).orNull,
         i)).copy()
     }
-    val sort = Option.when(tests.upper)(bound(1))
-    val evict = Option.when(tests.lower)(bound(if (tests.points) 1 else 2))
+    val sort = if (tests.upper) Some(bound(1)) else None
+    val evict = if (tests.lower) Some(bound(if (tests.points) 1 else 2)) else None
     RangeIndexMode(
       if (keys == Keyless) Nil else Seq(BoundReference(0, keys.dataType, nullable = true)),
       sort.map(prefixOf(_, tests.sortPrefix)),

@@ -98,7 +98,7 @@ trait PreparedTablesTest extends RangeJoinTest {
 
   protected def filesOf(table: String): Seq[Path] = {
     val location = spark.sessionState.catalog.getTableMetadata(TableIdentifier(table)).location
-    Files.walk(Paths.get(location)).iterator.asScala.toSeq
+    Files.walk(Paths.get(location)).iterator.asScala.toVector
       .filter(_.getFileName.toString.startsWith("part-"))
   }
 

@@ -44,7 +44,7 @@ class SortKeysSuite extends AnyFunSuite {
 
     test(s"sources of type ${dataType.sql} are merged to Spark's order") {
       val random = new Random(15)
-      def any = (values :+ null)(random.nextInt(values.size + 1))
+      def any = (values :+ null).apply(random.nextInt(values.size + 1))
       // By one column, by two, and by three, the last of which no long stands for.
       for ((columns, count) <- Seq(1 -> 8, 2 -> 3, 3 -> 2)) {
         val types = Seq.fill(columns)(dataType)

@@ -41,8 +41,8 @@ class PrefixLayoutSuite extends AnyFunSuite {
     val known = columns.indices.map(i => sample.flatMap(_(i)))
     PrefixLayout.guess(
       columns.toArray,
-      known.map(_.minOption.getOrElse(Long.MaxValue)).toArray,
-      known.map(_.maxOption.getOrElse(Long.MinValue)).toArray)
+      known.map(values => (values :+ Long.MaxValue).min).toArray,
+      known.map(values => (values :+ Long.MinValue).max).toArray)
   }
 
   private def compare(a: Values, b: Values): Int =
@@ -57,7 +57,8 @@ class PrefixLayoutSuite extends AnyFunSuite {
       (b, q) <- rows.zip(prefixes)
     } {
       val order = java.lang.Long.compareUnsigned(p, q)
-      if (order != 0) assert(order.sign == compare(a, b).sign, s"$a $b in $layout")
+      if (order != 0)
+        assert(Integer.signum(order) == Integer.signum(compare(a, b)), s"$a $b in $layout")
       else if (layout.isLossless) assert(compare(a, b) == 0, s"$a $b in $layout")
     }
     layout

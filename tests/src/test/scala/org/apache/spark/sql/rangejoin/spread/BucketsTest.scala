@@ -42,7 +42,7 @@ trait BucketsTest extends SemanticsTest {
   )(run: (DataFrame, Settings) => Seq[String]): Int = {
     val expected = withConf(settings :+ (Flag -> "false"): _*)(rows(query))
     counts.zipWithIndex.foreach { case (count, i) =>
-      val engine = engines(math.floorMod(expected.hashCode + i, engines.size))
+      val engine = engines(Math.floorMod(expected.hashCode + i, engines.size))
       withConf((engine ++ settings) :+ (Buckets -> count.toString): _*) {
         val df = query
         assert(rangeJoins(df).size == joins, executedPlan(df))

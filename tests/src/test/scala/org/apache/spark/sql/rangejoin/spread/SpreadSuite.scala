@@ -106,7 +106,7 @@ class SpreadSuite extends SpreadTest {
   for (of <- Types) test(s"every shape over $of") {
     intervals(of)
     val found = for ((shape, i) <- Shapes.zipWithIndex) yield {
-      val joinType = BucketTypes(math.floorMod(of.hashCode + i, BucketTypes.size))
+      val joinType = BucketTypes(Math.floorMod(of.hashCode + i, BucketTypes.size))
       checkSpread(joinOn(joinType, shape), counts = Seq(Seq(2, 7, 200)(i % 3)))
     }
     assert(found.count(_ > 0) > found.size / 2)

@@ -324,7 +324,7 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
       /** A scan that marks and evicts as it goes. */
       def scan(): Unit = {
         val leaves = random.nextInt(4)
-        val before = model.toSeq
+        val before = model.toVector
         val seen = mutable.ArrayBuffer.empty[Long]
         var index = window.nextRow(window.head)
         while (index < window.tail) {
