@@ -211,6 +211,9 @@ lazy val tests = project
     Test / parallelExecution := true, // of JVMs; within one, suites run one after the other
     Test / javaOptions ++= sparkJvmOptions ++ testJvmOptions ++ Seq(
       "-Xmx3g",
+      // Queries are small and many: their objects die young, and their classes are loaded.
+      "-Xmn1g",
+      "-XX:MetaspaceSize=256m",
       "-Duser.timezone=America/Los_Angeles",
       s"-Drangejoin.jar=${(core / Compile / packageBin).value}",
       s"-Drangejoin.pom=${(core / makePom).value}",
