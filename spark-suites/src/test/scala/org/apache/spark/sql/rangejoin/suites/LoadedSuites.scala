@@ -92,4 +92,9 @@ class BucketedReadSuiteLoaded extends BucketedReadWithoutHiveSupportSuite with E
 
 class KeyGroupedPartitioningSuiteLoaded extends KeyGroupedPartitioningSuite with NoRange
 
-class JoinQueriesLoaded extends JoinQueries with ExtensionLoaded
+class JoinQueriesLoaded extends JoinQueries with ExtensionLoaded {
+  // Its code of a key does not compile where it is split (`split function argument`).
+  override protected def exclusions: Seq[Exclusion] = super.exclusions ++ Exclusion.before("4.2")(
+    Exclusion.of(StockRaises(query = 6))("subquery/subquery-nested-data.sql")
+  )
+}
