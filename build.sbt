@@ -260,7 +260,9 @@ lazy val sparkSuites = project
       "com.h2database" % "h2" % "2.3.232" % "test"
     ),
     // The tests of 4.0 name it, and it is not published.
-    excludeDependencies += ExclusionRule("org.apache.spark", s"spark-connect-shims_${line.scalaBinary}"),
+    excludeDependencies += ExclusionRule(
+      "org.apache.spark",
+      s"spark-connect-shims_${line.scalaBinary}"),
     sparkTestHome := {
       val home = target.value / "spark-home"
       val data = testData(home)
