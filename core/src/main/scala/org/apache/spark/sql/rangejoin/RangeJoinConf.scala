@@ -67,6 +67,13 @@ object RangeJoinConf {
       "number of bytes, they are joined in one bucket, and not looked at beforehand.")(
     _.bytesConf(ByteUnit.BYTE).createWithDefaultString("1MB"))
 
+  val SpreadAwaitSizes
+      : ConfigEntry[Boolean] = flag("spark.sql.join.spreadRange.awaitSizes.enabled")(
+    "When true, and adaptive execution is on, neither side of a range join without equi keys is " +
+      "shuffled by buckets before its size is known: a side that is filtered, or of a size that " +
+      "Spark does not know, is read until it exceeds what Spark may broadcast, and what has to be " +
+      "shuffled below a side is shuffled first. A side that turns out small is broadcast.")
+
   val SpreadKeys: ConfigEntry[Boolean] = flag("spark.sql.join.spreadRange.keys.enabled")(
     "When true, and adaptive execution is on, heavy keys of a sort-merge range join are cut by the " +
       "range, where after the shuffle a partition has far more bytes than a task ought to have.")
@@ -130,6 +137,7 @@ object RangeJoinConf {
     Spread,
     SpreadBuckets,
     SpreadThreshold,
+    SpreadAwaitSizes,
     SpreadKeys,
     SpreadKeysBuckets,
     SpreadKeysThreshold,

@@ -32,6 +32,7 @@ import org.apache.spark.sql.rangejoin.plan.{
   PruneLimitedScans,
   PruneStreamedScans,
   ReadShufflesLocally,
+  RemoveRedundantWaits,
   SortPreparedWrites,
   SpreadHeavyKeys
 }
@@ -50,6 +51,7 @@ import org.apache.spark.sql.rangejoin.plan.{
  * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
  * | [[SpreadHeavyKeys]]          | adaptive execution: likewise, when sizes are known          |
  * | [[PruneStreamedScans]]       | adaptive execution: likewise, when an index is there        |
+ * | [[RemoveRedundantWaits]]     | adaptive execution: a query stage preparation rule          |
  * | [[PlaceBroadcastRangeJoins]] | adaptive execution: the query stage preparation rules' last |
  * | [[PlaceShuffledRangeJoins]]  | five                                                        |
  * | [[PlaceSortMergeRangeJoins]] |                                                             |
@@ -71,6 +73,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       extensions.injectPlannerStrategy(_ => PlanIndexedStages)
       extensions.injectPlannerStrategy(_ => PlanBucketedStages)
       extensions.injectPlannerStrategy(session => strategy(ClassicSession.of(session)))
+      extensions.injectQueryStagePrepRule(_ => RemoveRedundantWaits)
       RangeJoinExtensions.LatePlacement.foreach { rule =>
         extensions.injectQueryStagePrepRule(_ => rule)
       }

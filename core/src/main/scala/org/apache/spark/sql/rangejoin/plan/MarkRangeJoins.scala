@@ -43,7 +43,7 @@ import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
  * with it.
  *
  * Where Spark has planned a nested loop over two large sides, [[SpreadRangeJoins]] answers with a join by
- * range buckets instead.
+ * range buckets instead; or [[AwaitSizes]] does, if one of them has turned out to be small.
  *
  * Has no answer where nothing is marked: the strategies of other extensions, which come later, are to
  * see every join that is not ours. As asking repeats warnings about hints, `JoinSelection` is asked only
@@ -108,13 +108,19 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
   private def marked(join: Join): Either[Reason, Seq[SparkPlan]] = {
     val planned = session.sessionState.planner.JoinSelection(join)
     val spread =
-      if (spreadsJoins(join)) SpreadRangeJoins.insteadOf(planned, join, session) else None
+      if (spreadsJoins(join) && SpreadRangeJoins.isQuadratic(planned, join)) spreadOf(join)
+      else None
     spread.map(plan => Right(Seq(plan))).getOrElse {
       val refusals = planned.flatMap(mark(_, isHinted(join)))
       if (refusals.size < planned.size) Right(planned)
       else Left(refusals.headOption.getOrElse(Reason.NoRangePredicate))
     }
   }
+
+  /** A join without keys over a side that has turned out small, or by buckets. */
+  private def spreadOf(join: Join): Option[SparkPlan] =
+    AwaitSizes.overSmall(join).filter(mark(_, isHinted(join)).isEmpty)
+      .orElse(SpreadRangeJoins.of(join, session))
 
   /**
    * A join that is asked to be a range join, and is none as Spark plans it: both sides are sorted, by

@@ -29,7 +29,12 @@ import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
 import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
 import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
-import org.apache.spark.sql.rangejoin.spread.{RangeBucketExec, RangeSpread, SpreadRange}
+import org.apache.spark.sql.rangejoin.spread.{
+  AwaitSizesExec,
+  RangeBucketExec,
+  RangeSpread,
+  SpreadRange
+}
 
 /**
  * Plans a join with a range and without keys, neither side of which is small or to be broadcast, as a
@@ -39,14 +44,11 @@ import org.apache.spark.sql.rangejoin.spread.{RangeBucketExec, RangeSpread, Spre
  */
 object SpreadRangeJoins extends JoinSelectionHelper {
 
-  /** The join in the place of what Spark has planned, where that is quadratic. */
-  def insteadOf(planned: Seq[SparkPlan], join: Join, session: SparkSession): Option[SparkPlan] = {
-    val isQuadratic = planned match {
-      case Seq(_: CartesianProductExec)           => !hintToShuffleReplicateNL(join.hint)
-      case Seq(loop: BroadcastNestedLoopJoinExec) => isLastResort(loop, join)
-      case _                                      => false
-    }
-    if (isQuadratic) of(join, session) else None
+  /** Whether Spark has planned a nested loop over two sides that are large, as far as it knows. */
+  def isQuadratic(planned: Seq[SparkPlan], join: Join): Boolean = planned match {
+    case Seq(_: CartesianProductExec)           => !hintToShuffleReplicateNL(join.hint)
+    case Seq(loop: BroadcastNestedLoopJoinExec) => isLastResort(loop, join)
+    case _                                      => false
   }
 
   /** The join by buckets; None where its rows cannot be spread, or may not be copied. */
@@ -59,13 +61,20 @@ object SpreadRangeJoins extends JoinSelectionHelper {
         val isTiny = Seq(join.left, join.right)
           .forall(side => side.stats.sizeInBytes <= most && !side.exists(_.isInstanceOf[Generate]))
         val spread = new RangeSpread(session, range, join.left, join.right, isTiny)
+        val sides =
+          if (spread.isSingle)
+            Map(LeftSide -> PlanLater(join.left), RightSide -> PlanLater(join.right))
+          else AwaitSizes.of(join, conf)
         plan(
           join,
-          bucketed(PlanLater(join.left), LeftSide, spread),
-          bucketed(PlanLater(join.right), RightSide, spread))
+          bucketed(sides(LeftSide), LeftSide, spread),
+          bucketed(sides(RightSide), RightSide, spread))
     }
 
-  private def hasKeys(join: Join): Boolean = ExtractEquiJoinKeys.unapply(join).isDefined
+  def isWithoutKeys(plan: LogicalPlan): Boolean = plan match {
+    case join: Join => ExtractEquiJoinKeys.unapply(join).isEmpty
+    case _          => false
+  }
 
   /** A broadcast of a side that is neither known to be small nor asked for by a hint. */
   private def isLastResort(loop: BroadcastNestedLoopJoinExec, join: Join): Boolean = {
@@ -80,7 +89,7 @@ object SpreadRangeJoins extends JoinSelectionHelper {
 
   /** How the rows of a join without keys are spread; None where they cannot be. */
   def rangeOf(join: Join, larger: Side): Option[SpreadRange] =
-    if (hasKeys(join)) None
+    if (!isWithoutKeys(join)) None
     else {
       RangeExtractor
         .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
@@ -123,7 +132,10 @@ object PlanBucketedStages extends SparkStrategy {
       val stages = sides.flatMap { case (side, of) => stageOf(of).map(side -> _) }
       if (stages.isEmpty) Nil else Seq(joinOver(join, stages.toMap))
     // A stage below has run. It is open again how the join is done.
-    case LogicalQueryStage(_, bucket: RangeBucketExec) => Seq(bucket.child)
+    case LogicalQueryStage(_, bucket: RangeBucketExec) => bucket.child match {
+        case waiting: AwaitSizesExec => Seq(waiting.side)
+        case side                    => Seq(side)
+      }
     // Shuffled by its buckets, but without the join: Spark found that the other side is empty.
     case stage @ LogicalQueryStage(_, physical) if RangeBucketExec.below(physical).isDefined =>
       if (RangeBucketExec.below(physical).exists(_.isOwner))

@@ -1,0 +1,158 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions.{IsNotNull, PredicateHelper}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage, QueryStageExec}
+import org.apache.spark.sql.execution.exchange.Exchange
+import org.apache.spark.sql.execution.joins.BroadcastNestedLoopJoinExec
+import org.apache.spark.sql.execution.{PlanLater, SparkPlan}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinConf
+import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, LeftSide, RightSide, Side}
+import org.apache.spark.sql.rangejoin.spread.{AwaitSizesExec, MeasureSideExec, SideMeasure}
+
+/**
+ * Sides of joins without keys that may be far smaller than Spark thinks: it does not know how many rows a
+ * filter leaves, or an aggregate, nor how many there are in an RDD. Under adaptive execution neither side is
+ * shuffled by buckets before that is known: a side that is only read and filtered is measured, and what is
+ * shuffled below a side is shuffled first. Then the join is planned again; where a side is small, as
+ * a broadcast join.
+ */
+object AwaitSizes extends PredicateHelper {
+
+  /** On a join: what is being measured of its sides, or has been. */
+  private val Measures = TreeNodeTag[Map[Side, SideMeasure]]("rangejoin.measures")
+
+  /** Both sides of a join, each of which waits for what tells the sizes. */
+  def of(join: Join, conf: SQLConf): Map[Side, SparkPlan] = {
+    val measures = pending(join, conf)
+    Seq[Side](LeftSide, RightSide).map { side =>
+      val plan = PlanLater(sideOf(join, side))
+      val others = measures ++ shuffledBelow(sideOf(join, side.other), conf)
+      side -> (if (others.isEmpty) plan else AwaitSizesExec(plan, others))
+    }.toMap
+  }
+
+  /** The measures to be taken before the join is decided. */
+  private def pending(join: Join, conf: SQLConf): Seq[SparkPlan] = {
+    val measures = join.getTagValue(Measures).getOrElse(Map.empty)
+    val fresh = (if (isMeasured(join, conf)) candidates(join, conf) else Nil)
+      .filterNot(measures.contains).map(_ -> new SideMeasure(limit(conf)))
+    if (fresh.nonEmpty) join.setTagValue(Measures, measures ++ fresh)
+    (measures ++ fresh).toSeq.collect {
+      case (side, measure) if measure.isSmall.isEmpty =>
+        MeasureSideExec.exchange(measure, PlanLater(sideOf(join, side)))
+    }
+  }
+
+  /**
+   * A side, if there may be shuffles below it. It is planned twice, once to be waited for; whether
+   * what is shuffled is the same, and is shuffled once, is for [[RemoveRedundantWaits]] to see. It never is
+   * below another join without keys.
+   */
+  private def shuffledBelow(side: LogicalPlan, conf: SQLConf): Option[SparkPlan] =
+    if (isOn(conf) && conf.exchangeReuseEnabled && !isRead(side) &&
+      !side.exists(SpreadRangeJoins.isWithoutKeys)) {
+      Some(PlanLater(side))
+    } else None
+
+  /** The join as Spark would plan it if it had known that a side is small; None unless one is. */
+  def overSmall(join: Join): Option[SparkPlan] = {
+    val small = join.getTagValue(Measures).toSeq.flatten
+      .collectFirst { case (side, measure) if measure.isSmall.contains(true) => side }
+    small.map { side =>
+      BroadcastNestedLoopJoinExec(
+        PlanLater(join.left),
+        PlanLater(join.right),
+        if (side == LeftSide) BuildLeft else BuildRight,
+        join.joinType,
+        join.condition)
+    }
+  }
+
+  private def sideOf(join: Join, side: Side): LogicalPlan =
+    if (side == LeftSide) join.left else join.right
+
+  private def isOn(conf: SQLConf): Boolean =
+    conf.adaptiveExecutionEnabled && conf.getConf(RangeJoinConf.SpreadAwaitSizes)
+
+  private def isMeasured(join: Join, conf: SQLConf): Boolean =
+    isOn(conf) && conf.getConf(RangeJoinConf.Broadcast) && limit(conf) > 0 &&
+      (join.hint.leftHint ++ join.hint.rightHint).isEmpty
+
+  /** The most bytes of a side that Spark broadcasts without being asked. */
+  private def limit(conf: SQLConf): Long =
+    conf.getConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD)
+      .getOrElse(conf.autoBroadcastJoinThreshold)
+
+  private def candidates(join: Join, conf: SQLConf): Seq[Side] = {
+    val sides = JoinTypeBehavior.of(join.joinType).toSeq
+      .flatMap(_.streamed.fold(Seq[Side](LeftSide, RightSide))(kept => Seq(kept.other)))
+    sides.filter { side =>
+      val plan = sideOf(join, side)
+      isRead(plan) && isUnknown(plan, conf)
+    }
+  }
+
+  /** Whether all there is to do is to read rows and look at each; what was shuffled is there. */
+  private def isRead(plan: LogicalPlan): Boolean = plan match {
+    case LogicalQueryStage(_, physical)                  => !physical.exists(running.isDefinedAt)
+    case _: Project | _: Filter | _: Generate | _: Union => plan.children.forall(isRead)
+    case other                                           => other.isInstanceOf[LeafNode]
+  }
+
+  /** What is to be shuffled or broadcast, or is just now. */
+  private[plan] val running: PartialFunction[SparkPlan, SparkPlan] = {
+    case exchange: Exchange                             => exchange
+    case stage: QueryStageExec if !stage.isMaterialized => stage
+  }
+
+  /** Whether there may be far less than Spark thinks. Conditions that rule out NULLs are everywhere. */
+  private def isUnknown(plan: LogicalPlan, conf: SQLConf): Boolean = plan match {
+    case Filter(condition, child) =>
+      splitConjunctivePredicates(condition).exists(!_.isInstanceOf[IsNotNull]) ||
+      isUnknown(child, conf)
+    case leaf: LeafNode => leaf.stats.sizeInBytes >= conf.defaultSizeInBytes
+    case _              => plan.children.forall(isUnknown(_, conf))
+  }
+}
+
+/**
+ * Takes out what need not be waited for: shuffles that have run, and those that nothing but the wait asks for,
+ * as a plan may come out otherwise when it is made twice.
+ */
+object RemoveRedundantWaits extends Rule[SparkPlan] {
+
+  override def apply(plan: SparkPlan): SparkPlan =
+    if (!plan.exists(_.isInstanceOf[AwaitSizesExec])) plan
+    else {
+      val asked = plan.transformUp { case waiting: AwaitSizesExec => waiting.side }
+        .collect(AwaitSizes.running).map(_.canonicalized).toSet
+      plan.transformUp { case AwaitSizesExec(side, others) =>
+        val needed = others.filter {
+          case exchange: Exchange if MeasureSideExec.isMeasure(exchange) => true
+          case other                                                     =>
+            val stages = other.collect(AwaitSizes.running)
+            stages.nonEmpty && stages.forall(stage => asked.contains(stage.canonicalized))
+        }
+        if (needed.isEmpty) side else AwaitSizesExec(side, needed)
+      }
+    }
+}

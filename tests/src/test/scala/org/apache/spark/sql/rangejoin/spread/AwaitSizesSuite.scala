@@ -1,0 +1,330 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.spread
+
+import scala.concurrent.duration.{Duration, DurationInt}
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.functions.{col, udf}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinConf
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.{DataFrame, Row}
+
+/** Sides that turn out to be small before they are shuffled by buckets, and those that do not. */
+class AwaitSizesSuite extends SpreadTest {
+
+  private val Band = "r.p BETWEEN l.p - 4 AND l.p + 4"
+
+  /** What Spark may broadcast, and below which it is not worth to divide a join: 1,000 bytes are 30 rows. */
+  private val Sizes = Seq(
+    SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
+    SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "1000",
+    RangeJoinConf.SpreadThreshold.key -> "1000"
+  )
+
+  private def views(): Unit =
+    for ((name, seed) <- Seq("l" -> 3, "r" -> 5)) {
+      // Ids are not known to be in order, or aggregates by them would need no shuffle.
+      spark.range(1, 501, 1, 4).selectExpr(
+        "pmod(id, 1000) AS id",
+        "int(id % 6) AS g",
+        s"pmod(hash(id, $seed), 1000) AS p"
+      )
+        .createOrReplaceTempView(name)
+    }
+
+  private def sql(text: String): DataFrame = spark.sql(text)
+
+  private def broadcasts(df: DataFrame): Seq[BroadcastRangeJoinExec] =
+    collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }
+
+  /** Nodes of a plan that has not run, and what is below stages of one that has. */
+  private def nodes[T <: SparkPlan: scala.reflect.ClassTag](df: DataFrame): Seq[T] =
+    collectWithSubqueries(executedPlan(df)) { case node: T => node }
+
+  /** Runs a query whose join becomes a broadcast range join while it runs, and compares its rows. */
+  private def becomesBroadcast(settings: (String, String)*)(query: => DataFrame): DataFrame =
+    withConf(Sizes ++ settings: _*) {
+      val df = query
+      assert(bucketNodes(df).size == 2, executedPlan(df))
+      assertSameRows(rows(df), withConf(Flag -> "false")(rows(query)), executedPlan(df).toString)
+      assert(broadcasts(df).size == 1 && bucketNodes(df).isEmpty, executedPlan(df))
+      df
+    }
+
+  /** Runs a query whose join is one by buckets in the end, and compares its rows. */
+  private def staysByBuckets(settings: (String, String)*)(query: => DataFrame): DataFrame =
+    withConf(Sizes ++ settings: _*) {
+      val df = query
+      assertSameRows(rows(df), withConf(Flag -> "false")(rows(query)), executedPlan(df).toString)
+      assert(bucketNodes(df).size == 2 && rangeJoins(df).size == 1, executedPlan(df))
+      assert(nodes[AwaitSizesExec](df).isEmpty && measures(df).isEmpty, executedPlan(df))
+      df
+    }
+
+  private def measures(df: DataFrame): Seq[MeasureSideExec] = nodes[MeasureSideExec](df)
+
+  /** How many rows of a source were read. */
+  private def countReadings(name: String)(query: => DataFrame): Long = {
+    val count = spark.sparkContext.longAccumulator
+    val source = spark.sparkContext.parallelize(1 to 500, 4).map { i =>
+      count.add(1)
+      Row(i.toLong, i % 6, i * 7919 % 1000)
+    }
+    spark.createDataFrame(source, spark.table("l").schema).createOrReplaceTempView(name)
+    query.collect()
+    count.value
+  }
+
+  test("a filter that leaves few rows: whatever join may broadcast that side") {
+    views()
+    val few = "(SELECT * FROM %s WHERE id % 50 = 1)"
+    def side(name: String) = s"${few.replace("%s", name)} $name"
+    for (joined <- Seq("JOIN", "LEFT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN"))
+      becomesBroadcast()(sql(s"SELECT * FROM l $joined ${side("r")} ON $Band"))
+    for (joined <- Seq("JOIN", "RIGHT JOIN"))
+      becomesBroadcast()(sql(s"SELECT * FROM ${side("l")} $joined r ON $Band"))
+    becomesBroadcast()(
+      sql(s"SELECT id, EXISTS (SELECT * FROM ${side("r")} WHERE $Band) OR g = 1 AS e FROM l"))
+    becomesBroadcast()(sql(s"SELECT * FROM ${side("l")} JOIN ${side("r")} ON $Band"))
+  }
+
+  test("a filter that leaves no row, or all of a table that is small") {
+    views()
+    withConf(Sizes: _*) {
+      for (joined <- Seq("LEFT JOIN", "LEFT ANTI JOIN", "JOIN")) {
+        def query = sql(s"SELECT * FROM l $joined (SELECT * FROM r WHERE id < 0) r ON $Band")
+        val df = query
+        assertSameRows(rows(df), withConf(Flag -> "false")(rows(query)), joined)
+        assert(bucketNodes(df).isEmpty, executedPlan(df))
+      }
+    }
+  }
+
+  test("a filter that leaves many rows, and which side is measured") {
+    views()
+    val many = "(SELECT * FROM r WHERE id % 50 <> 1) r"
+    for (joined <- Seq("JOIN", "LEFT JOIN", "RIGHT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN"))
+      staysByBuckets()(sql(s"SELECT * FROM l $joined $many ON $Band"))
+    withConf(Sizes: _*) {
+      def measured(joined: String) =
+        measures(sql(s"""SELECT l.id FROM (SELECT * FROM l WHERE id <> 3) l
+        $joined $many ON $Band""")).distinct.size
+      // Below each of both sides; a preserved side is not broadcast by its size.
+      assert(measured("JOIN") == 2)
+      for (joined <- Seq("LEFT JOIN", "RIGHT JOIN", "LEFT ANTI JOIN")) assert(measured(joined) == 1)
+    }
+  }
+
+  test("rows that Spark knows nothing of, from an RDD and from a generator") {
+    views()
+    def few = spark.createDataFrame(
+      spark.sparkContext.parallelize(Seq(Row(1L, 2, 300), Row(2L, 2, 700)), 2),
+      spark.table("r").schema)
+    for (joined <- Seq("left", "inner", "left_anti"))
+      becomesBroadcast()(
+        spark.table("l").as("l").join(
+          few.as("r"),
+          col("r.p").between(col("l.p"), col("l.p") + 90),
+          joined))
+    few.createOrReplaceTempView("few")
+    becomesBroadcast()(sql(
+      """SELECT * FROM l LEFT JOIN (SELECT id, explode(array(p, p + 5)) AS p FROM few) r
+        |ON r.p BETWEEN l.p - 4 AND l.p + 4""".stripMargin))
+    becomesBroadcast()(sql(s"""SELECT * FROM l LEFT JOIN
+      (SELECT p FROM few UNION ALL SELECT p FROM r WHERE id = 7) r ON $Band"""))
+    // A small source beside one that is not filtered.
+    staysByBuckets()(sql(s"""SELECT * FROM l LEFT JOIN
+      (SELECT p FROM few UNION ALL SELECT p FROM r) r ON $Band"""))
+  }
+
+  test("an aggregate that turns out small, whose stage runs first") {
+    views()
+    for (joined <- Seq("JOIN", "LEFT JOIN", "LEFT ANTI JOIN"))
+      becomesBroadcast()(sql(
+        s"SELECT * FROM l $joined (SELECT g, max(p) AS p FROM r GROUP BY g) r ON $Band"))
+    becomesBroadcast()(sql(s"""SELECT * FROM l LEFT JOIN
+      (SELECT id, max(p) AS p FROM r GROUP BY id HAVING max(p) % 50 = 1) r ON $Band"""))
+  }
+
+  test("an aggregate that turns out large is shuffled once, and sampled from its shuffle") {
+    views()
+    def query = sql(s"""SELECT * FROM l LEFT JOIN
+      (SELECT id, max(p) AS p FROM source GROUP BY id) r ON $Band""")
+    withConf(Sizes: _*) {
+      assert(countReadings("source")(query) == 500)
+      // Planned twice without being the same: it is not waited for.
+      withConf(SQLConf.EXCHANGE_REUSE_ENABLED.key -> "false")(
+        assert(countReadings("source")(query) > 500))
+    }
+    staysByBuckets()(query)
+    staysByBuckets(SQLConf.EXCHANGE_REUSE_ENABLED.key -> "false")(query)
+  }
+
+  test("aggregates, joins and subqueries on both sides") {
+    views()
+    staysByBuckets()(sql(s"""SELECT * FROM (SELECT id, min(p) AS p FROM l GROUP BY id) l
+      LEFT JOIN (SELECT id, max(p) AS p FROM r GROUP BY id) r ON $Band"""))
+    becomesBroadcast()(sql(s"""SELECT * FROM (SELECT id, min(p) AS p FROM l GROUP BY id) l
+      JOIN (SELECT a.g, max(a.p) AS p FROM r a JOIN l b ON a.id = b.id GROUP BY a.g) r ON $Band"""))
+    becomesBroadcast()(sql(s"""SELECT * FROM l LEFT JOIN
+      (SELECT * FROM r WHERE id < (SELECT min(id) + 5 FROM l)) r ON $Band"""))
+    staysByBuckets()(sql(s"""SELECT * FROM l JOIN
+      (SELECT a.* FROM r a JOIN l b ON a.id = b.id) r ON $Band"""))
+  }
+
+  test("a join within another, a self join, a cached one, and one that is run again") {
+    views()
+    val few = "(SELECT * FROM r WHERE id % 50 = 1)"
+    withConf(Sizes: _*) {
+      def nested = sql(s"""SELECT * FROM (SELECT l.id, r.p FROM l LEFT JOIN $few r ON $Band) x
+        LEFT JOIN $few y ON y.p BETWEEN x.p AND x.p + 50""")
+      val df = nested
+      assertSameRows(rows(df), withConf(Flag -> "false")(rows(nested)), executedPlan(df).toString)
+      assert(broadcasts(df).size == 2, executedPlan(df))
+      assertSameRows(rows(df), withConf(Flag -> "false")(rows(nested)), "again")
+    }
+    becomesBroadcast()(sql(s"SELECT * FROM $few l JOIN $few r ON $Band"))
+    withConf(Sizes: _*) {
+      def query = sql(s"SELECT l.id AS a, r.id AS b FROM l LEFT JOIN $few r ON $Band")
+      val cached = query.cache()
+      try assertSameRows(rows(cached), withConf(Flag -> "false")(rows(query)), "cached")
+      finally cached.unpersist()
+    }
+  }
+
+  test("a filter that gives other rows each time") {
+    views()
+    withConf(Sizes: _*) {
+      // None when it is measured, and all of them later.
+      val some = udf(() => AwaitSizesSuite.asked.incrementAndGet() > 500).asNondeterministic()
+      AwaitSizesSuite.asked.set(0)
+      val r = spark.table("r").where(some()).as("r")
+      val near = col("r.p").between(col("l.p") - 4, col("l.p") + 4)
+      val df = spark.table("l").as("l").join(r, near, "left")
+      assert(bucketNodes(df).size == 2, executedPlan(df))
+      assertSameRows(
+        rows(df),
+        withConf(Flag -> "false")(rows(sql(s"SELECT * FROM l LEFT JOIN r ON $Band"))),
+        executedPlan(df).toString)
+      assert(broadcasts(df).size == 1, executedPlan(df))
+    }
+  }
+
+  test("what is not measured") {
+    views()
+    val few = "(SELECT * FROM r WHERE id % 50 = 1) r"
+    def waits(text: String) = nodes[AwaitSizesExec](sql(text)).nonEmpty
+    val plain = s"SELECT * FROM l LEFT JOIN $few ON $Band"
+    withConf(Sizes: _*) {
+      assert(waits(plain))
+      assert(!waits(s"SELECT * FROM l LEFT JOIN r ON $Band"))
+      assert(!waits(s"SELECT * FROM l JOIN r ON $Band"))
+      assert(!waits(s"SELECT * FROM l LEFT JOIN (SELECT * FROM r WHERE p IS NOT NULL) r ON $Band"))
+      assert(!waits(s"SELECT * FROM (SELECT * FROM l WHERE id % 50 = 1) l LEFT JOIN r ON $Band"))
+      val aggregated =
+        s"SELECT * FROM l LEFT JOIN (SELECT id, max(p) AS p FROM r GROUP BY id) r ON $Band"
+      assert(waits(aggregated))
+      withConf(RangeJoinConf.SpreadAwaitSizes.key -> "false")(assert(!waits(aggregated)))
+      assert(!waits(s"SELECT /*+ RANGE_JOIN(r) */ * FROM l LEFT JOIN $few ON $Band"))
+      for (off <- Seq(
+          SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false",
+          SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1",
+          RangeJoinConf.SpreadAwaitSizes.key -> "false",
+          RangeJoinConf.SpreadBuckets.key -> "1",
+          RangeJoinConf.Broadcast.key -> "false"
+        ))
+        withConf(off)(assert(!waits(plain), off))
+    }
+  }
+
+  test("EXPLAIN says what is waited for, and reads nothing") {
+    views()
+    withConf(Sizes: _*) {
+      val readings = countReadings("source") {
+        val df =
+          sql(s"SELECT * FROM l LEFT JOIN (SELECT * FROM source WHERE id % 50 = 1) r ON $Band")
+        val text = executedPlan(df).toString
+        assert(text.contains("AwaitSizes") && text.contains("MeasureSide at most 1000 bytes"), text)
+        spark.range(1).toDF()
+      }
+      assert(readings == 0)
+    }
+  }
+
+  test("an error of the filter is that of the query") {
+    views()
+    ansi(on = true) {
+      withConf(Sizes: _*) {
+        def query =
+          sql(s"SELECT * FROM l LEFT JOIN (SELECT * FROM r WHERE 1 / (id - 400) > 0) r ON $Band")
+        val stock = intercept[Exception](withConf(Flag -> "false")(query.collect()))
+        val ours = intercept[Exception](query.collect())
+        assert(ours.getClass == stock.getClass)
+        assert(ours.getMessage.linesIterator.next() == stock.getMessage.linesIterator.next())
+      }
+    }
+  }
+
+  test("a measure reads no more of a partition than it needs, and some partitions first") {
+    val read = spark.sparkContext.longAccumulator
+    def rows(partitions: Int, each: Int) =
+      spark.sparkContext.parallelize(0 until partitions, partitions).flatMap { _ =>
+        Iterator.range(0, each).map { i => read.add(1); InternalRow(i.toLong): InternalRow }
+      }
+    def measured(partitions: Int, each: Int, limit: Long): (Boolean, Long) = {
+      read.reset()
+      val measure = new SideMeasure(limit)
+      assert(measure.isSmall.isEmpty)
+      measure.measure(rows(partitions, each), Duration.Inf)
+      measure.measure(rows(partitions, 1000000), Duration.Inf)
+      (measure.isSmall.get, read.value)
+    }
+    // A row of one column that is not in Spark's own format counts as 16 bytes.
+    assert(measured(10, 10, 1600) == ((true, 100)))
+    assert(measured(10, 10, 1599) == ((false, 100)))
+    assert(measured(10, 1000, 159) == ((false, 2 * 10)))
+    assert(measured(2, 0, 10) == ((true, 0)))
+    val none = new SideMeasure(10)
+    none.measure(spark.sparkContext.emptyRDD[InternalRow], Duration.Inf)
+    assert(none.isSmall.contains(true))
+  }
+
+  test("a side that takes too long to measure is taken for large, and its job is ended") {
+    val slow = spark.sparkContext.parallelize(0 until 2, 2).map { i =>
+      for (_ <- 1 to 600) {
+        if (org.apache.spark.TaskContext.get().isInterrupted()) throw new InterruptedException
+        Thread.sleep(100)
+      }
+      InternalRow(i.toLong): InternalRow
+    }
+    val measure = new SideMeasure(1000)
+    measure.measure(slow, 300.millis)
+    assert(measure.isSmall.contains(false))
+    for (_ <- 1 to 100 if spark.sparkContext.statusTracker.getActiveJobIds().nonEmpty)
+      Thread.sleep(100)
+    assert(spark.sparkContext.statusTracker.getActiveJobIds().isEmpty)
+    assert(SideMeasure.patience(300) == 150.seconds)
+    assert(!SideMeasure.patience(-1).isFinite)
+  }
+}
+
+object AwaitSizesSuite {
+
+  /** How many rows a filter was asked for. */
+  private val asked = new java.util.concurrent.atomic.AtomicInteger
+}
