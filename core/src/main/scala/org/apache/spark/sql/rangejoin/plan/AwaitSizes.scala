@@ -17,12 +17,26 @@ package org.apache.spark.sql.rangejoin.plan
 import org.apache.spark.sql.catalyst.expressions.{IsNotNull, PredicateHelper}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.{InnerLike, LeftAnti, LeftSemi}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage, QueryStageExec}
-import org.apache.spark.sql.execution.exchange.Exchange
-import org.apache.spark.sql.execution.joins.BroadcastNestedLoopJoinExec
-import org.apache.spark.sql.execution.{PlanLater, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.{
+  LogicalQueryStage,
+  QueryStageExec,
+  ShuffleQueryStageExec
+}
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.exchange.{
+  BroadcastExchangeLike,
+  Exchange,
+  ShuffleExchangeLike
+}
+import org.apache.spark.sql.execution.joins.{
+  BroadcastNestedLoopJoinExec,
+  CartesianProductExec,
+  ShuffledJoin
+}
+import org.apache.spark.sql.execution.{PlanLater, SortExec, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, LeftSide, RightSide, Side}
@@ -30,10 +44,10 @@ import org.apache.spark.sql.rangejoin.spread.{AwaitSizesExec, MeasureSideExec, S
 
 /**
  * Sides of joins without keys that may be far smaller than Spark thinks: it does not know how many rows a
- * filter leaves, or an aggregate, nor how many there are in an RDD. Under adaptive execution neither side is
- * shuffled by buckets before that is known: a side that is only read and filtered is measured, and what is
- * shuffled below a side is shuffled first. Then the join is planned again; where a side is small, as
- * a broadcast join.
+ * filter, a join or an aggregate leaves, nor how many there are in an RDD. Under adaptive execution neither
+ * side is shuffled by buckets before that is known: what is shuffled below a side is shuffled first, and
+ * a side whose rows are then to be had as they are read is measured. After that the join is planned again;
+ * where a side is small, as a broadcast join.
  */
 object AwaitSizes extends PredicateHelper {
 
@@ -50,7 +64,10 @@ object AwaitSizes extends PredicateHelper {
     }.toMap
   }
 
-  /** The measures to be taken before the join is decided. */
+  /**
+   * The measures to be taken before the join is decided, as far as [[RemoveRedundantWaits]] finds them
+   * worth it.
+   */
   private def pending(join: Join, conf: SQLConf): Seq[SparkPlan] = {
     val measures = join.getTagValue(Measures).getOrElse(Map.empty)
     val fresh = (if (isMeasured(join, conf)) candidates(join, conf) else Nil)
@@ -105,10 +122,7 @@ object AwaitSizes extends PredicateHelper {
   private def candidates(join: Join, conf: SQLConf): Seq[Side] = {
     val sides = JoinTypeBehavior.of(join.joinType).toSeq
       .flatMap(_.streamed.fold(Seq[Side](LeftSide, RightSide))(kept => Seq(kept.other)))
-    sides.filter { side =>
-      val plan = sideOf(join, side)
-      isRead(plan) && isUnknown(plan, conf)
-    }
+    sides.filter(side => isUnknown(sideOf(join, side), conf))
   }
 
   /** Whether all there is to do is to read rows and look at each; what was shuffled is there. */
@@ -129,14 +143,15 @@ object AwaitSizes extends PredicateHelper {
     case Filter(condition, child) =>
       splitConjunctivePredicates(condition).exists(!_.isInstanceOf[IsNotNull]) ||
       isUnknown(child, conf)
+    case Join(_, _, _: InnerLike | LeftSemi | LeftAnti, _, _) => true
     case leaf: LeafNode => leaf.stats.sizeInBytes >= conf.defaultSizeInBytes
     case _              => plan.children.forall(isUnknown(_, conf))
   }
 }
 
 /**
- * Takes out what need not be waited for: shuffles that have run, and those that nothing but the wait asks for,
- * as a plan may come out otherwise when it is made twice.
+ * Takes out what need not be waited for: shuffles that have run, those that nothing but the wait asks for, as a
+ * plan may come out otherwise when it is made twice, and measures that would take more than reading.
  */
 object RemoveRedundantWaits extends Rule[SparkPlan] {
 
@@ -145,14 +160,30 @@ object RemoveRedundantWaits extends Rule[SparkPlan] {
     else {
       val asked = plan.transformUp { case waiting: AwaitSizesExec => waiting.side }
         .collect(AwaitSizes.running).map(_.canonicalized).toSet
+      def isAsked(running: Seq[SparkPlan]) =
+        running.forall(stage => asked.contains(stage.canonicalized))
       plan.transformUp { case AwaitSizesExec(side, others) =>
         val needed = others.filter {
-          case exchange: Exchange if MeasureSideExec.isMeasure(exchange) => true
-          case other                                                     =>
-            val stages = other.collect(AwaitSizes.running)
-            stages.nonEmpty && stages.forall(stage => asked.contains(stage.canonicalized))
+          case MeasureSideExec.OfSide(measured) =>
+            isRead(measured) && isAsked(measured.collect(AwaitSizes.running))
+          case other =>
+            val running = other.collect(AwaitSizes.running)
+            running.nonEmpty && isAsked(running)
         }
         if (needed.isEmpty) side else AwaitSizesExec(side, needed)
       }
     }
+
+  /** Whether rows come out as they are read, so that the first ones cost little. */
+  private def isRead(plan: SparkPlan): Boolean = plan match {
+    case stage: QueryStageExec =>
+      stage.isMaterialized || !stage.isInstanceOf[ShuffleQueryStageExec]
+    case _: BroadcastExchangeLike => true
+    case _: ShuffleExchangeLike | _: SortExec | _: ShuffledJoin | _: CartesianProductExec |
+        _: BroadcastNestedLoopJoinExec => false
+    // The last step of one whose shuffle has run.
+    case aggregate: BaseAggregateExec
+        if !aggregate.collectLeaves().forall(_.isInstanceOf[QueryStageExec]) => false
+    case other => other.children.forall(isRead)
+  }
 }

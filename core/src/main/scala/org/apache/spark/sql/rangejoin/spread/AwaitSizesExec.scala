@@ -19,7 +19,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, SortOrder}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 import org.apache.spark.sql.catalyst.plans.physical.{IdentityBroadcastMode, Partitioning}
-import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, Exchange}
+import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
 /**
@@ -78,8 +78,13 @@ case class MeasureSideExec(@transient measure: SideMeasure, child: SparkPlan)
 
 object MeasureSideExec {
 
-  def isMeasure(exchange: Exchange): Boolean =
-    exchange.exists(_.isInstanceOf[MeasureSideExec])
+  /** The side that an exchange measures. */
+  object OfSide {
+    def unapply(exchange: SparkPlan): Option[SparkPlan] = exchange match {
+      case BroadcastExchangeExec(_, measuring: MeasureSideExec) => Some(measuring.child)
+      case _                                                    => None
+    }
+  }
 
   /**
    * What is to be awaited. It stands for no part of the query, so that Spark puts nothing of the query

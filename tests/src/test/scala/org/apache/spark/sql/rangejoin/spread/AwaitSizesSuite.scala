@@ -15,7 +15,10 @@
 package org.apache.spark.sql.rangejoin.spread
 
 import scala.concurrent.duration.{Duration, DurationInt}
+import scala.jdk.CollectionConverters._
 
+import org.apache.spark.SparkContext
+import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.functions.{col, udf}
@@ -88,6 +91,22 @@ class AwaitSizesSuite extends SpreadTest {
     spark.createDataFrame(source, spark.table("l").schema).createOrReplaceTempView(name)
     query.collect()
     count.value
+  }
+
+  /** The descriptions of the jobs of a block. */
+  private def describedJobs(block: => Unit): Seq[String] = {
+    val found = new java.util.concurrent.ConcurrentLinkedQueue[String]
+    val listener = new SparkListener {
+      override def onJobStart(job: SparkListenerJobStart): Unit =
+        Option(job.properties.getProperty(SparkContext.SPARK_JOB_DESCRIPTION)).foreach(found.add)
+    }
+    spark.sparkContext.addSparkListener(listener)
+    try block
+    finally {
+      spark.sparkContext.listenerBus.waitUntilEmpty()
+      spark.sparkContext.removeSparkListener(listener)
+    }
+    found.asScala.toVector
   }
 
   test("a filter that leaves few rows: whatever join may broadcast that side") {
@@ -173,6 +192,35 @@ class AwaitSizesSuite extends SpreadTest {
     }
     staysByBuckets()(query)
     staysByBuckets(SQLConf.EXCHANGE_REUSE_ENABLED.key -> "false")(query)
+  }
+
+  test("a side that a join with a small table leaves little of") {
+    views()
+    spark.sql("SELECT * FROM VALUES (17L), (300L), (301L) AS t (id)").createOrReplaceTempView("few")
+    for (side <- Seq(
+        "SELECT r.* FROM r JOIN few ON r.id = few.id",
+        "SELECT * FROM r WHERE id IN (SELECT id FROM few)",
+        "SELECT * FROM r LEFT ANTI JOIN (SELECT /*+ BROADCAST */ id FROM l WHERE id % 50 <> 1) x ON r.id = x.id"
+      ))
+      withConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "1000")(
+        becomesBroadcast()(sql(s"SELECT * FROM l LEFT JOIN ($side) r ON $Band")))
+    staysByBuckets()(
+      sql(s"SELECT * FROM l JOIN (SELECT r.* FROM r JOIN few ON r.g < few.id) r ON $Band"))
+  }
+
+  test(
+    "a side that a sort-merge join leaves little of is not measured: the join would be done for it") {
+    views()
+    withConf(Sizes: _*) {
+      def query = sql(s"""SELECT * FROM l LEFT JOIN
+        (SELECT a.* FROM r a JOIN l b ON a.id = b.id AND pmod(a.p * b.p, 5) = 1) r ON $Band""")
+      val jobs = describedJobs(query.collect())
+      assert(!jobs.exists(_.contains("whether a side is small")), jobs)
+      staysByBuckets()(query)
+      assert(describedJobs(
+        sql(s"SELECT * FROM l LEFT JOIN (SELECT * FROM r WHERE id % 2 = 1) r ON $Band").collect())
+        .count(_.contains("whether a side is small")) == 1)
+    }
   }
 
   test("aggregates, joins and subqueries on both sides") {
