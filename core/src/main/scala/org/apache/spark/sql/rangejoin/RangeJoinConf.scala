@@ -75,8 +75,8 @@ object RangeJoinConf {
       "shuffled below a side is shuffled first. A side that turns out small is broadcast.")
 
   val SpreadKeys: ConfigEntry[Boolean] = flag("spark.sql.join.spreadRange.keys.enabled")(
-    "When true, and adaptive execution is on, heavy keys of a sort-merge range join are cut by the " +
-      "range, where after the shuffle a partition has far more bytes than a task ought to have.")
+    "When true, heavy keys of a sort-merge range join are cut by the range, where after the shuffle " +
+      "a partition has far more bytes than a task ought to have.")
 
   val SpreadKeysBuckets: ConfigEntry[Int] = entry("spark.sql.join.spreadRange.keys.buckets")(
     "If positive, every key of a sort-merge range join is cut into this number of buckets, " +

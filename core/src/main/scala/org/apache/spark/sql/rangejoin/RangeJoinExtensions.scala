@@ -22,6 +22,7 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinHint}
 import org.apache.spark.sql.rangejoin.line.{BuiltFor, ClassicSession, Hints}
 import org.apache.spark.sql.rangejoin.plan.{
+  CutHeavyKeys,
   InferRangeFilters,
   MarkRangeJoins,
   PlaceBroadcastRangeJoins,
@@ -58,6 +59,7 @@ import org.apache.spark.sql.rangejoin.plan.{
  * | [[PruneLimitedScans]]        |                                                             |
  * | [[SortPreparedWrites]]       |                                                             |
  * | the five                     | otherwise: before columnar transitions and code generation  |
+ * | [[CutHeavyKeys]]             | likewise, after them                                        |
  *
  * On a Spark it was not made for it does nothing but warn, once.
  */
@@ -117,6 +119,6 @@ object RangeJoinExtensions extends Logging {
 
   private object BeforeTransitions extends ColumnarRule {
     override def preColumnarTransitions: Rule[SparkPlan] =
-      plan => LatePlacement.foldLeft(plan)((placed, rule) => rule(placed))
+      plan => (LatePlacement :+ CutHeavyKeys).foldLeft(plan)((placed, rule) => rule(placed))
   }
 }

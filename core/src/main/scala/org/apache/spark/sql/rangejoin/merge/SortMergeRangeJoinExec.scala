@@ -32,6 +32,7 @@ import org.apache.spark.sql.rangejoin.join.{
   JoinOutput,
   PairScannerIterator,
   PairTestSpec,
+  PreparedInPairs,
   RangeJoinIterator,
   ScannerCodegen
 }
@@ -139,6 +140,8 @@ case class SortMergeRangeJoinExec(
 
   private def ofPair(e: Expression): Expression =
     bindReference(e, streamedPlan.output ++ bufferedPlan.output)
+
+  override protected def doPrepare(): Unit = PreparedInPairs.prepare(left, right)
 
   // ---------------------------------------------------------------- interpreted
 

@@ -20,12 +20,15 @@ import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive._
-import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ShuffleExchangeExec}
-import org.apache.spark.sql.execution.metric.SQLShuffleReadMetricsReporter
+import org.apache.spark.sql.execution.exchange.{
+  ENSURE_REQUIREMENTS,
+  ReusedExchangeExec,
+  ShuffleExchangeExec
+}
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLShuffleReadMetricsReporter}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
 import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
-import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 
 /**
@@ -37,18 +40,20 @@ import org.apache.spark.sql.rangejoin.sort.RangeSortExec
  */
 private[plan] case class ShuffledSide(
     reader: SparkPlan,
-    stage: ShuffleQueryStageExec,
     exchange: ShuffleExchangeExec,
     specs: Seq[ShufflePartitionSpec],
     bytes: Array[Long]
 ) {
   def output: Seq[Attribute] = reader.output
 
-  /** The rows of parts of the shuffle, apart from the plan and its metrics. */
-  def rows(of: Seq[ShufflePartitionSpec]): RDD[InternalRow] = {
-    val metrics = SQLShuffleReadMetricsReporter.createShuffleReadMetrics(stage.session.sparkContext)
+  /** The rows of parts of the shuffle. */
+  def rows(of: Seq[ShufflePartitionSpec], metrics: Map[String, SQLMetric]): RDD[InternalRow] =
     new ShuffledRowRDD(exchange.shuffleDependency, metrics, of.toArray)
-  }
+
+  /** These rows, apart from the plan and its metrics. */
+  def rows(of: Seq[ShufflePartitionSpec]): RDD[InternalRow] = rows(
+    of,
+    SQLShuffleReadMetricsReporter.createShuffleReadMetrics(exchange.session.sparkContext))
 
   /** All of some partitions, in parts that several tasks can read. */
   def specsOf(partitions: Seq[Int], partBytes: Long): Seq[ShufflePartitionSpec] = {
@@ -70,36 +75,69 @@ private[plan] case class ShuffledSide(
 
   def whole(start: Int, end: Int): CoalescedPartitionSpec =
     CoalescedPartitionSpec(start, end, Some(bytes.slice(start, end).sum))
+
+  /** A task for each partition. */
+  private def inPartitions: ShuffledSide = copy(specs = bytes.indices.map(p => whole(p, p + 1)))
 }
 
 private[plan] object ShuffledSide {
 
-  /** A side whose shuffle was put there for the join, and that has only been sorted and filtered since. */
-  def of(child: SparkPlan): Option[ShuffledSide] = child match {
-    case CodegenBoundaryExec(input)                                     => of(input)
-    case sort: RangeSortExec                                            => of(sort.child)
-    case SortExec(_, false, input, _)                                   => of(input)
-    case ProjectExec(columns, input) if columns.forall(_.deterministic) => of(input)
-    case FilterExec(condition, input) if condition.deterministic        => of(input)
-    case AQEShuffleReadExec(stage: ShuffleQueryStageExec, specs)        => of(child, stage, specs)
-    case stage: ShuffleQueryStageExec                                   => of(child, stage, Nil)
-    case _                                                              => None
+  /** What reads a shuffle that was put there for a join, and has only been sorted and filtered since. */
+  def readerOf(child: SparkPlan): Option[SparkPlan] = child match {
+    case CodegenBoundaryExec(input)                                     => readerOf(input)
+    case sort: RangeSortExec                                            => readerOf(sort.child)
+    case SortExec(_, false, input, _)                                   => readerOf(input)
+    case ProjectExec(columns, input) if columns.forall(_.deterministic) => readerOf(input)
+    case FilterExec(condition, input) if condition.deterministic        => readerOf(input)
+    case AQEShuffleReadExec(stage: ShuffleQueryStageExec, _)            =>
+      readerOf(stage).map(_ => child)
+    case stage: ShuffleQueryStageExec if !stage.supportsColumnar => isOfJoin(stage.shuffle, child)
+    case other                                                   => isOfJoin(other, child)
   }
 
-  private def of(
-      reader: SparkPlan,
-      stage: ShuffleQueryStageExec,
-      specs: Seq[ShufflePartitionSpec]): Option[ShuffledSide] = stage.shuffle match {
-    case exchange: ShuffleExchangeExec
-        if exchange.shuffleOrigin == ENSURE_REQUIREMENTS && !stage.supportsColumnar &&
-          exchange.outputPartitioning.isInstanceOf[HashPartitioning] =>
-      stage.mapStats.map { stats =>
-        val side = ShuffledSide(reader, stage, exchange, specs, stats.bytesByPartitionId)
-        if (specs.nonEmpty) side
-        else side.copy(specs = side.bytes.indices.map(p => side.whole(p, p + 1)))
-      }
-    case _ => None
+  private def isOfJoin(shuffle: SparkPlan, reader: SparkPlan): Option[SparkPlan] =
+    exchangeOf(shuffle)
+      .filter(exchange =>
+        exchange.shuffleOrigin == ENSURE_REQUIREMENTS &&
+          exchange.outputPartitioning.isInstanceOf[HashPartitioning])
+      .map(_ => reader)
+
+  /** The exchange itself, where one is reused. */
+  def exchangeOf(plan: SparkPlan): Option[ShuffleExchangeExec] = plan match {
+    case exchange: ShuffleExchangeExec   => Some(exchange)
+    case ReusedExchangeExec(_, exchange) => exchangeOf(exchange)
+    case _                               => None
   }
+
+  /** A side whose shuffle has run as a stage. */
+  def ofStage(child: SparkPlan): Option[ShuffledSide] =
+    readerOf(child).flatMap { reader =>
+      val (stage, specs) = reader match {
+        case AQEShuffleReadExec(stage: ShuffleQueryStageExec, specs) => (Some(stage), specs)
+        case stage: ShuffleQueryStageExec                            => (Some(stage), Nil)
+        case _                                                       => (None, Nil)
+      }
+      for {
+        of <- stage
+        exchange <- exchangeOf(of.shuffle)
+        stats <- of.mapStats
+      } yield {
+        val side = ShuffledSide(reader, exchange, specs, stats.bytesByPartitionId)
+        if (specs.nonEmpty) side else side.inPartitions
+      }
+    }
+
+  /**
+   * A side whose shuffle is not a stage: each task is to read one of its partitions.
+   *
+   * @param reader the exchange, or one that is reused
+   * @param bytes by partition, once the shuffle has run
+   */
+  def ofExchange(
+      reader: SparkPlan,
+      exchange: ShuffleExchangeExec,
+      bytes: Array[Long]): ShuffledSide =
+    ShuffledSide(reader, exchange, Nil, bytes).inPartitions
 }
 
 /**
@@ -125,18 +163,16 @@ private[plan] case class HeavyShuffle(
 
   def larger: Side = if (heavyBytes(RightSide) > heavyBytes(LeftSide)) RightSide else LeftSide
 
-  private lazy val heavySpecs: Map[Side, Seq[ShufflePartitionSpec]] =
+  /** The heavy partitions, in parts that several tasks can read. */
+  lazy val heavySpecs: Map[Side, Seq[ShufflePartitionSpec]] =
     sides.map { case (side, of) => side -> of.specsOf(heavy, target) }
 
   /** The rows of the heavy partitions. */
   def heavyRows(side: Side): RDD[InternalRow] = sides(side).rows(heavySpecs(side))
 
-  /** What stays as it is, unless that is nothing, and the heavy partitions. */
-  def inputs(side: Side): Seq[SparkPlan] = {
-    val stage = sides(side).stage
-    val others = rest.map { case (left, right) => if (side == LeftSide) left else right }
-    Seq(others, heavySpecs(side)).filter(_.nonEmpty).map(AQEShuffleReadExec(stage, _))
-  }
+  /** What stays as it is, which may be nothing, by task. */
+  def restSpecs(side: Side): Seq[ShufflePartitionSpec] =
+    rest.map { case (left, right) => if (side == LeftSide) left else right }
 }
 
 private[plan] object HeavyShuffle {
@@ -159,14 +195,16 @@ private[plan] object HeavyShuffle {
    * @param threshold where no partition has more bytes, none is heavy
    * @param isForced whether all partitions are heavy
    */
-  def of(join: SortMergeRangeJoinExec, threshold: Long, isForced: Boolean): Option[HeavyShuffle] =
+  def of(
+      left: ShuffledSide,
+      right: ShuffledSide,
+      threshold: Long,
+      isForced: Boolean): Option[HeavyShuffle] = {
+    val sides = Map[Side, ShuffledSide](LeftSide -> left, RightSide -> right)
     for {
-      left <- ShuffledSide.of(join.left)
-      right <- ShuffledSide.of(join.right)
+      all <- Some(left.bytes.indices.map(bytes(sides, _)))
       if left.bytes.length == right.bytes.length && left.specs.size == right.specs.size
-      sides = Map[Side, ShuffledSide](LeftSide -> left, RightSide -> right)
-      all = left.bytes.indices.map(bytes(sides, _))
-      target = targetBytes(join, all)
+      target = targetBytes(left.exchange, all)
       heavy = all.indices.filter(p => if (isForced) all(p) > 0 else all(p) > Behind * target)
       longest =
         (0L +: left.specs.zip(right.specs).map { case (l, r) =>
@@ -176,6 +214,7 @@ private[plan] object HeavyShuffle {
         (isForced || longest > threshold && isWorthIt(all, heavy, target, longest))
       rest <- restOf(left, right, heavy.toSet)
     } yield HeavyShuffle(sides, heavy, target, longest, rest)
+  }
 
   /**
    * Whether the longest task, as Spark has planned it, takes longer than to cut, in units of what joining
@@ -190,11 +229,11 @@ private[plan] object HeavyShuffle {
     longest.toDouble / target > Margin * (cutting + Behind)
   }
 
-  private def targetBytes(join: SortMergeRangeJoinExec, bytes: Seq[Long]): Long = {
-    val conf = join.conf
+  private def targetBytes(plan: SparkPlan, bytes: Seq[Long]): Long = {
+    val conf = plan.conf
     val fewest = conf.getConf(SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_NUM).getOrElse {
       if (conf.getConf(SQLConf.COALESCE_PARTITIONS_PARALLELISM_FIRST))
-        join.session.sparkContext.defaultParallelism
+        plan.session.sparkContext.defaultParallelism
       else 1
     }
     val advised = bytes.sum / conf.getConf(SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES)

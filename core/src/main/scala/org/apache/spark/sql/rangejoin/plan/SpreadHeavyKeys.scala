@@ -14,29 +14,14 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import java.util.concurrent.TimeUnit.NANOSECONDS
-
-import scala.util.control.NonFatal
-
-import org.apache.spark.SparkException
-import org.apache.spark.rdd.DeterministicLevel
-import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression, PlanExpression}
-import org.apache.spark.sql.catalyst.plans.FullOuter
-import org.apache.spark.sql.execution.adaptive.AQEShuffleReadRule
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, AQEShuffleReadRule}
 import org.apache.spark.sql.execution.exchange.{ShuffleOrigin, ValidateRequirements}
-import org.apache.spark.sql.execution.{
-  CollectLimitExec,
-  CollectTailExec,
-  LimitExec,
-  OrderPreservingUnaryExecNode,
-  SparkPlan,
-  UnionExec
-}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
+import org.apache.spark.sql.rangejoin.RangeJoinConf
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.spread._
-import org.apache.spark.sql.rangejoin.{JobDescription, RangeJoinConf}
 
 /**
  * Cuts heavy keys of sort-merge range joins by the range, under adaptive execution. When the stage of a
@@ -57,29 +42,28 @@ object SpreadHeavyKeys extends AQEShuffleReadRule {
 
   override def apply(plan: SparkPlan): SparkPlan =
     if (!conf.getConf(RangeJoinConf.SpreadKeys)) plan
-    else if (forced == 0 && (!conf.getConf(SQLConf.SKEW_JOIN_ENABLED) || isLimited(plan))) plan
+    else if (forced == 0 && (!conf.getConf(SQLConf.SKEW_JOIN_ENABLED) || StageLimits.isLimited(
+        plan))) plan
     else joins(plan).indices.reverse.foldLeft(plan)(spreadJoin)
-
-  /** Whether a stage ends in a limit that reads no more rows than it needs. */
-  private def isLimited(plan: SparkPlan): Boolean = plan match {
-    case _: CollectLimitExec | _: CollectTailExec | _: LimitExec => true
-    case node: OrderPreservingUnaryExecNode                      => isLimited(node.child)
-    case union: UnionExec                                        => union.children.exists(isLimited)
-    case _                                                       => false
-  }
 
   private def joins(plan: SparkPlan): Seq[SortMergeRangeJoinExec] =
     plan.collect { case join: SortMergeRangeJoinExec => join }
 
+  private def heavyJoin(join: SortMergeRangeJoinExec): Option[HeavyJoin] =
+    for {
+      left <- ShuffledSide.ofStage(join.left)
+      right <- ShuffledSide.ofStage(join.right)
+      shuffle <-
+        HeavyShuffle.of(left, right, conf.getConf(RangeJoinConf.SpreadKeysThreshold), forced > 0)
+    } yield new HeavyJoin(join, shuffle)
+
   /** The plan with one of its joins spread, where that is worth it. */
   private def spreadJoin(plan: SparkPlan, index: Int): SparkPlan = {
     val join = joins(plan)(index)
-    HeavyShuffle
-      .of(join, conf.getConf(RangeJoinConf.SpreadKeysThreshold), forced > 0)
-      .map(new HeavyJoin(join, _))
+    heavyJoin(join)
       .fold(plan) { heavy =>
         def planWith(range: SpreadRange, spread: Option[KeyedSpread]) = plan.transformUp {
-          case j: SortMergeRangeJoinExec if j.eq(join) => heavy.over(range, spread)
+          case j: SortMergeRangeJoinExec if j.eq(join) => over(join, heavy, range, spread)
         }
         val spread = for {
           range <- heavy.range
@@ -87,7 +71,7 @@ object SpreadHeavyKeys extends AQEShuffleReadRule {
             ValidateRequirements.validate(planWith(range, None)),
             (),
             "an operator above the join needs the rows of a key in one task")
-          spread <- choose(heavy, range)
+          spread <- heavy.choose(range, forced)
         } yield planWith(range, Some(spread))
         spread.left.foreach { why =>
           logInfo(s"Heavy keys are not cut: $why\n${join.simpleString(100)}")
@@ -97,141 +81,36 @@ object SpreadHeavyKeys extends AQEShuffleReadRule {
       }
   }
 
-  private def choose(heavy: HeavyJoin, range: SpreadRange): Either[String, KeyedSpread] = {
-    val start = System.nanoTime()
-    try {
-      val plan = JobDescription.within(
-        heavy.join.session.sparkContext,
-        s"range join: heavy values of ${heavy.join.leftKeys.map(_.sql).mkString(", ")}")(
-        heavy.choosePlan(range, forced))
-      chosen(heavy, range, plan, start)
-    } catch {
-      // It is the query that is cancelled.
-      case e: SparkException if String.valueOf(e.getMessage).contains("SPARK_JOB_CANCELLED") =>
-        throw e
-      // The query does not depend on it, and has the same error again if it is one of its own.
-      case NonFatal(e) =>
-        logWarning("Heavy keys are not cut: looking for them has failed", e)
-        Left(s"looking for them has failed: ${e.getMessage}")
-    }
-  }
-
-  private def chosen(
+  /** A join over divided partitions; its children do not have all rows of a key in one place. */
+  private def over(
+      join: SortMergeRangeJoinExec,
       heavy: HeavyJoin,
       range: SpreadRange,
-      plan: KeyedPlan,
-      start: Long): Either[String, KeyedSpread] = {
-    val millis = NANOSECONDS.toMillis(System.nanoTime() - start)
-    val partitions = heavy.shuffle.heavy.size
-    logInfo(s"Range join: $partitions heavy partitions, ${plan.heavyKeys} heavy keys in " +
-      s"${plan.buckets} buckets, chosen in $millis ms")
-    Either.cond(
-      forced > 0 || plan.largest < heavy.worthIt(plan),
-      KeyedSpread(range, plan, millis, partitions),
-      "there are no ranges to cut by: rows of a key are all alike, or match almost all others"
-    )
-  }
-}
-
-/** A join with heavy partitions. */
-private class HeavyJoin(val join: SortMergeRangeJoinExec, val shuffle: HeavyShuffle) {
-  import HeavyJoin._
-
-  private def child(side: Side): SparkPlan = if (side == LeftSide) join.left else join.right
-
-  private def keys(side: Side): Seq[Expression] =
-    if (side == LeftSide) join.leftKeys else join.rightKeys
-
-  /** How its rows can be spread, or why they cannot be. */
-  def range: Either[String, SpreadRange] =
-    if (join.joinType == FullOuter) Left("a FULL OUTER join keeps the rows of both sides")
-    else {
-      for {
-        range <- RangeExtractor
-          .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
-          .toOption
-          .flatMap(SpreadRange.of(_, join.joinType, shuffle.larger))
-          .filter(isOfShuffles)
-          .toRight("there is no range over columns of the shuffle")
-        // It has no result before the stage runs.
-        _ <- Either.cond(
-          !needed(range).exists { case (_, es) =>
-            es.exists(_.exists(_.isInstanceOf[PlanExpression[_]]))
-          },
-          (),
-          "a key or a bound has a subquery")
-      } yield range
-    }
-
-  /** Keys and bounds of both sides. */
-  private def needed(range: SpreadRange): Map[Side, Seq[Expression]] =
-    Seq[Side](LeftSide, RightSide).map { side =>
-      side -> (keys(side) ++ range.bounds(side == range.owner).columns)
-    }.toMap
-
-  /** Whether keys and bounds are of columns that have been shuffled. */
-  private def isOfShuffles(range: SpreadRange): Boolean =
-    needed(range).forall { case (side, of) =>
-      AttributeSet.fromAttributeSets(of.map(_.references))
-        .subsetOf(AttributeSet(shuffle.sides(side).output)) && of.forall(_.deterministic)
-    }
-
-  /** The join over divided partitions; its children do not have all rows of a key in one place. */
-  def over(range: SpreadRange, spread: Option[KeyedSpread]): SortMergeRangeJoinExec = {
-    def divided(side: Side) = {
+      spread: Option[KeyedSpread]): SortMergeRangeJoinExec = {
+    def divided(side: Side, child: SparkPlan) = {
       val isOwner = side == range.owner
+      val reader = heavy.shuffle.sides(side).reader
       val shuffled = BucketShuffleExec(
         isOwner,
-        keys(side),
+        heavy.keys(side),
         range.bounds(isOwner).columns,
         spread,
-        shuffle.inputs(side))
-      val reader = shuffle.sides(side).reader
-      child(side).transformUp { case node if node.eq(reader) => shuffled }
+        Seq(heavy.shuffle.restSpecs(side), heavy.shuffle.heavySpecs(side))
+          .filter(_.nonEmpty)
+          .map(AQEShuffleReadExec(stageOf(reader), _))
+      )
+      child.transformUp { case node if node.eq(reader) => shuffled }
     }
-    val result =
-      join.copy(left = divided(LeftSide), right = divided(RightSide), isSkewJoin = true)
+    val result = join.copy(
+      left = divided(LeftSide, join.left),
+      right = divided(RightSide, join.right),
+      isSkewJoin = true)
     result.copyTagsFrom(join)
     result
   }
 
-  /** The layout, for which the heavy partitions are read. */
-  def choosePlan(range: SpreadRange, forced: Int): KeyedPlan = {
-    def rowsOf(side: Side) = KeyedSampling.Rows(
-      shuffle.heavyRows(side),
-      new KeyedColumns(
-        keys(side),
-        range.bounds(side == range.owner),
-        shuffle.sides(side).output))
-    val ownerRows = rowsOf(range.owner)
-    val places = shuffle.heavyBytes / shuffle.target + 1
-    val (owner, copied) = KeyedSampling
-      .sample(ownerRows, rowsOf(range.owner.other), BoundSampling.sizeFor(places))
-    val rows = owner.total + copied.total
-    val target = math.max(1.0, rows * shuffle.target / math.max(1L, shuffle.heavyBytes))
-    val planner = new KeyedLayoutPlanner(range, owner, copied, target, forced)
-    planner.plan(
-      if (range.isPoint || planner.hashes.isEmpty) planner.hashes.toSeq.map(_ => Lengths.Zero)
-      else if (!isRepeatable(range.owner)) planner.hashes.toSeq.map(_ => Lengths.Any)
-      else KeyedSampling.lengths(ownerRows, planner.hashes, planner.cells))
+  private def stageOf(reader: SparkPlan): SparkPlan = reader match {
+    case AQEShuffleReadExec(stage, _) => stage
+    case stage                        => stage
   }
-
-  /** Whether rows of a side that are lost, and computed again, are the same. */
-  private def isRepeatable(side: Side): Boolean = {
-    val of = shuffle.sides(side)
-    of.exchange.shuffleDependency.rdd.outputDeterministicLevel != DeterministicLevel.INDETERMINATE &&
-    of.exchange.child.collectFirst {
-      case node if node.logicalLink.isDefined => node.logicalLink.get
-    }
-      .exists(RepeatablePlan(_))
-  }
-
-  /** The largest task is to have less than so many rows. */
-  def worthIt(plan: KeyedPlan): Double = WorthIt * plan.rows * shuffle.largest / shuffle.heavyBytes
-}
-
-private object HeavyJoin {
-
-  /** A task that is not smaller than this part of what it was is not worth another shuffle. */
-  private val WorthIt = 0.7
 }

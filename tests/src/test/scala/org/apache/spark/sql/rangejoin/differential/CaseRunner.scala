@@ -25,7 +25,7 @@ import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, LeftSide, Rig
 import org.apache.spark.sql.rangejoin.line.ClassicSession.{Dataset, SparkSession}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
-import org.apache.spark.sql.rangejoin.spread.{BucketShuffleExec, RangeBucketExec}
+import org.apache.spark.sql.rangejoin.spread.{DividesRows, RangeBucketExec}
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
 /**
@@ -100,7 +100,8 @@ final class CaseRunner(spark: SparkSession) extends AdaptiveSparkPlanHelper {
           .flatMap(_ => Judge.fault(runStock(join, engine), outcome(execution(join))))
         val fault = wrongType(join, joins.head).orElse(wrongRows)
         val settings = engine.map { case (key, value) => s"$key=$value" }.mkString(", ")
-        val isCut = collect(query.executedPlan) { case b: BucketShuffleExec => b }.nonEmpty
+        val isCut =
+          collect(query.executedPlan) { case d: DividesRows => d }.exists(_.spread.isDefined)
         (
           Some(if (isCut) "sort-merge, keys cut" else kindOf(joins.head)),
           fault.map(f => s"$f\n  under $settings\n  ${joins.head.simpleString(100)}"))

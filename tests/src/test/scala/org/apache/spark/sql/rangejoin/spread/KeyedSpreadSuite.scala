@@ -15,7 +15,6 @@
 package org.apache.spark.sql.rangejoin.spread
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
@@ -26,11 +25,9 @@ trait KeyedSpreadTest extends BucketsTest {
 
   override protected val Buckets: String = RangeJoinConf.SpreadKeysBuckets.key
 
-  protected val Adaptive: Seq[Settings] =
-    Engines.filter(_.contains(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true"))
-
-  protected def shuffles(df: DataFrame): Seq[BucketShuffleExec] =
-    collect(executedPlan(df)) { case node: BucketShuffleExec => node }
+  /** The nodes that divide rows of the join's shuffles, once that is decided. */
+  protected def shuffles(df: DataFrame): Seq[DividesRows] =
+    collect(executedPlan(df)) { case node: DividesRows if node.spread.isDefined => node }
 
   /**
    * Compares with stock under several numbers of buckets; every join has to be cut by its keys, which is
@@ -41,7 +38,7 @@ trait KeyedSpreadTest extends BucketsTest {
       joins: Int = 1,
       counts: Seq[Int] = Seq(1, 2, 7, 200),
       settings: Settings = Nil
-  ): Int = checkBuckets(query, joins, counts, settings, Adaptive) { (df, _) =>
+  ): Int = checkBuckets(query, joins, counts, settings, Engines) { (df, _) =>
     val found = rows(df)
     assert(shuffles(df).size == 2 * joins, executedPlan(df))
     found
@@ -155,7 +152,7 @@ class KeyedSpreadSuite extends KeyedSpreadTest {
       joinType <- Seq(Inner, RightOuter, LeftAnti)
     } ansi(mode) {
       withConf(Buckets -> "30")(
-        checkUnlessStockRaises(joinOn(joinType, keyed(shape)), Seq(Adaptive.head)))
+        checkUnlessStockRaises(joinOn(joinType, keyed(shape)), Seq(Engines.head, Engines.last)))
     }
   }
 
@@ -185,7 +182,7 @@ class KeyedSpreadSuite extends KeyedSpreadTest {
         (1 to 20).map(i => s"${1 + i % 2}, $i, $i, ${i + 3}"): _*)
       emptied(empty)
       val expected = withConf(Flag -> "false")(rows(joinOn(joinType, keyed(Shapes.head))))
-      for (settings <- Adaptive) withConf(settings :+ (Buckets -> "7"): _*) {
+      for (settings <- Engines) withConf(settings :+ (Buckets -> "7"): _*) {
         val df = joinOn(joinType, keyed(Shapes.head))
         assertSameRows(rows(df), expected, executedPlan(df).toString)
       }

@@ -1,0 +1,40 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.join
+
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.exchange.Exchange
+
+/** A node of one side of a join that has to agree with one of the other side before either runs. */
+trait PreparedInPairs extends SparkPlan {
+
+  /** Called when the join is prepared, by the node of its left side. */
+  def prepareWith(right: PreparedInPairs): Unit
+}
+
+object PreparedInPairs {
+
+  /** Has the nodes of both sides of a join agree, if there are any. */
+  def prepare(left: SparkPlan, right: SparkPlan): Unit =
+    for (ofLeft <- of(left); ofRight <- of(right)) ofLeft.prepareWith(ofRight)
+
+  /** The node of this side, and not that of a join further below. */
+  private def of(side: SparkPlan): Option[PreparedInPairs] = side match {
+    case node: PreparedInPairs             => Some(node)
+    case _: Exchange                       => None
+    case node if node.children.length == 1 => of(node.children.head)
+    case _                                 => None
+  }
+}
