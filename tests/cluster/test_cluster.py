@@ -10,15 +10,15 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import rangejoin
 from attempts import Attempt, attempts
 from launching import EXTENSIONS, JOB, JVM_OPTIONS, SUBMIT, assert_active, launch
 from pyspark.sql import DataFrame, Row, SparkSession
 from standalone import Cluster, wait_until
-
-import rangejoin
 
 BUFFER = "spark.sql.sortMergeJoinExec.buffer."
 SPILLING = {BUFFER + "in.memory.threshold": "7", BUFFER + "spill.threshold": "7"}
@@ -35,6 +35,16 @@ FROM ({SIDE}) AS l JOIN ({SIDE}) AS r ON l.k = r.k AND r.t BETWEEN l.t - 10 AND 
 
 # No key: the optimizer finds none in a condition of both sides.
 KEYLESS = QUERY.replace("l.k = r.k AND r.t", "(l.id + r.id) % 50 = 0 AND r.t")
+
+# Without a key, and the side that is kept is the one that is small enough to be broadcast.
+SMALL = SIDE.replace("range(0, 2000, 1, 4)", "range(0, 100, 1, 2)")
+PRESERVED = f"""
+SELECT l.id AS a, {{b}} AS b, repeat('x', 1000) AS wide
+FROM ({SMALL}) AS l {{join}} ({SIDE}) AS r ON r.t BETWEEN l.t * 25 AND l.t * 25 + 3
+"""
+KEPT = PRESERVED.format(join="LEFT JOIN", b="coalesce(r.id, -1)")
+MATCHED = PRESERVED.format(join="LEFT SEMI JOIN", b="0")
+BELOW_SIDE = "10000"
 
 KRYO = {"spark.serializer": "org.apache.spark.serializer.KryoSerializer"}
 REGISTRATION = "spark.kryo.registrationRequired"
@@ -78,7 +88,9 @@ def spark(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[SparkSes
         session = rangejoin.configure(builder).getOrCreate()
         yield session
         session.stop()
-    wait_until(lambda: not cluster.spill_files(), "end of the application without spill files")
+    wait_until(
+        lambda: not cluster.spill_files(), "end of the application without spill files"
+    )
 
 
 @pytest.fixture(params=["true", "false"], ids=["codegen", "interpreted"])
@@ -116,6 +128,32 @@ def broadcast(query: str) -> str:
     return query.replace("SELECT l.id", "SELECT /*+ BROADCAST(r) */ l.id", 1)
 
 
+def rows_of_stock(spark: SparkSession, query: str) -> Rows:
+    """The rows of a query without range joins."""
+    spark.conf.set(rangejoin.ENABLED_CONF, "false")
+    try:
+        return rows_of(spark.sql(query))
+    finally:
+        spark.conf.unset(rangejoin.ENABLED_CONF)
+
+
+@contextmanager
+def settings(spark: SparkSession, **of: str) -> Iterator[None]:
+    """Settings below `spark.sql`, with `__` for a dot, as long as the context."""
+    values = {"spark.sql." + key.replace("__", "."): value for key, value in of.items()}
+    before = {key: spark.conf.get(key, None) for key in values}
+    for key, value in values.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, value)
+
+
 def rows_of(df: DataFrame) -> Rows:
     """The rows of the test's query, sorted."""
     return sorted((row.a, row.b) for row in df.collect())
@@ -133,14 +171,20 @@ class HeldQuery:
     """
 
     def __init__(
-        self, spark: SparkSession, folder: Path, then_fail: bool = False, query: str = QUERY
+        self,
+        spark: SparkSession,
+        folder: Path,
+        then_fail: bool = False,
+        query: str = QUERY,
+        node: str = "SortMergeRangeJoin",
     ) -> None:
         """Starts the query; with `then_fail` the held attempt fails on its release."""
         self.spark = spark
         self.group = folder.name
         self._folder = folder
+        self._spills = node == "SortMergeRangeJoin"
         df = spark.sql(query)
-        assert "SortMergeRangeJoin" in plan(df)
+        assert node in plan(df)
         consume = held(folder, then_fail)
 
         def run() -> Rows:
@@ -152,10 +196,11 @@ class HeldQuery:
         pool.shutdown(wait=False)
 
     def held_task(self, cluster: Cluster) -> Attempt:
-        """Returns the held attempt, once it waits and its window is on disk."""
+        """Returns the held attempt, once it waits and its window, if it has one, is on disk."""
         path = self._folder / "held"
         id = int(wait_until(lambda: path.exists() and path.read_text(), "held task"))
-        wait_until(cluster.spill_files, "spilled window")
+        if self._spills:
+            wait_until(cluster.spill_files, "spilled window")
         return self.attempt(id)
 
     def attempt(self, id: int) -> Attempt:
@@ -168,7 +213,8 @@ class HeldQuery:
         return [
             a
             for a in attempts(self.spark, self.group)
-            if (a.stage, a.partition) == (attempt.stage, attempt.partition) and a.id != attempt.id
+            if (a.stage, a.partition) == (attempt.stage, attempt.partition)
+            and a.id != attempt.id
         ]
 
     def release(self) -> None:
@@ -179,7 +225,9 @@ class HeldQuery:
         return self._future.result(120)
 
 
-def held(folder: Path, then_fail: bool) -> Callable[[Iterable[Row]], Iterator[tuple[int, int]]]:
+def held(
+    folder: Path, then_fail: bool
+) -> Callable[[Iterable[Row]], Iterator[tuple[int, int]]]:
     """Returns what `HeldQuery` runs in a Python worker; a closure, which travels by value."""
 
     def consume(rows: Iterable[Row]) -> Iterator[tuple[int, int]]:
@@ -189,7 +237,10 @@ def held(folder: Path, then_fail: bool) -> Callable[[Iterable[Row]], Iterator[tu
 
         task = TaskContext.get()
         assert task is not None
-        waits = task.partitionId() == task.attemptNumber() == 0 and not (folder / "held").exists()
+        waits = (
+            task.partitionId() == task.attemptNumber() == 0
+            and not (folder / "held").exists()
+        )
         for row in rows:
             yield row.a, row.b
             if waits:
@@ -204,7 +255,9 @@ def held(folder: Path, then_fail: bool) -> Callable[[Iterable[Row]], Iterator[tu
     return consume
 
 
-def check_rows_and_plan(df: DataFrame, node: str, stock_rows: Rows, engine: str) -> dict[str, int]:
+def check_rows_and_plan(
+    df: DataFrame, node: str, stock_rows: Rows, engine: str
+) -> dict[str, int]:
     """Checks rows, node and code generation of the test's query; returns the join's metrics."""
     assert rows_of(df) == stock_rows
     generated = "*(" in plan(df).split(node)[0].splitlines()[-1]
@@ -224,7 +277,9 @@ def test_executors_find_the_classes_of_a_jar_that_only_the_driver_names(
     assert len(executors) == 2
     for pid in executors.values():
         assert jar not in Path(f"/proc/{pid}/cmdline").read_text()
-    assert len(list(cluster.work.glob(f"{spark.sparkContext.applicationId}/*/{jar}"))) == 2
+    assert (
+        len(list(cluster.work.glob(f"{spark.sparkContext.applicationId}/*/{jar}"))) == 2
+    )
 
 
 def test_executors_read_a_broadcast_index(
@@ -239,7 +294,8 @@ def test_executors_read_a_broadcast_index(
     before = cluster.executors()
     os.kill(min(before.values()), signal.SIGKILL)
     wait_until(
-        lambda: len(set(cluster.executors().values()) - set(before.values())) == 1, "executor"
+        lambda: len(set(cluster.executors().values()) - set(before.values())) == 1,
+        "executor",
     )
     assert rows_of(df) == stock_rows
 
@@ -259,13 +315,24 @@ def test_kryo_carries_an_index_unless_its_classes_have_to_be_registered(
     assert ("BroadcastHashJoin" if registered else "BroadcastRangeJoin") in plan(df)
     assert rows_of(df) == stock_rows
 
-    spark.conf.set(rangejoin.ENABLED_CONF, "false")
-    stock = rows_of(spark.sql(broadcast(KEYLESS)))
-    spark.conf.unset(rangejoin.ENABLED_CONF)
+    stock = rows_of_stock(spark, broadcast(KEYLESS))
     df = spark.sql(broadcast(KEYLESS))
-    assert ("BroadcastNestedLoopJoin" if registered else "BroadcastRangeJoin") in plan(df)
+    assert ("BroadcastNestedLoopJoin" if registered else "BroadcastRangeJoin") in plan(
+        df
+    )
     assert rows_of(df) == stock
     assert len(stock) > 1000
+
+    # Marks of matched rows go through a shuffle.
+    with settings(spark, autoBroadcastJoinThreshold=BELOW_SIDE):
+        for query in (KEPT, MATCHED):
+            stock = rows_of_stock(spark, query)
+            df = spark.sql(query)
+            assert (
+                "BroadcastNestedLoopJoin" if registered else "BroadcastRangeJoin"
+            ) in plan(df)
+            assert rows_of(df) == stock
+            assert len(stock) > 50
 
     # A sort-merge range join sends nothing but rows.
     df = spark.sql(QUERY)
@@ -322,26 +389,86 @@ def test_an_executor_killed_in_the_midst_of_a_join_is_replaced(
     assert task.executor not in cluster.executors()
 
 
+def assert_recomputed(query: HeldQuery, cluster: Cluster, stock: Rows) -> None:
+    """Kills the executor of the held task; what it had shuffled is computed again, the same."""
+    task = query.held_task(cluster)
+    os.kill(cluster.executors()[task.executor], signal.SIGKILL)
+    assert query.rows() == stock
+    assert query.attempt(task.id).status == "FAILED"
+    later = [
+        a
+        for a in attempts(query.spark, query.group)
+        if a.id > task.id and a.status == "SUCCESS"
+    ]
+    assert {a.stage for a in later} > {task.stage}
+
+
 @pytest.mark.usefixtures("spilling")
 def test_buckets_are_the_same_when_an_executor_is_lost_between_shuffle_and_join(
     spark: SparkSession, cluster: Cluster, tmp_path: Path
 ) -> None:
-    spark.conf.set(rangejoin.ENABLED_CONF, "false")
-    stock = rows_of(spark.sql(KEYLESS))
-    spark.conf.unset(rangejoin.ENABLED_CONF)
-    spark.conf.set("spark.sql.join.spreadRange.buckets", "7")
-    try:
-        query = HeldQuery(spark, tmp_path, query=KEYLESS)
-        task = query.held_task(cluster)
-        os.kill(cluster.executors()[task.executor], signal.SIGKILL)
-        assert query.rows() == stock
-    finally:
-        spark.conf.unset("spark.sql.join.spreadRange.buckets")
+    stock = rows_of_stock(spark, KEYLESS)
+    with settings(spark, join__spreadRange__buckets="7"):
+        assert_recomputed(HeldQuery(spark, tmp_path, query=KEYLESS), cluster, stock)
     assert len(stock) > 1000
-    assert query.attempt(task.id).status == "FAILED"
-    # What the executor had shuffled was computed again, by the same boundaries.
-    later = [a for a in attempts(spark, query.group) if a.id > task.id and a.status == "SUCCESS"]
-    assert {a.stage for a in later} > {task.stage}
+
+
+@pytest.mark.usefixtures("spilling")
+@pytest.mark.parametrize("adaptive", ["true", "false"], ids=["adaptive", "static"])
+def test_places_are_the_same_when_an_executor_is_lost_between_second_shuffle_and_join(
+    spark: SparkSession,
+    cluster: Cluster,
+    stock_rows: Rows,
+    tmp_path: Path,
+    adaptive: str,
+) -> None:
+    with settings(
+        spark, adaptive__enabled=adaptive, join__spreadRange__keys__buckets="7"
+    ):
+        assert_recomputed(HeldQuery(spark, tmp_path), cluster, stock_rows)
+
+
+def test_marks_of_matched_rows_that_are_lost_with_their_executor_are_made_again(
+    spark: SparkSession, cluster: Cluster, tmp_path: Path
+) -> None:
+    with settings(spark, autoBroadcastJoinThreshold=BELOW_SIDE):
+        stock = rows_of_stock(spark, MATCHED)
+        query = HeldQuery(
+            spark,
+            tmp_path,
+            query=MATCHED,
+            node="BroadcastRangeJoin LeftSemi, BuildLeft",
+        )
+        assert_recomputed(query, cluster, stock)
+    # Some of the side that is kept have no match.
+    assert 10 < len(stock) < 90
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("query", [KEPT, MATCHED], ids=["left", "semi"])
+def test_a_task_that_fails_does_not_mark_twice(
+    spark: SparkSession, cluster: Cluster, tmp_path: Path, query: str
+) -> None:
+    with settings(spark, autoBroadcastJoinThreshold=BELOW_SIDE):
+        stock = rows_of_stock(spark, query)
+        held_query = HeldQuery(
+            spark, tmp_path, then_fail=True, query=query, node="BroadcastRangeJoin Left"
+        )
+        task = held_query.held_task(cluster)
+        held_query.release()
+        assert held_query.rows() == stock
+    assert held_query.attempt(task.id).status == "FAILED"
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_partition_is_indexed_again_when_its_task_or_its_executor_is_lost(
+    spark: SparkSession, cluster: Cluster, stock_rows: Rows, tmp_path: Path
+) -> None:
+    hashed = QUERY.replace("SELECT l.id", "SELECT /*+ SHUFFLE_HASH(r) */ l.id", 1)
+    node = "ShuffledRangeJoin"
+    assert_recomputed(
+        HeldQuery(spark, tmp_path, query=hashed, node=node), cluster, stock_rows
+    )
 
 
 @pytest.mark.parametrize(
@@ -367,11 +494,15 @@ def test_a_straggler_is_overtaken_by_its_copy_and_cleans_up(
     assert copy.speculative
     assert copy.status == "SUCCESS"
     assert copy.executor != task.executor
-    wait_until(lambda: query.attempt(task.id).status == "KILLED", "end of the straggler")
+    wait_until(
+        lambda: query.attempt(task.id).status == "KILLED", "end of the straggler"
+    )
     wait_until(lambda: not cluster.spill_files(), "deletion of the straggler's files")
 
 
-def test_spark_submit_ships_the_jar_to_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
+def test_spark_submit_ships_the_jar_to_a_cluster(
+    cluster: Cluster, tmp_path: Path
+) -> None:
     conf = f"spark.cores.max=1 spark.executor.memory=512m spark.driver.host=127.0.0.1 {EXTENSIONS}"
     words = [word for setting in conf.split() for word in ("--conf", setting)]
     jars = ["--jars", rangejoin.jar_path()]
