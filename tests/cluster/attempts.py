@@ -28,9 +28,7 @@ def attempts(spark: SparkSession, group: str) -> list[Attempt]:
     tracker = sc.statusTracker()
     jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group))
     stages = {int(stage) for job in jobs if job is not None for stage in job.stageIds}
-    return [
-        found for stage in sorted(stages) for found in _of_stage(sc._jsc.sc(), stage)
-    ]
+    return [found for stage in sorted(stages) for found in _of_stage(sc._jsc.sc(), stage)]
 
 
 def _of_stage(context: Any, stage: int) -> list[Attempt]:

@@ -46,9 +46,7 @@ class Cluster:
             self.url = "spark://" + log("Starting Spark master at spark://").split()[0]
             worker = "org.apache.spark.deploy.worker.Worker --port 0 --webui-port 0 -c 2 -m 2g"
             logs = [
-                self._start(
-                    host, f"{worker} --host {host} --work-dir {self.work} {self.url}"
-                )
+                self._start(host, f"{worker} --host {host} --work-dir {self.work} {self.url}")
                 for host in WORKER_HOSTS
             ]
             for log in logs:
@@ -98,11 +96,7 @@ class Cluster:
         home = _find_spark_home()
         command = [str(Path(home, "bin", "spark-class")), *words.split()]
         path = self.folder / f"{name}.log"
-        kept = {
-            key: word
-            for key, word in os.environ.items()
-            if not key.startswith("SPARK_")
-        }
+        kept = {key: word for key, word in os.environ.items() if not key.startswith("SPARK_")}
         own = {
             "SPARK_HOME": home,
             "SPARK_CONF_DIR": str(self.folder / "conf"),

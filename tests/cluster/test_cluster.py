@@ -14,11 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import rangejoin
 from attempts import Attempt, attempts
 from launching import EXTENSIONS, JOB, JVM_OPTIONS, SUBMIT, assert_active, launch
 from pyspark.sql import DataFrame, Row, SparkSession
 from standalone import Cluster, wait_until
+
+import rangejoin
 
 BUFFER = "spark.sql.sortMergeJoinExec.buffer."
 SPILLING = {BUFFER + "in.memory.threshold": "7", BUFFER + "spill.threshold": "7"}
@@ -88,9 +89,7 @@ def spark(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[SparkSes
         session = rangejoin.configure(builder).getOrCreate()
         yield session
         session.stop()
-    wait_until(
-        lambda: not cluster.spill_files(), "end of the application without spill files"
-    )
+    wait_until(lambda: not cluster.spill_files(), "end of the application without spill files")
 
 
 @pytest.fixture(params=["true", "false"], ids=["codegen", "interpreted"])
@@ -141,17 +140,17 @@ def rows_of_stock(spark: SparkSession, query: str) -> Rows:
 def settings(spark: SparkSession, **of: str) -> Iterator[None]:
     """Settings below `spark.sql`, with `__` for a dot, as long as the context."""
     values = {"spark.sql." + key.replace("__", "."): value for key, value in of.items()}
-    before = {key: spark.conf.get(key, None) for key in values}
+    before: dict[str, str | None] = {key: spark.conf.get(key, None) for key in values}
     for key, value in values.items():
         spark.conf.set(key, value)
     try:
         yield
     finally:
-        for key, value in before.items():
-            if value is None:
+        for key, old in before.items():
+            if old is None:
                 spark.conf.unset(key)
             else:
-                spark.conf.set(key, value)
+                spark.conf.set(key, old)
 
 
 def rows_of(df: DataFrame) -> Rows:
@@ -213,8 +212,7 @@ class HeldQuery:
         return [
             a
             for a in attempts(self.spark, self.group)
-            if (a.stage, a.partition) == (attempt.stage, attempt.partition)
-            and a.id != attempt.id
+            if (a.stage, a.partition) == (attempt.stage, attempt.partition) and a.id != attempt.id
         ]
 
     def release(self) -> None:
@@ -225,9 +223,7 @@ class HeldQuery:
         return self._future.result(120)
 
 
-def held(
-    folder: Path, then_fail: bool
-) -> Callable[[Iterable[Row]], Iterator[tuple[int, int]]]:
+def held(folder: Path, then_fail: bool) -> Callable[[Iterable[Row]], Iterator[tuple[int, int]]]:
     """Returns what `HeldQuery` runs in a Python worker; a closure, which travels by value."""
 
     def consume(rows: Iterable[Row]) -> Iterator[tuple[int, int]]:
@@ -237,10 +233,7 @@ def held(
 
         task = TaskContext.get()
         assert task is not None
-        waits = (
-            task.partitionId() == task.attemptNumber() == 0
-            and not (folder / "held").exists()
-        )
+        waits = task.partitionId() == task.attemptNumber() == 0 and not (folder / "held").exists()
         for row in rows:
             yield row.a, row.b
             if waits:
@@ -255,9 +248,7 @@ def held(
     return consume
 
 
-def check_rows_and_plan(
-    df: DataFrame, node: str, stock_rows: Rows, engine: str
-) -> dict[str, int]:
+def check_rows_and_plan(df: DataFrame, node: str, stock_rows: Rows, engine: str) -> dict[str, int]:
     """Checks rows, node and code generation of the test's query; returns the join's metrics."""
     assert rows_of(df) == stock_rows
     generated = "*(" in plan(df).split(node)[0].splitlines()[-1]
@@ -277,9 +268,7 @@ def test_executors_find_the_classes_of_a_jar_that_only_the_driver_names(
     assert len(executors) == 2
     for pid in executors.values():
         assert jar not in Path(f"/proc/{pid}/cmdline").read_text()
-    assert (
-        len(list(cluster.work.glob(f"{spark.sparkContext.applicationId}/*/{jar}"))) == 2
-    )
+    assert len(list(cluster.work.glob(f"{spark.sparkContext.applicationId}/*/{jar}"))) == 2
 
 
 def test_executors_read_a_broadcast_index(
@@ -317,9 +306,7 @@ def test_kryo_carries_an_index_unless_its_classes_have_to_be_registered(
 
     stock = rows_of_stock(spark, broadcast(KEYLESS))
     df = spark.sql(broadcast(KEYLESS))
-    assert ("BroadcastNestedLoopJoin" if registered else "BroadcastRangeJoin") in plan(
-        df
-    )
+    assert ("BroadcastNestedLoopJoin" if registered else "BroadcastRangeJoin") in plan(df)
     assert rows_of(df) == stock
     assert len(stock) > 1000
 
@@ -328,9 +315,7 @@ def test_kryo_carries_an_index_unless_its_classes_have_to_be_registered(
         for query in (KEPT, MATCHED):
             stock = rows_of_stock(spark, query)
             df = spark.sql(query)
-            assert (
-                "BroadcastNestedLoopJoin" if registered else "BroadcastRangeJoin"
-            ) in plan(df)
+            assert ("BroadcastNestedLoopJoin" if registered else "BroadcastRangeJoin") in plan(df)
             assert rows_of(df) == stock
             assert len(stock) > 50
 
@@ -396,9 +381,7 @@ def assert_recomputed(query: HeldQuery, cluster: Cluster, stock: Rows) -> None:
     assert query.rows() == stock
     assert query.attempt(task.id).status == "FAILED"
     later = [
-        a
-        for a in attempts(query.spark, query.group)
-        if a.id > task.id and a.status == "SUCCESS"
+        a for a in attempts(query.spark, query.group) if a.id > task.id and a.status == "SUCCESS"
     ]
     assert {a.stage for a in later} > {task.stage}
 
@@ -422,9 +405,7 @@ def test_places_are_the_same_when_an_executor_is_lost_between_second_shuffle_and
     tmp_path: Path,
     adaptive: str,
 ) -> None:
-    with settings(
-        spark, adaptive__enabled=adaptive, join__spreadRange__keys__buckets="7"
-    ):
+    with settings(spark, adaptive__enabled=adaptive, join__spreadRange__keys__buckets="7"):
         assert_recomputed(HeldQuery(spark, tmp_path), cluster, stock_rows)
 
 
@@ -466,9 +447,7 @@ def test_a_partition_is_indexed_again_when_its_task_or_its_executor_is_lost(
 ) -> None:
     hashed = QUERY.replace("SELECT l.id", "SELECT /*+ SHUFFLE_HASH(r) */ l.id", 1)
     node = "ShuffledRangeJoin"
-    assert_recomputed(
-        HeldQuery(spark, tmp_path, query=hashed, node=node), cluster, stock_rows
-    )
+    assert_recomputed(HeldQuery(spark, tmp_path, query=hashed, node=node), cluster, stock_rows)
 
 
 @pytest.mark.parametrize(
@@ -494,15 +473,11 @@ def test_a_straggler_is_overtaken_by_its_copy_and_cleans_up(
     assert copy.speculative
     assert copy.status == "SUCCESS"
     assert copy.executor != task.executor
-    wait_until(
-        lambda: query.attempt(task.id).status == "KILLED", "end of the straggler"
-    )
+    wait_until(lambda: query.attempt(task.id).status == "KILLED", "end of the straggler")
     wait_until(lambda: not cluster.spill_files(), "deletion of the straggler's files")
 
 
-def test_spark_submit_ships_the_jar_to_a_cluster(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+def test_spark_submit_ships_the_jar_to_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
     conf = f"spark.cores.max=1 spark.executor.memory=512m spark.driver.host=127.0.0.1 {EXTENSIONS}"
     words = [word for setting in conf.split() for word in ("--conf", setting)]
     jars = ["--jars", rangejoin.jar_path()]
