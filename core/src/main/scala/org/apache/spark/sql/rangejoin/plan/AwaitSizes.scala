@@ -85,10 +85,9 @@ object AwaitSizes extends PredicateHelper {
    * below another join without keys.
    */
   private def shuffledBelow(side: LogicalPlan, conf: SQLConf): Option[SparkPlan] =
-    if (isOn(conf) && conf.exchangeReuseEnabled && !isRead(side) &&
-      !side.exists(SpreadRangeJoins.isWithoutKeys)) {
+    if (isOn(conf) && conf.exchangeReuseEnabled && !isRead(side) && !hasJoinWithoutKeys(side))
       Some(PlanLater(side))
-    } else None
+    else None
 
   /** The join as Spark would plan it if it had known that a side is small; None unless one is. */
   def overSmall(join: Join): Option[SparkPlan] = {
@@ -122,8 +121,15 @@ object AwaitSizes extends PredicateHelper {
   private def candidates(join: Join, conf: SQLConf): Seq[Side] = {
     val sides = JoinTypeBehavior.of(join.joinType).toSeq
       .flatMap(_.streamed.fold(Seq[Side](LeftSide, RightSide))(kept => Seq(kept.other)))
-    sides.filter(side => isUnknown(sideOf(join, side), conf))
+    sides.filter { side =>
+      val plan = sideOf(join, side)
+      isUnknown(plan, conf) && !hasJoinWithoutKeys(plan)
+    }
   }
+
+  /** What is planned several times may not have in it what has its sides planned several times. */
+  private def hasJoinWithoutKeys(side: LogicalPlan): Boolean =
+    side.exists(SpreadRangeJoins.isWithoutKeys)
 
   /** Whether all there is to do is to read rows and look at each; what was shuffled is there. */
   private def isRead(plan: LogicalPlan): Boolean = plan match {

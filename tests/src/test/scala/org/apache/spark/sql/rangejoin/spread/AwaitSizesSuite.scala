@@ -20,7 +20,8 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.functions.{col, udf}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
@@ -253,6 +254,39 @@ class AwaitSizesSuite extends SpreadTest {
       try assertSameRows(rows(cached), withConf(Flag -> "false")(rows(query)), "cached")
       finally cached.unpersist()
     }
+  }
+
+  test("joins within joins are planned as often as there are joins") {
+    views()
+    def few(name: String) = s"(SELECT * FROM r WHERE id % 50 = 1) $name"
+    def chain(joins: Int) = sql((1 to joins).foldLeft(s"SELECT r0.id FROM ${few("r0")}") {
+      (text, i) =>
+        s"$text JOIN ${few(s"r$i")} ON r$i.p BETWEEN r${i - 1}.p AND r${i - 1}.p + 50"
+    })
+    withConf(Sizes: _*) {
+      // A side that is measured, and has measured sides itself, would be planned twice for each level.
+      val planned = Seq(2, 4, 8).map(joins => joinsPlanned(executedPlan(chain(joins))))
+      assert(planned(1) <= 3 * planned.head && planned(2) <= 3 * planned(1), planned)
+      val df = chain(3)
+      assertSameRows(rows(df), withConf(Flag -> "false")(rows(chain(3))), executedPlan(df).toString)
+      assert(broadcasts(df).size == 3, executedPlan(df))
+    }
+  }
+
+  /** How often strategies are asked for the plan of a join. */
+  private def joinsPlanned(plan: => SparkPlan): Int = {
+    var asked = 0
+    object Counting extends SparkStrategy {
+      override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
+        if (plan.isInstanceOf[Join]) asked += 1
+        Nil
+      }
+    }
+    val before = spark.experimental.extraStrategies
+    spark.experimental.extraStrategies = Counting +: before
+    try plan
+    finally spark.experimental.extraStrategies = before
+    asked
   }
 
   test("a filter that gives other rows each time") {
