@@ -8,15 +8,26 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from attempts import Attempt, attempts
+from held import HeldQuery, assert_recomputed
+from joins import (
+    BELOW_SIDE,
+    KEPT,
+    KEYLESS,
+    MATCHED,
+    QUERY,
+    Rows,
+    broadcast,
+    plan,
+    rows_of,
+    rows_of_stock,
+    settings,
+)
 from launching import EXTENSIONS, JOB, JVM_OPTIONS, SUBMIT, assert_active, launch
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from standalone import Cluster, wait_until
 
 import rangejoin
@@ -24,33 +35,8 @@ import rangejoin
 BUFFER = "spark.sql.sortMergeJoinExec.buffer."
 SPILLING = {BUFFER + "in.memory.threshold": "7", BUFFER + "spill.threshold": "7"}
 
-# 125 rows of each key a side, some of them NULL in the key or the range.
-SIDE = """
-SELECT id, IF(id % 13 = 5, NULL, id % 16) AS k, IF(id % 17 = 3, NULL, id DIV 16) AS t
-FROM range(0, 2000, 1, 4)
-"""
-QUERY = f"""
-SELECT l.id AS a, r.id AS b, repeat('x', 1000) AS wide
-FROM ({SIDE}) AS l JOIN ({SIDE}) AS r ON l.k = r.k AND r.t BETWEEN l.t - 10 AND l.t + 10
-"""
-
-# No key: the optimizer finds none in a condition of both sides.
-KEYLESS = QUERY.replace("l.k = r.k AND r.t", "(l.id + r.id) % 50 = 0 AND r.t")
-
-# Without a key, and the side that is kept is the one that is small enough to be broadcast.
-SMALL = SIDE.replace("range(0, 2000, 1, 4)", "range(0, 100, 1, 2)")
-PRESERVED = f"""
-SELECT l.id AS a, {{b}} AS b, repeat('x', 1000) AS wide
-FROM ({SMALL}) AS l {{join}} ({SIDE}) AS r ON r.t BETWEEN l.t * 25 AND l.t * 25 + 3
-"""
-KEPT = PRESERVED.format(join="LEFT JOIN", b="coalesce(r.id, -1)")
-MATCHED = PRESERVED.format(join="LEFT SEMI JOIN", b="0")
-BELOW_SIDE = "10000"
-
 KRYO = {"spark.serializer": "org.apache.spark.serializer.KryoSerializer"}
 REGISTRATION = "spark.kryo.registrationRequired"
-
-Rows = list[tuple[int, int]]
 
 
 @pytest.fixture(scope="module")
@@ -120,132 +106,6 @@ def stock_rows(spark: SparkSession) -> Rows:
     assert "SortMergeRangeJoin" not in plan(df)
     assert len(rows) > 20_000
     return rows
-
-
-def broadcast(query: str) -> str:
-    """The query with its right side broadcast."""
-    return query.replace("SELECT l.id", "SELECT /*+ BROADCAST(r) */ l.id", 1)
-
-
-def rows_of_stock(spark: SparkSession, query: str) -> Rows:
-    """The rows of a query without range joins."""
-    spark.conf.set(rangejoin.ENABLED_CONF, "false")
-    try:
-        return rows_of(spark.sql(query))
-    finally:
-        spark.conf.unset(rangejoin.ENABLED_CONF)
-
-
-@contextmanager
-def settings(spark: SparkSession, **of: str) -> Iterator[None]:
-    """Settings below `spark.sql`, with `__` for a dot, as long as the context."""
-    values = {"spark.sql." + key.replace("__", "."): value for key, value in of.items()}
-    before: dict[str, str | None] = {key: spark.conf.get(key, None) for key in values}
-    for key, value in values.items():
-        spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        for key, old in before.items():
-            if old is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, old)
-
-
-def rows_of(df: DataFrame) -> Rows:
-    """The rows of the test's query, sorted."""
-    return sorted((row.a, row.b) for row in df.collect())
-
-
-def plan(df: DataFrame) -> str:
-    return str(df._jdf.queryExecution().executedPlan())
-
-
-class HeldQuery:
-    """The query, under way, with its first task held after the first row.
-
-    Python takes the rows from the join. The first attempt at partition 0 waits after one row until
-    `release`, while the join that feeds it is in the midst of its rows.
-    """
-
-    def __init__(
-        self,
-        spark: SparkSession,
-        folder: Path,
-        then_fail: bool = False,
-        query: str = QUERY,
-        node: str = "SortMergeRangeJoin",
-    ) -> None:
-        """Starts the query; with `then_fail` the held attempt fails on its release."""
-        self.spark = spark
-        self.group = folder.name
-        self._folder = folder
-        self._spills = node == "SortMergeRangeJoin"
-        df = spark.sql(query)
-        assert node in plan(df)
-        consume = held(folder, then_fail)
-
-        def run() -> Rows:
-            spark.sparkContext.setJobGroup(self.group, "held")
-            return sorted(df.rdd.mapPartitions(consume).collect())
-
-        pool = ThreadPoolExecutor(1)
-        self._future: Future[Rows] = pool.submit(run)
-        pool.shutdown(wait=False)
-
-    def held_task(self, cluster: Cluster) -> Attempt:
-        """Returns the held attempt, once it waits and its window, if it has one, is on disk."""
-        path = self._folder / "held"
-        id = int(wait_until(lambda: path.exists() and path.read_text(), "held task"))
-        if self._spills:
-            wait_until(cluster.spill_files, "spilled window")
-        return self.attempt(id)
-
-    def attempt(self, id: int) -> Attempt:
-        """Returns an attempt as it is now."""
-        (found,) = (a for a in attempts(self.spark, self.group) if a.id == id)
-        return found
-
-    def others(self, attempt: Attempt) -> list[Attempt]:
-        """Returns the other attempts at the same partition of the same stage."""
-        return [
-            a
-            for a in attempts(self.spark, self.group)
-            if (a.stage, a.partition) == (attempt.stage, attempt.partition) and a.id != attempt.id
-        ]
-
-    def release(self) -> None:
-        (self._folder / "go").touch()
-
-    def rows(self) -> Rows:
-        """Returns the sorted rows, once all tasks have ended."""
-        return self._future.result(120)
-
-
-def held(folder: Path, then_fail: bool) -> Callable[[Iterable[Row]], Iterator[tuple[int, int]]]:
-    """Returns what `HeldQuery` runs in a Python worker; a closure, which travels by value."""
-
-    def consume(rows: Iterable[Row]) -> Iterator[tuple[int, int]]:
-        import time
-
-        from pyspark import TaskContext
-
-        task = TaskContext.get()
-        assert task is not None
-        waits = task.partitionId() == task.attemptNumber() == 0 and not (folder / "held").exists()
-        for row in rows:
-            yield row.a, row.b
-            if waits:
-                waits = False
-                (folder / "held").write_text(str(task.taskAttemptId()))
-                deadline = time.monotonic() + 90
-                while not (folder / "go").exists() and time.monotonic() < deadline:
-                    time.sleep(0.02)
-                if then_fail:
-                    raise RuntimeError("the first attempt fails")
-
-    return consume
 
 
 def check_rows_and_plan(df: DataFrame, node: str, stock_rows: Rows, engine: str) -> dict[str, int]:
@@ -372,18 +232,6 @@ def test_an_executor_killed_in_the_midst_of_a_join_is_replaced(
     assert query.rows() == stock_rows
     assert query.attempt(task.id).status == "FAILED"
     assert task.executor not in cluster.executors()
-
-
-def assert_recomputed(query: HeldQuery, cluster: Cluster, stock: Rows) -> None:
-    """Kills the executor of the held task; what it had shuffled is computed again, the same."""
-    task = query.held_task(cluster)
-    os.kill(cluster.executors()[task.executor], signal.SIGKILL)
-    assert query.rows() == stock
-    assert query.attempt(task.id).status == "FAILED"
-    later = [
-        a for a in attempts(query.spark, query.group) if a.id > task.id and a.status == "SUCCESS"
-    ]
-    assert {a.stage for a in later} > {task.stage}
 
 
 @pytest.mark.usefixtures("spilling")

@@ -1,0 +1,75 @@
+"""The joins of the tests on a cluster, their rows, and their plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import DataFrame, SparkSession
+
+import rangejoin
+
+# 125 rows of each key a side, some of them NULL in the key or the range.
+SIDE = """
+SELECT id, IF(id % 13 = 5, NULL, id % 16) AS k, IF(id % 17 = 3, NULL, id DIV 16) AS t
+FROM range(0, 2000, 1, 4)
+"""
+QUERY = f"""
+SELECT l.id AS a, r.id AS b, repeat('x', 1000) AS wide
+FROM ({SIDE}) AS l JOIN ({SIDE}) AS r ON l.k = r.k AND r.t BETWEEN l.t - 10 AND l.t + 10
+"""
+
+# No key: the optimizer finds none in a condition of both sides.
+KEYLESS = QUERY.replace("l.k = r.k AND r.t", "(l.id + r.id) % 50 = 0 AND r.t")
+
+# Without a key, and the side that is kept is the one that is small enough to be broadcast.
+SMALL = SIDE.replace("range(0, 2000, 1, 4)", "range(0, 100, 1, 2)")
+PRESERVED = f"""
+SELECT l.id AS a, {{b}} AS b, repeat('x', 1000) AS wide
+FROM ({SMALL}) AS l {{join}} ({SIDE}) AS r ON r.t BETWEEN l.t * 25 AND l.t * 25 + 3
+"""
+KEPT = PRESERVED.format(join="LEFT JOIN", b="coalesce(r.id, -1)")
+MATCHED = PRESERVED.format(join="LEFT SEMI JOIN", b="0")
+BELOW_SIDE = "10000"
+
+Rows = list[tuple[int, int]]
+
+
+def broadcast(query: str) -> str:
+    """The query with its right side broadcast."""
+    return query.replace("SELECT l.id", "SELECT /*+ BROADCAST(r) */ l.id", 1)
+
+
+def rows_of_stock(spark: SparkSession, query: str) -> Rows:
+    """The rows of a query without range joins."""
+    spark.conf.set(rangejoin.ENABLED_CONF, "false")
+    try:
+        return rows_of(spark.sql(query))
+    finally:
+        spark.conf.unset(rangejoin.ENABLED_CONF)
+
+
+@contextmanager
+def settings(spark: SparkSession, **of: str) -> Iterator[None]:
+    """Settings below `spark.sql`, with `__` for a dot, as long as the context."""
+    values = {"spark.sql." + key.replace("__", "."): value for key, value in of.items()}
+    before: dict[str, str | None] = {key: spark.conf.get(key, None) for key in values}
+    for key, value in values.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, old in before.items():
+            if old is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, old)
+
+
+def rows_of(df: DataFrame) -> Rows:
+    """The rows of the test's query, sorted."""
+    return sorted((row.a, row.b) for row in df.collect())
+
+
+def plan(df: DataFrame) -> str:
+    return str(df._jdf.queryExecution().executedPlan())
