@@ -37,11 +37,8 @@ class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
     "spark.testing.reservedMemory" -> "0"
   )
 
-  override protected lazy val spark: SparkSession = {
-    val builder = TestSession.builder.config("spark.buffer.pageSize", "64k")
-    memory.foreach { case (key, value) => builder.config(key, value) }
-    builder.getOrCreate()
-  }
+  override protected lazy val spark: SparkSession =
+    TestSession.builder(("spark.buffer.pageSize" -> "64k") +: memory).getOrCreate()
 
   override protected def afterAll(): Unit = spark.stop()
 

@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin
 
+import java.util.concurrent.ConcurrentHashMap
+
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Repartition}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
@@ -24,6 +26,7 @@ import org.apache.spark.sql.rangejoin.line.ClassicSession.{Dataset, SparkSession
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.{SparkConf, SparkContext}
 
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.{Assertions, Outcome}
@@ -31,48 +34,85 @@ import org.scalatest.{Assertions, Outcome}
 /** One local session with the extension, and Spark's check for leaked memory on. */
 object TestSession {
   lazy val spark: SparkSession = {
-    // For any suite to be run with memory off the heap, by hand.
-    val ofMemory =
-      if (sys.env.contains("RANGEJOIN_OFF_HEAP")) {
-        builder.config("spark.memory.offHeap.enabled", "true")
-          .config("spark.memory.offHeap.size", "512m")
-      } else builder
-    // And in the other mode than the default of the line, where a test does not choose it.
-    val ofMode = sys.env.get("RANGEJOIN_ANSI").filter(_.nonEmpty)
-      .foldLeft(ofMemory)(_.config(SQLConf.ANSI_ENABLED.key, _))
-    val session = ofMode.getOrCreate()
+    Thread.currentThread.setContextClassLoader(
+      new MissingClasses(Thread.currentThread.getContextClassLoader))
+    val settings = Settings ++ ofMemory ++ ofMode
+    // A session takes the context that there is.
+    new TrustingContext(new SparkConf(false).setAll(settings))
+    val session = builder(settings).getOrCreate()
     session.experimental.extraOptimizations = Seq(OnePartition)
     session
   }
 
-  def builder: SparkSession.Builder = SparkSession
-    .builder()
-    .master("local[2]")
-    .appName("range join tests")
-    .config("spark.ui.enabled", "false")
-    .config("spark.sql.extensions", classOf[RangeJoinExtensions].getName)
-    .config("spark.sql.shuffle.partitions", "3")
-    .config("spark.sql.warehouse.dir", System.getProperty("java.io.tmpdir") + "/warehouse")
-    .config("spark.unsafe.exceptionOnMemoryLeak", "true")
-    .config("spark.memory.debugFill", "true")
+  /** Of a session with these settings, too, and a context of its own. */
+  def builder(more: RangeJoinTest.Settings): SparkSession.Builder =
+    (Settings ++ more).foldLeft(SparkSession.builder()) { case (builder, (key, value)) =>
+      builder.config(key, value)
+    }
+
+  /** For any suite to be run with memory off the heap, by hand. */
+  private def ofMemory: RangeJoinTest.Settings =
+    if (sys.env.contains("RANGEJOIN_OFF_HEAP")) {
+      Seq("spark.memory.offHeap.enabled" -> "true", "spark.memory.offHeap.size" -> "512m")
+    } else Nil
+
+  /** And in the other mode than the default of the line, where a test does not choose it. */
+  private def ofMode: RangeJoinTest.Settings =
+    sys.env.get("RANGEJOIN_ANSI").filter(_.nonEmpty).map(SQLConf.ANSI_ENABLED.key -> _).toSeq
+
+  private val Settings: RangeJoinTest.Settings = Seq(
+    "spark.master" -> "local[2]",
+    "spark.app.name" -> "range join tests",
+    "spark.ui.enabled" -> "false",
+    "spark.sql.extensions" -> classOf[RangeJoinExtensions].getName,
+    "spark.sql.shuffle.partitions" -> "3",
+    "spark.sql.warehouse.dir" -> (System.getProperty("java.io.tmpdir") + "/warehouse"),
+    "spark.unsafe.exceptionOnMemoryLeak" -> "true",
+    "spark.memory.debugFill" -> "true",
     // Generated code that does not compile is an error, and not a reason to interpret.
-    .config(SQLConf.CODEGEN_FALLBACK.key, "false")
+    SQLConf.CODEGEN_FALLBACK.key -> "false",
     // Spark's tests check its own logical rules after each of them, which takes as long as the tests.
-    .config(SQLConf.PLAN_CHANGE_VALIDATION.key, "false")
+    SQLConf.PLAN_CHANGE_VALIDATION.key -> "false",
     // Else tasks ask the driver for each class that a compiler guesses at, and does not find.
-    .config("spark.sql.artifact.isolation.enabled", "false")
+    "spark.sql.artifact.isolation.enabled" -> "false",
     // Collations for which blanks at the end say nothing: 4.0 has them behind a setting.
-    .config("spark.sql.collation.trim.enabled", "true")
+    "spark.sql.collation.trim.enabled" -> "true",
     // The projections of small tables are few, and the same in many queries.
-    .config(StaticSQLConf.CODEGEN_CACHE_MAX_ENTRIES.key, "2000")
+    StaticSQLConf.CODEGEN_CACHE_MAX_ENTRIES.key -> "2000",
     // A sort takes a page at once, and every page is filled: small ones make small joins fast.
-    .config("spark.buffer.pageSize", "1m")
-    .config(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key, "-1")
+    "spark.buffer.pageSize" -> "1m",
+    SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1",
     // Both sides of a small test would otherwise be read as one row, or joined at planning time.
-    .config(
-      SQLConf.OPTIMIZER_EXCLUDED_RULES.key,
+    SQLConf.OPTIMIZER_EXCLUDED_RULES.key ->
       "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
-    )
+  )
+}
+
+/**
+ * Takes closures as they are. To look through their classes, each time anew, was a tenth of the processor time of
+ * the tests; a task that cannot be serialized is found all the same. Tests in Python and on a cluster, and
+ * Spark's own suites, have Spark's context.
+ */
+private class TrustingContext(conf: SparkConf) extends SparkContext(conf) {
+  override private[spark] def clean[F <: AnyRef](f: F, checkSerializable: Boolean): F = f
+}
+
+/**
+ * Remembers which classes there are not: the compiler of generated code guesses at names of classes, and to find that
+ * there is none of a name takes a look into every jar.
+ */
+private class MissingClasses(parent: ClassLoader) extends ClassLoader(parent) {
+  private[this] val missing = ConcurrentHashMap.newKeySet[String]()
+
+  override protected def loadClass(name: String, resolve: Boolean): Class[_] = {
+    if (missing.contains(name)) throw new ClassNotFoundException(name)
+    try getParent.loadClass(name)
+    catch {
+      case notFound: ClassNotFoundException =>
+        missing.add(name)
+        throw notFound
+    }
+  }
 }
 
 /**
