@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin
 
-import org.apache.spark.SparkContext
+import org.apache.spark.{SparkContext, SparkException}
 
 /** What Spark's UI says of the jobs that a range join starts by itself. */
 private[rangejoin] object JobDescription {
@@ -26,4 +26,10 @@ private[rangejoin] object JobDescription {
     try body
     finally sc.setJobDescription(users.orNull)
   }
+}
+
+/** The error of a job that somebody has cancelled, and the query with it. */
+private[rangejoin] object JobCancelled {
+  def unapply(e: SparkException): Boolean =
+    String.valueOf(e.getMessage).contains("SPARK_JOB_CANCELLED")
 }

@@ -34,6 +34,7 @@ import org.apache.spark.sql.rangejoin.plan.{
   PruneStreamedScans,
   ReadShufflesLocally,
   RemoveRedundantWaits,
+  Repartitioned,
   SortPreparedWrites,
   SpreadHeavyKeys
 }
@@ -49,6 +50,7 @@ import org.apache.spark.sql.rangejoin.plan.{
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
  * | [[PlanIndexedStages]]        | planner strategy: joins over a broadcast that has begun     |
  * | [[PlanBucketedStages]]       | planner strategy: joins over a shuffle that has begun       |
+ * | [[Repartitioned]]            | planner strategy: plans nothing, notes what users ask for   |
  * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
  * | [[SpreadHeavyKeys]]          | adaptive execution: likewise, when sizes are known          |
  * | [[PruneStreamedScans]]       | adaptive execution: likewise, when an index is there        |
@@ -71,6 +73,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       Hints.inject(extensions, ResolveRangeJoinHint)
       extensions.injectPostHocResolutionRule(_ => KeepRangeJoinHint)
       extensions.injectPreCBORule(_ => InferRangeFilters)
+      extensions.injectPlannerStrategy(_ => Repartitioned)
       // First: a join over a range index is planned as that, and by no other strategy.
       extensions.injectPlannerStrategy(_ => PlanIndexedStages)
       extensions.injectPlannerStrategy(_ => PlanBucketedStages)

@@ -44,34 +44,67 @@ object CutHeavyKeys extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan =
     if (!conf.getConf(RangeJoinConf.SpreadKeys)) plan
     else if (forced == 0 && !conf.getConf(SQLConf.SKEW_JOIN_ENABLED)) plan
-    else joins(plan).indices.reverse.foldLeft(plan)(prepareJoin)
+    else {
+      val found = joins(plan).zipWithIndex.collect {
+        case ((join, end), index) if isCandidate(join, end, plan) => index
+      }
+      prepareJoins(plan, found)
+    }
 
-  /** The joins of a plan, each with the operator that its stage ends in. */
+  /** The joins of a plan from below, each with the operator that its stage ends in. */
   private def joins(plan: SparkPlan): Seq[(SortMergeRangeJoinExec, SparkPlan)] = {
     def below(node: SparkPlan, end: SparkPlan): Seq[(SortMergeRangeJoinExec, SparkPlan)] =
       node match {
         case exchange: Exchange           => exchange.children.flatMap(child => below(child, child))
-        case join: SortMergeRangeJoinExec => (join, end) +: join.children.flatMap(below(_, end))
+        case join: SortMergeRangeJoinExec => join.children.flatMap(below(_, end)) :+ ((join, end))
         case other                        => other.children.flatMap(below(_, end))
       }
     below(plan, plan)
   }
 
-  /** The plan with one of its joins ready to be cut, where that may be worth it. */
-  private def prepareJoin(plan: SparkPlan, index: Int): SparkPlan = {
-    val (join, end) = joins(plan)(index)
-    val prepared = for {
+  /** Whether it may be worth it to cut a join, as far as the join itself tells. */
+  private def isCandidate(
+      join: SortMergeRangeJoinExec,
+      end: SparkPlan,
+      plan: SparkPlan): Boolean = {
+    val candidate = for {
       left <- exchangeOf(join.left)
       right <- exchangeOf(join.right)
       if forced > 0 || !StageLimits.isLimited(end) && mayBeLarge(Seq(left, right))
       shuffled = Map[Side, SparkPlan](LeftSide -> left, RightSide -> right)
       _ <- HeavyJoin.range(join, shuffled(_).output, LeftSide).toOption
-      result = plan.transformUp {
-        case node: SortMergeRangeJoinExec if node.eq(join) => readInTwo(join, left, right)
+      if !Repartitioned.isByJoin(join, plan)
+    } yield join
+    candidate.isDefined
+  }
+
+  /**
+   * The plan with some of its joins ready to be cut, but for those whose rows have to stay together. All are
+   * tried at once, as to check a plan takes as long as the plan is, and there may be many joins.
+   */
+  private def prepareJoins(plan: SparkPlan, indices: Seq[Int]): SparkPlan =
+    if (indices.isEmpty) plan
+    else {
+      val result = prepared(plan, indices.toSet)
+      if (ValidateRequirements.validate(result)) result
+      else if (indices.size == 1) plan
+      else {
+        val (lower, upper) = indices.splitAt(indices.size / 2)
+        Seq(upper, lower).foldLeft(plan)(prepareJoins)
       }
-      if ValidateRequirements.validate(result)
-    } yield result
-    prepared.getOrElse(plan)
+    }
+
+  private def prepared(plan: SparkPlan, indices: Set[Int]): SparkPlan = {
+    var index = -1
+    plan.transformUp { case join: SortMergeRangeJoinExec =>
+      index += 1
+      val result = for {
+        left <- exchangeOf(join.left)
+        right <- exchangeOf(join.right)
+        if indices(index)
+      } yield readInTwo(join, left, right)
+      result.getOrElse(join)
+    }
   }
 
   private def exchangeOf(child: SparkPlan): Option[SparkPlan] =
@@ -121,13 +154,18 @@ private class ShuffleSearch(join: SortMergeRangeJoinExec, threshold: Long, force
 
   override def between(left: SparkPlan, right: SparkPlan): CutShuffles = new CutShuffles {
 
-    private var decided: Option[Either[String, (HeavyJoin, KeyedSpread)]] = None
+    // EXPLAIN does not wait while the shuffles run.
+    @volatile private var decided: Option[Either[String, (HeavyJoin, KeyedSpread)]] = None
 
     override def decision: Option[Either[String, KeyedSpread]] =
-      synchronized(decided).map(_.map { case (_, spread) => spread })
+      decided.map(_.map { case (_, spread) => spread })
 
     override def of(side: Side): Option[CutShuffle] = synchronized {
-      if (decided.isEmpty) decided = Some(decide(left, right))
+      if (decided.isEmpty) {
+        // The other side reads its shuffle as it is, too, if this fails.
+        decided = Some(Left("the shuffles have failed"))
+        decided = Some(decide(left, right))
+      }
       decided.flatMap(_.toOption).map { case (heavy, spread) =>
         CutShuffle(
           spread,

@@ -18,7 +18,6 @@ import java.util.concurrent.TimeUnit.NANOSECONDS
 
 import scala.util.control.NonFatal
 
-import org.apache.spark.SparkException
 import org.apache.spark.internal.Logging
 import org.apache.spark.rdd.DeterministicLevel
 import org.apache.spark.sql.catalyst.expressions.{
@@ -28,10 +27,10 @@ import org.apache.spark.sql.catalyst.expressions.{
   PlanExpression
 }
 import org.apache.spark.sql.catalyst.plans.FullOuter
-import org.apache.spark.sql.rangejoin.JobDescription
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.spread._
+import org.apache.spark.sql.rangejoin.{JobCancelled, JobDescription}
 
 /** A join with heavy partitions. */
 private[plan] class HeavyJoin(join: SortMergeRangeJoinExec, val shuffle: HeavyShuffle)
@@ -57,9 +56,7 @@ private[plan] class HeavyJoin(join: SortMergeRangeJoinExec, val shuffle: HeavySh
         choosePlan(range, forced))
       chosen(range, plan, forced, NANOSECONDS.toMillis(System.nanoTime() - start))
     } catch {
-      // It is the query that is cancelled.
-      case e: SparkException if String.valueOf(e.getMessage).contains("SPARK_JOB_CANCELLED") =>
-        throw e
+      case e @ JobCancelled() => throw e
       // The query does not depend on it, and has the same error again if it is one of its own.
       case NonFatal(e) =>
         logWarning("Heavy keys are not cut: looking for them has failed", e)

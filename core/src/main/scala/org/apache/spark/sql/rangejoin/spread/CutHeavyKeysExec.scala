@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.rdd.{RDD, UnionRDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
@@ -27,6 +29,7 @@ import org.apache.spark.sql.execution.{
 }
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
 import org.apache.spark.sql.rangejoin.join.PreparedInPairs
+import org.apache.spark.{Dependency, Partition, TaskContext}
 
 /**
  * One side of a shuffle that is divided.
@@ -104,13 +107,20 @@ case class CutHeavyKeysExec(
   }
 
   // The second shuffle is the same when the plan is executed again.
-  @transient private lazy val rows: RDD[InternalRow] =
-    paired.flatMap { case (side, shuffles) => shuffles.of(side) }.fold(child.execute()) { cut =>
-      def read(of: Seq[ShufflePartitionSpec]) =
-        new ShuffledRowRDD(cut.exchange.shuffleDependency, readMetrics, of.toArray)
-      val placed = divided(cut.spread, keys, read(cut.heavy))
-      new UnionRDD(sparkContext, (if (cut.rest.isEmpty) Nil else Seq(read(cut.rest))) :+ placed)
+  @transient private lazy val rows: RDD[InternalRow] = {
+    val shuffle =
+      try Right(paired.flatMap { case (side, shuffles) => shuffles.of(side) })
+      catch { case e @ (NonFatal(_) | _: InterruptedException) => Left(e) }
+    shuffle match {
+      case Left(e)          => new FailedOnce(child.execute(), e)
+      case Right(None)      => child.execute()
+      case Right(Some(cut)) =>
+        def read(of: Seq[ShufflePartitionSpec]) =
+          new ShuffledRowRDD(cut.exchange.shuffleDependency, readMetrics, of.toArray)
+        val placed = divided(cut.spread, keys, read(cut.heavy))
+        new UnionRDD(sparkContext, (if (cut.rest.isEmpty) Nil else Seq(read(cut.rest))) :+ placed)
     }
+  }
 
   override protected def doExecute(): RDD[InternalRow] = rows
 
@@ -120,4 +130,31 @@ case class CutHeavyKeysExec(
 
   override protected def withNewChildInternal(newChild: SparkPlan): CutHeavyKeysExec =
     copy(child = newChild)
+}
+
+/**
+ * Rows of a query that has failed, or was cancelled, before its own job: that job fails with the error, and
+ * later ones do not. Nodes above keep what they were given, be it rows or an error: had it been thrown
+ * to them, the query could never be run again.
+ */
+private class FailedOnce(@transient rows: RDD[InternalRow], @transient error: Throwable)
+    extends RDD[InternalRow](rows) {
+
+  @transient private var hasFailed = false
+
+  override protected def getPartitions: Array[Partition] = rows.partitions
+
+  // A job asks for it before it begins, and in the thread that has started it.
+  override protected def getDependencies: Seq[Dependency[_]] =
+    if (hasFailed) super.getDependencies
+    else {
+      hasFailed = true
+      throw error
+    }
+
+  override protected def getPreferredLocations(split: Partition): Seq[String] =
+    firstParent[InternalRow].preferredLocations(split)
+
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] =
+    firstParent[InternalRow].iterator(split, context)
 }

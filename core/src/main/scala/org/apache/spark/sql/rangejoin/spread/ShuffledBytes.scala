@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
+import scala.util.Try
+
 import org.apache.spark.rdd.RDD
 import org.apache.spark.{
   MapOutputTrackerMaster,
@@ -44,7 +46,8 @@ private[rangejoin] object ShuffledBytes {
       case tracker: MapOutputTrackerMaster => shuffles.map { shuffle =>
           val isThere =
             tracker.getNumAvailableOutputs(shuffle.shuffleId) == shuffle.rdd.getNumPartitions
-          if (isThere) Some(tracker.getStatistics(shuffle).bytesByPartitionId) else None
+          // They may be lost this very moment.
+          if (isThere) Try(tracker.getStatistics(shuffle).bytesByPartitionId).toOption else None
         }
       case _ => shuffles.map(_ => None)
     }

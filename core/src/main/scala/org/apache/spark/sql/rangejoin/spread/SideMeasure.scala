@@ -24,7 +24,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.JobDescription
+import org.apache.spark.sql.rangejoin.{JobCancelled, JobDescription}
 import org.apache.spark.util.ThreadUtils
 
 /**
@@ -60,7 +60,9 @@ final class SideMeasure(val limit: Long) extends Logging {
             rows.sparkContext,
             "range join without a key: whether a side is small")(isSmall(rows, patience))
         } catch {
-          case NonFatal(e) =>
+          // The query is to end.
+          case e @ JobCancelled() => throw e
+          case NonFatal(e)        =>
             logInfo("Range join without a key: a side could not be measured", e)
             false
         }

@@ -403,6 +403,34 @@ class AwaitSizesSuite extends SpreadTest {
     assert(SideMeasure.patience(300) == 150.seconds)
     assert(!SideMeasure.patience(-1).isFinite)
   }
+
+  test("a query that is cancelled while a side is measured ends") {
+    views()
+    spark.udf.register(
+      "slowly",
+      (x: Long) => {
+        if (org.apache.spark.TaskContext.get().isInterrupted()) throw new InterruptedException
+        Thread.sleep(100)
+        x
+      })
+    withConf(Sizes: _*) {
+      val sc = spark.sparkContext
+      val df =
+        sql(s"SELECT * FROM l LEFT JOIN (SELECT * FROM r WHERE slowly(id) % 50 = 1) r ON $Band")
+      val cancelling = new Thread(() => {
+        while (sc.statusTracker.getActiveJobIds().isEmpty) Thread.sleep(10)
+        Thread.sleep(300)
+        sc.cancelAllJobs()
+      })
+      cancelling.start()
+      val jobs = describedJobs {
+        val error = intercept[Exception](df.collect()).toString
+        assert(error.contains("SPARK_JOB_CANCELLED"), error)
+      }
+      assert(jobs.size == 1 && jobs.head.contains("whether a side is small"), jobs)
+      cancelling.join()
+    }
+  }
 }
 
 object AwaitSizesSuite {
