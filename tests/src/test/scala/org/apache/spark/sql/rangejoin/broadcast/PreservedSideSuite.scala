@@ -14,9 +14,6 @@
 
 package org.apache.spark.sql.rangejoin.broadcast
 
-import scala.collection.mutable
-
-import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.execution._
@@ -27,10 +24,10 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.RightSide
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
-import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
+import org.apache.spark.sql.rangejoin.{JobsTest, RangeJoinConf, RangeJoinTest}
 
 /** Joins without a key whose broadcast side is preserved, or is all that comes out. */
-class PreservedSideSuite extends BroadcastTables {
+class PreservedSideSuite extends BroadcastTables with JobsTest {
 
   private val Ways = Seq(
     ("LEFT", "l", BuildLeft),
@@ -265,28 +262,18 @@ class PreservedSideSuite extends BroadcastTables {
 
   test("the join runs as its rows are asked for, in the job that asks") {
     views()
-    val jobs = mutable.Buffer.empty[String]
-    val listener = new SparkListener {
-      override def onJobStart(start: SparkListenerJobStart): Unit =
-        jobs.synchronized(jobs += start.stageInfos.map(_.name).mkString(", "))
-    }
-    def begun(block: => Unit): Int = {
-      spark.sparkContext.listenerBus.waitUntilEmpty()
-      jobs.clear()
-      block
-      spark.sparkContext.listenerBus.waitUntilEmpty()
-      jobs.size
-    }
-    spark.sparkContext.addSparkListener(listener)
-    try withConf(adaptive(false)) {
-        for ((joinType, side, _) <- Ways) {
-          val df = query(joinType, side, "r.y BETWEEN l.y AND l.z").asInstanceOf[Dataset[_]]
-          // That of the broadcast.
-          assert(begun(df.queryExecution.toRdd.partitions) == 1, s"$joinType: $jobs")
-          assert(begun(df.queryExecution.toRdd.count()) == 1, s"$joinType: $jobs")
+    withConf(adaptive(false)) {
+      for ((joinType, side, _) <- Ways) {
+        val df = query(joinType, side, "r.y BETWEEN l.y AND l.z").asInstanceOf[Dataset[_]]
+        def assertOneJob(block: => Unit): Unit = {
+          val jobs = startedJobs(block).map(_.stageInfos.map(_.name))
+          assert(jobs.size == 1, s"$joinType: $jobs")
         }
+        // That of the broadcast.
+        assertOneJob(df.queryExecution.toRdd.partitions)
+        assertOneJob(df.queryExecution.toRdd.count())
       }
-    finally spark.sparkContext.removeSparkListener(listener)
+    }
   }
 
   test("metrics: candidates are counted once, the streamed side as often as stock reads it") {

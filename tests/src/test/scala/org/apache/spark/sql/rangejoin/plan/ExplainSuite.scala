@@ -14,16 +14,12 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import java.util.concurrent.CopyOnWriteArrayList
-
-import scala.jdk.CollectionConverters._
-
-import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.{ExtendedMode, FormattedMode, SimpleMode}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.line.BuiltFor
 import org.apache.spark.sql.rangejoin.{
+  JobsTest,
   LogCapture,
   RangeJoinConf,
   RangeJoinExtensions,
@@ -32,7 +28,7 @@ import org.apache.spark.sql.rangejoin.{
 import org.apache.spark.{SPARK_VERSION, SparkContext}
 
 /** What a user sees of the join: EXPLAIN, metrics, configuration, warnings. */
-class ExplainSuite extends RangeJoinTest {
+class ExplainSuite extends JobsTest {
 
   private def events(): Unit = {
     spark.sql(
@@ -103,27 +99,15 @@ class ExplainSuite extends RangeJoinTest {
 
   test("the job that collects a range index says so, after what the user says of it") {
     events()
-    val described = new CopyOnWriteArrayList[String]()
-    val listener = new SparkListener {
-      override def onJobStart(job: SparkListenerJobStart): Unit =
-        Option(
-          job.properties.getProperty(SparkContext.SPARK_JOB_DESCRIPTION)).foreach(described.add)
-    }
-    spark.sparkContext.addSparkListener(listener)
     try for (engine <- RangeJoinTest.TwoEngines) withConf(engine: _*) {
         spark.sparkContext.setJobDescription("mine")
-        described.clear()
-        spark.sql(
-          "SELECT /*+ BROADCAST(r) */ l.id FROM l JOIN r ON l.k = r.k AND r.t < l.t").collect()
-        spark.sparkContext.listenerBus.waitUntilEmpty()
-        assert(described.asScala.toSet ==
+        val jobs = startedJobs(spark.sql(
+          "SELECT /*+ BROADCAST(r) */ l.id FROM l JOIN r ON l.k = r.k AND r.t < l.t").collect())
+        assert(descriptions(jobs).toSet ==
           Set("mine: collect rows to broadcast as RangeIndex([k], range: t)", "mine"))
         assert(spark.sparkContext.getLocalProperty(SparkContext.SPARK_JOB_DESCRIPTION) == "mine")
       }
-    finally {
-      spark.sparkContext.setJobDescription(null)
-      spark.sparkContext.removeSparkListener(listener)
-    }
+    finally spark.sparkContext.setJobDescription(null)
   }
 
   test("metrics say what was examined, evicted, held and emitted") {

@@ -14,22 +14,16 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
-import scala.concurrent.duration.{Duration, DurationInt}
-import scala.jdk.CollectionConverters._
-
-import org.apache.spark.SparkContext
-import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.functions.{col, udf}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.{JobsTest, RangeJoinConf}
 import org.apache.spark.sql.{DataFrame, Row}
 
 /** Sides that turn out to be small before they are shuffled by buckets, and those that do not. */
-class AwaitSizesSuite extends SpreadTest {
+class AwaitSizesSuite extends SpreadTest with JobsTest {
 
   private val Band = "r.p BETWEEN l.p - 4 AND l.p + 4"
 
@@ -92,22 +86,6 @@ class AwaitSizesSuite extends SpreadTest {
     spark.createDataFrame(source, spark.table("l").schema).createOrReplaceTempView(name)
     query.collect()
     count.value
-  }
-
-  /** The descriptions of the jobs of a block. */
-  private def describedJobs(block: => Unit): Seq[String] = {
-    val found = new java.util.concurrent.ConcurrentLinkedQueue[String]
-    val listener = new SparkListener {
-      override def onJobStart(job: SparkListenerJobStart): Unit =
-        Option(job.properties.getProperty(SparkContext.SPARK_JOB_DESCRIPTION)).foreach(found.add)
-    }
-    spark.sparkContext.addSparkListener(listener)
-    try block
-    finally {
-      spark.sparkContext.listenerBus.waitUntilEmpty()
-      spark.sparkContext.removeSparkListener(listener)
-    }
-    found.asScala.toVector
   }
 
   test("a filter that leaves few rows: whatever join may broadcast that side") {
@@ -215,12 +193,12 @@ class AwaitSizesSuite extends SpreadTest {
     withConf(Sizes: _*) {
       def query = sql(s"""SELECT * FROM l LEFT JOIN
         (SELECT a.* FROM r a JOIN l b ON a.id = b.id AND pmod(a.p * b.p, 5) = 1) r ON $Band""")
-      val jobs = describedJobs(query.collect())
+      val jobs = descriptions(startedJobs(query.collect()))
       assert(!jobs.exists(_.contains("whether a side is small")), jobs)
       staysByBuckets()(query)
-      assert(describedJobs(
+      val half = startedJobs(
         sql(s"SELECT * FROM l LEFT JOIN (SELECT * FROM r WHERE id % 2 = 1) r ON $Band").collect())
-        .count(_.contains("whether a side is small")) == 1)
+      assert(descriptions(half).count(_.contains("whether a side is small")) == 1)
     }
   }
 
@@ -362,48 +340,6 @@ class AwaitSizesSuite extends SpreadTest {
     }
   }
 
-  test("a measure reads no more of a partition than it needs, and some partitions first") {
-    val read = spark.sparkContext.longAccumulator
-    def rows(partitions: Int, each: Int) =
-      spark.sparkContext.parallelize(0 until partitions, partitions).flatMap { _ =>
-        Iterator.range(0, each).map { i => read.add(1); InternalRow(i.toLong): InternalRow }
-      }
-    def measured(partitions: Int, each: Int, limit: Long): (Boolean, Long) = {
-      read.reset()
-      val measure = new SideMeasure(limit)
-      assert(measure.isSmall.isEmpty)
-      measure.measure(rows(partitions, each), Duration.Inf)
-      measure.measure(rows(partitions, 1000000), Duration.Inf)
-      (measure.isSmall.get, read.value)
-    }
-    // A row of one column that is not in Spark's own format counts as 16 bytes.
-    assert(measured(10, 10, 1600) == ((true, 100)))
-    assert(measured(10, 10, 1599) == ((false, 100)))
-    assert(measured(10, 1000, 159) == ((false, 2 * 10)))
-    assert(measured(2, 0, 10) == ((true, 0)))
-    val none = new SideMeasure(10)
-    none.measure(spark.sparkContext.emptyRDD[InternalRow], Duration.Inf)
-    assert(none.isSmall.contains(true))
-  }
-
-  test("a side that takes too long to measure is taken for large, and its job is ended") {
-    val slow = spark.sparkContext.parallelize(0 until 2, 2).map { i =>
-      for (_ <- 1 to 600) {
-        if (org.apache.spark.TaskContext.get().isInterrupted()) throw new InterruptedException
-        Thread.sleep(100)
-      }
-      InternalRow(i.toLong): InternalRow
-    }
-    val measure = new SideMeasure(1000)
-    measure.measure(slow, 300.millis)
-    assert(measure.isSmall.contains(false))
-    for (_ <- 1 to 100 if spark.sparkContext.statusTracker.getActiveJobIds().nonEmpty)
-      Thread.sleep(100)
-    assert(spark.sparkContext.statusTracker.getActiveJobIds().isEmpty)
-    assert(SideMeasure.patience(300) == 150.seconds)
-    assert(!SideMeasure.patience(-1).isFinite)
-  }
-
   test("a query that is cancelled while a side is measured ends") {
     views()
     spark.udf.register(
@@ -414,21 +350,13 @@ class AwaitSizesSuite extends SpreadTest {
         x
       })
     withConf(Sizes: _*) {
-      val sc = spark.sparkContext
       val df =
         sql(s"SELECT * FROM l LEFT JOIN (SELECT * FROM r WHERE slowly(id) % 50 = 1) r ON $Band")
-      val cancelling = new Thread(() => {
-        while (sc.statusTracker.getActiveJobIds().isEmpty) Thread.sleep(10)
-        Thread.sleep(300)
-        sc.cancelAllJobs()
-      })
-      cancelling.start()
-      val jobs = describedJobs {
-        val error = intercept[Exception](df.collect()).toString
+      val jobs = descriptions(startedJobs {
+        val error = intercept[Exception](cancelled(df.collect())).toString
         assert(error.contains("SPARK_JOB_CANCELLED"), error)
-      }
+      })
       assert(jobs.size == 1 && jobs.head.contains("whether a side is small"), jobs)
-      cancelling.join()
     }
   }
 }

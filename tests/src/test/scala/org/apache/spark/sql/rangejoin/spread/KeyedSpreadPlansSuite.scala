@@ -15,58 +15,14 @@
 package org.apache.spark.sql.rangejoin.spread
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.execution.ExplainMode
 import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
 /** When keys are cut, within which plans, and what is said where they are not. */
-class KeyedSpreadPlansSuite extends KeyedSpreadTest {
-
-  private val Band = "l.k = r.k AND r.p BETWEEN l.p - 20 AND l.p + 20"
-
-  /** Sixteen tasks, and no partition too small to be looked at. */
-  private val BySize: Settings = Seq(
-    SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
-    SQLConf.SHUFFLE_PARTITIONS.key -> "16",
-    SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_NUM.key -> "16",
-    SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_SIZE.key -> "1b",
-    RangeJoinConf.SpreadKeysThreshold.key -> "1b"
-  )
-
-  /** The same without adaptive execution. */
-  private val Static: Settings = BySize :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false")
-
-  /** Tables `l` and `r` with a key and a point. */
-  private def views(key: String, rows: Int = 4000, point: String = "pmod(hash(id, 1), 40000)") =
-    for ((name, seed) <- Seq("l" -> 3, "r" -> 5)) {
-      spark.range(1, rows + 1L, 1, 4)
-        .selectExpr("id", s"int($key) AS k", s"${point.replace("1)", s"$seed)")} AS p")
-        .createOrReplaceTempView(name)
-    }
-
-  private val Hot = "IF(id % 2 = 0, 0, id % 500)"
-
-  private def sql(text: String): DataFrame = spark.sql(text)
-
-  private def stock(text: String): Seq[String] = withConf(Flag -> "false")(rows(sql(text)))
-
-  /** Runs a query under settings; it has the rows of stock Spark. */
-  private def ran(text: String, settings: Settings = BySize): DataFrame = {
-    val expected = stock(text)
-    withConf(settings: _*) {
-      val df = sql(text)
-      assertSameRows(rows(df), expected, executedPlan(df).toString)
-      assert(expected.nonEmpty)
-      df
-    }
-  }
-
-  private def formatted(df: DataFrame): String = executedPlan(df).treeString +
-    execution(df).explainString(ExplainMode.fromString("formatted"))
+class KeyedSpreadPlansSuite extends HeavyKeysTest {
 
   private def assertNotCut(df: DataFrame, why: String): Unit = {
     assert(shuffles(df).isEmpty, executedPlan(df))
@@ -271,154 +227,6 @@ class KeyedSpreadPlansSuite extends KeyedSpreadTest {
       df.cache()
       try for (_ <- 1 to 2) assertSameRows(rows(df.where("1 = 1")), expected, "of the cache")
       finally df.unpersist()
-    }
-  }
-
-  private def prepared(df: DataFrame): Seq[CutHeavyKeysExec] =
-    collect(executedPlan(df)) { case node: CutHeavyKeysExec => node }
-
-  /** The plan may be cut, and is not when its shuffles have run. */
-  private def assertEven(df: DataFrame, why: String): Unit = {
-    assert(prepared(df).size == 2 && shuffles(df).isEmpty, executedPlan(df))
-    assert(prepared(df).forall(_.simpleString(100).contains(s"not cut: $why")), executedPlan(df))
-  }
-
-  test(
-    "without adaptive execution: a hot key is divided, and the rest of the shuffle is left alone") {
-    views(Hot)
-    val df = ran(s"SELECT l.id, r.id FROM l JOIN r ON $Band", Static)
-    val nodes = shuffles(df)
-    assert(nodes.size == 2 && prepared(df).size == 2, executedPlan(df))
-    assert(nodes.map(_.isOwner).toSet == Set(true, false))
-    assert(nodes.forall(_.metrics("numHeavyKeys").value == 1))
-    assert(nodes.forall(_.spread.get.partitions == 1))
-    val buckets = nodes.head.metrics("numBuckets").value
-    assert(buckets >= 5 && buckets <= 10, buckets)
-    val records = nodes.map(_.metrics("shuffleRecordsWritten").value).sum
-    assert(records >= 4000 && records < 6000, records)
-    // Both sides are divided in the same way.
-    val partitions = withConf(Static: _*)(nodes.map(_.execute().getNumPartitions).distinct)
-    val places = nodes.head.spread.get.plan.layout.numPlaces
-    assert(partitions == Seq(places + 15), partitions)
-    val text = executedPlan(df).toString
-    assert(text.contains("CutHeavyKeys [k") && text.contains("1 keys in"), text)
-    // EXPLAIN does not run the shuffles.
-    withConf(Static: _*) {
-      val explained = sql(s"SELECT l.id, r.id FROM l JOIN r ON $Band")
-      assert(prepared(explained).size == 2 && !formatted(explained).contains("keys in"))
-    }
-  }
-
-  test("without adaptive execution: every join type, many keys, and little data") {
-    views(Hot, 1000)
-    for (joinType <- BucketTypes) {
-      val text = joinType match {
-        case Existence =>
-          s"SELECT l.id FROM l WHERE EXISTS (SELECT 1 FROM r WHERE $Band) OR l.p < 9"
-        case LeftSemi | LeftAnti => s"SELECT l.id FROM l $joinType JOIN r ON $Band"
-        case _                   => s"SELECT l.id, r.id FROM l $joinType JOIN r ON $Band"
-      }
-      assert(shuffles(ran(text, Static)).size == 2, joinType)
-    }
-    val text = s"SELECT l.id, r.id FROM l JOIN r ON $Band"
-    def isStock(setting: (String, String)) = {
-      val df = ran(text, Static :+ setting)
-      assert(prepared(df).isEmpty && rangeJoins(df).size == 1, executedPlan(df))
-    }
-    // Spark knows that the tables are smaller than that, or nobody wants it.
-    isStock(RangeJoinConf.SpreadKeysThreshold.key -> "1g")
-    isStock(RangeJoinConf.SpreadKeys.key -> "false")
-    isStock(SQLConf.SKEW_JOIN_ENABLED.key -> "false")
-    views("id % 500")
-    assertEven(ran(text, Static), "no partition is far too large")
-    views(Hot, 400, "int(id / 1000000)")
-    assertEven(ran(text, Static), "there are no ranges to cut by")
-  }
-
-  test("without adaptive execution: where rows have to stay together, or the first are asked for") {
-    views(Hot)
-    val join = s"SELECT l.id, l.k, l.p, r.id AS other FROM l JOIN r ON $Band"
-    def left(text: String): Unit = {
-      val df = ran(text, Static)
-      assert(prepared(df).isEmpty && rangeJoins(df).nonEmpty, executedPlan(df))
-    }
-    left(s"SELECT k, count(*) FROM ($join) GROUP BY k")
-    left(s"SELECT id, row_number() OVER (PARTITION BY k ORDER BY id, other) AS n FROM ($join)")
-    left(s"SELECT l.id, r.id FROM l FULL JOIN r ON $Band")
-    left("""SELECT l.id, r.id FROM l LEFT JOIN r
-           |ON l.k = r.k AND r.p BETWEEN l.p AND l.p + (SELECT max(id) FROM range(7))""".stripMargin)
-    withConf(Static: _*) {
-      val first = sql(s"$join LIMIT 5")
-      assert(first.collect().length == 5)
-      assert(prepared(first).isEmpty && rangeJoins(first).nonEmpty, executedPlan(first))
-    }
-    for (text <- Seq(
-        s"SELECT p, count(*) FROM ($join) GROUP BY p",
-        s"SELECT other, count(*) AS n FROM ($join) GROUP BY other ORDER BY n, other LIMIT 5",
-        s"SELECT count(*) FROM ($join)",
-        s"SELECT /*+ REPARTITION(3) */ * FROM ($join)"
-      )) assert(shuffles(ran(text, Static)).size == 2, text)
-    // What needs all rows in one task has them from one shuffle partition, without a shuffle of its own.
-    val one = Static ++ Seq(SQLConf.SHUFFLE_PARTITIONS.key -> "1", Buckets -> "7")
-    assert(prepared(ran(s"SELECT count(*), sum(other) FROM ($join)", one)).isEmpty)
-    assert(shuffles(ran(join, one)).size == 2)
-  }
-
-  test("without adaptive execution: joins of joins, self joins, subqueries, reuse, and a cache") {
-    views(Hot, 1000)
-    val self =
-      "SELECT l.id, r.id FROM l JOIN l r ON l.k = r.k AND r.p BETWEEN l.p - 90 AND l.p + 90"
-    for (reuse <- Seq("true", "false")) {
-      val df = ran(self, Static :+ (SQLConf.EXCHANGE_REUSE_ENABLED.key -> reuse))
-      assert(shuffles(df).size == 2, executedPlan(df))
-      assert(collect(executedPlan(df)) { case r: ReusedExchangeExec => r }.nonEmpty ==
-        (reuse == "true"))
-    }
-    assert(shuffles(ran(s"$self UNION ALL $self", Static)).size == 4)
-    val joined = ran(
-      s"""SELECT x.a, x.b, m.id FROM (SELECT l.id AS a, r.id AS b, l.p AS p FROM l JOIN r ON $Band) x
-         |JOIN l m ON m.id % 2 = x.a % 2 AND m.p BETWEEN x.p AND x.p + 9""".stripMargin,
-      Static
-    )
-    assert(shuffles(joined).size == 4, executedPlan(joined))
-    val above = ran(
-      s"""WITH x AS (SELECT l.p, count(*) AS n FROM l JOIN r ON $Band GROUP BY l.p)
-         |SELECT a.p, a.n, b.n FROM x a JOIN x b ON a.p = b.p""".stripMargin,
-      Static
-    )
-    assert(shuffles(above).size == 2, executedPlan(above))
-    assert(collect(executedPlan(above)) { case e: ReusedExchangeExec => e }.size == 1)
-    val within = ran(
-      s"SELECT id FROM l WHERE id < (SELECT count(*) / 9 FROM l JOIN r ON $Band)",
-      Static)
-    assert(collectWithSubqueries(executedPlan(within)) { case node: DividesRows => node }
-      .count(_.spread.isDefined) == 2)
-    val text = s"SELECT l.id, r.id FROM l JOIN r ON $Band"
-    val expected = stock(text)
-    withConf(Static: _*) {
-      val df = sql(text)
-      for (_ <- 1 to 2) assertSameRows(rows(df), expected, "executed again")
-      // Neither is shuffled again, nor sampled.
-      assert(shuffles(df).map(_.metrics("shuffleRecordsWritten").value).sum < 1500)
-      df.cache()
-      try for (_ <- 1 to 2) assertSameRows(rows(df.where("1 = 1")), expected, "of the cache")
-      finally df.unpersist()
-    }
-  }
-
-  test("without adaptive execution: an error of a side is that of stock") {
-    views(Hot, 1000)
-    for (side <- Seq("l", "r")) {
-      val failing = s"(SELECT id, k, p + assert_true(id < 900) AS p FROM $side) $side"
-        .replace("p + assert_true(id < 900)", "IF(id < 900, p, raise_error('row ' || id) + p)")
-      val text = if (side == "l") s"SELECT l.id FROM $failing JOIN r ON $Band"
-      else s"SELECT l.id FROM l JOIN $failing ON $Band"
-      def error(settings: (String, String)*): String =
-        withConf(settings: _*)(intercept[Exception](sql(text).collect()).getMessage)
-      val ours = error(Static: _*)
-      val stocks = error(Static :+ (Flag -> "false"): _*)
-      assert(ours.contains("row 9") && stocks.contains("row 9"), ours)
-      assert(ours.linesIterator.next().take(30) == stocks.linesIterator.next().take(30))
     }
   }
 }

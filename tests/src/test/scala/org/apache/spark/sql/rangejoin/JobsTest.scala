@@ -1,0 +1,64 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin
+
+import java.util.concurrent.TimeUnit.MILLISECONDS
+import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.SparkContext
+import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
+
+/** For tests of the jobs of Spark that a query starts. */
+trait JobsTest extends RangeJoinTest {
+
+  /** The jobs that a block starts, and no other: they are told of a little later. */
+  protected def startedJobs(block: => Unit): Seq[SparkListenerJobStart] = {
+    val sc = spark.sparkContext
+    val started = new ConcurrentLinkedQueue[SparkListenerJobStart]
+    val listener = new SparkListener {
+      override def onJobStart(job: SparkListenerJobStart): Unit = started.add(job)
+    }
+    sc.listenerBus.waitUntilEmpty()
+    sc.addSparkListener(listener)
+    try {
+      block
+      sc.listenerBus.waitUntilEmpty()
+    } finally sc.removeSparkListener(listener)
+    started.asScala.toVector
+  }
+
+  /** What is said of the jobs of which something is said. */
+  protected def descriptions(jobs: Seq[SparkListenerJobStart]): Seq[String] =
+    jobs.flatMap(job => Option(job.properties.getProperty(SparkContext.SPARK_JOB_DESCRIPTION)))
+
+  /** Runs a block, and cancels all jobs soon after the first of them has begun. */
+  protected def cancelled[T](block: => T): T = {
+    val sc = spark.sparkContext
+    val ended = new CountDownLatch(1)
+    val cancelling = new Thread(() => {
+      while (sc.statusTracker.getActiveJobIds().isEmpty && !ended.await(10, MILLISECONDS)) {}
+      ended.await(300, MILLISECONDS)
+      sc.cancelAllJobs()
+    })
+    cancelling.start()
+    try block
+    finally {
+      ended.countDown()
+      cancelling.join()
+    }
+  }
+}
