@@ -11,11 +11,9 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
+
 package org.apache.spark.sql.rangejoin.bench
 
-import java.util.concurrent.atomic.AtomicLong
-
-import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.debug.codegenStringSeq
 import org.apache.spark.sql.internal.SQLConf
@@ -43,12 +41,13 @@ object LongResiduals {
     val runs = numbers.headOption.fold(5)(_.toInt)
     val terms = if (numbers.length > 1) numbers.tail.map(_.toInt) else Seq(0, 20, 40, 60, 120, 180)
     val spark = session()
+    val clock = new Clock.OfTasks(spark)
     try {
       println("| operator | terms | rows out | stock, bytes | ours, bytes | | stock, CPU s | ours, CPU s | |")
       println("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
       for ((operator, threshold) <- Operators if named.isEmpty || named.contains(operator)) {
         spark.conf.set(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key, threshold)
-        terms.foreach(n => println(row(spark, operator, n, runs)))
+        terms.foreach(n => println(row(spark, operator, n, runs, clock)))
       }
     } finally spark.stop()
   }
@@ -80,11 +79,17 @@ object LongResiduals {
          |${if (terms == 0) "" else residual.mkString("AND (", " OR ", ")")}""".stripMargin)
   }
 
-  private def row(spark: SparkSession, operator: String, terms: Int, runs: Int): String = {
+  private def row(
+      spark: SparkSession,
+      operator: String,
+      terms: Int,
+      runs: Int,
+      clock: Clock): String = {
     val contestants = Seq(false, true)
     val bytes = contestants.map(ours => largestMethod(join(spark, terms, ours)))
     // The first two runs of each warm up.
-    val measured = (0 until runs + 2).map(_ => contestants.map(c => run(join(spark, terms, c))))
+    val measured =
+      (0 until runs + 2).map(_ => contestants.map(c => run(join(spark, terms, c), clock)))
     require(measured.flatten.map(_._1).distinct.size == 1, "contestants differ in their rows")
     val seconds = contestants.indices.map(c => median(measured.drop(2).map(_(c)._2)))
     def compared(values: Seq[Double], format: String) =
@@ -98,18 +103,11 @@ object LongResiduals {
       .map(_._3.maxMethodCodeSize).max
 
   /** The number of rows, and the seconds of CPU that tasks take to make them. */
-  private def run(df: DataFrame): (Long, Double) = {
-    val nanos = new AtomicLong
-    val tasks = new SparkListener {
-      override def onTaskEnd(end: SparkListenerTaskEnd): Unit =
-        nanos.addAndGet(end.taskMetrics.executorCpuTime)
-    }
-    val context = df.sparkSession.asInstanceOf[SparkSession].sparkContext
-    context.addSparkListener(tasks)
-    val rows = df.asInstanceOf[Dataset[_]].queryExecution.toRdd.count()
-    context.listenerBus.waitUntilEmpty()
-    context.removeSparkListener(tasks)
-    (rows, nanos.get / 1e9)
+  private def run(df: DataFrame, clock: Clock): (Long, Double) = {
+    var rows = 0L
+    val seconds =
+      clock.seconds { rows = df.asInstanceOf[Dataset[_]].queryExecution.toRdd.count() }
+    (rows, seconds)
   }
 
   private def median(values: Seq[Double]): Double = values.sorted.apply(values.size / 2)

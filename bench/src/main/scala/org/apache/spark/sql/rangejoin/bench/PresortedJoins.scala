@@ -15,9 +15,7 @@
 package org.apache.spark.sql.rangejoin.bench
 
 import java.nio.file.Files
-import java.util.concurrent.atomic.AtomicLong
 
-import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
@@ -55,27 +53,15 @@ object PresortedJoins {
       .config("spark.sql.autoBroadcastJoinThreshold", "-1")
       .config("spark.sql.legacy.bucketedTableScan.outputOrdering", "true")
       .getOrCreate()
-    val tasks = new TaskTime
-    spark.sparkContext.addSparkListener(tasks)
-    def cpu(): Long = {
-      spark.sparkContext.listenerBus.waitUntilEmpty()
-      tasks.nanos.get
-    }
-    val clock = if (args.contains("--cpu")) () => cpu() else () => System.nanoTime()
+    val clock = Clock(spark, args)
     println("| case | stock | range join | ratio |\n|---|---:|---:|---:|")
     try {
-      val parts = args.filterNot(_ == "--cpu")
+      val parts = args.filterNot(_ == Clock.Cpu)
       cases.filter(c => parts.forall(c.name.contains)).foreach(run(spark, _, clock))
     } finally spark.stop()
   }
 
-  private class TaskTime extends SparkListener {
-    val nanos = new AtomicLong
-    override def onTaskEnd(end: SparkListenerTaskEnd): Unit =
-      nanos.addAndGet(end.taskMetrics.executorCpuTime)
-  }
-
-  private def run(spark: SparkSession, of: Case, clock: () => Long): Unit = {
+  private def run(spark: SparkSession, of: Case, clock: Clock): Unit = {
     for ((table, seed) <- Seq("l" -> 1, "r" -> 2)) {
       spark.sql(s"DROP TABLE IF EXISTS $table")
       spark.range(0, Rows, 1, 2).selectExpr(
@@ -88,9 +74,7 @@ object PresortedJoins {
       "AND r.y BETWEEN l.y - 1000000 AND l.y + 1000000" + (if (of.limit) " LIMIT 20" else "")
     def seconds(rangeJoin: Boolean): Double = {
       spark.conf.set(RangeJoinConf.Enabled.key, rangeJoin)
-      val begin = clock()
-      spark.sql(joined).write.format("noop").mode("overwrite").save()
-      (clock() - begin) / 1e9
+      clock.seconds(spark.sql(joined).write.format("noop").mode("overwrite").save())
     }
     val times = Seq.fill(Warm + Measured)((seconds(rangeJoin = false), seconds(rangeJoin = true)))
     def median(of: Seq[Double]) = of.drop(Warm).sorted.apply(Measured / 2)

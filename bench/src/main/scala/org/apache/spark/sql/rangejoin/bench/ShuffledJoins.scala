@@ -22,7 +22,8 @@ import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
 /**
  * Band joins of two tables where Spark builds a hash table of the right one, or sorts both: stock's and
  * ours alternated in one session, in seconds, and beside them the shuffle of both sides alone. Medians of
- * five after two, of Parquet files. Arguments are parts of the names of the cases to run.
+ * five after two, of Parquet files. Arguments are parts of the names of the cases to run; `--cpu` counts
+ * what tasks take of a processor, and not the clock.
  */
 object ShuffledJoins {
 
@@ -66,12 +67,14 @@ object ShuffledJoins {
     println(
       "| case | stock, sorted | stock, hashed | range join, sorted | range join, indexed | shuffle " +
         "| indexed / best stock | indexed / sorted |\n|---|---:|---:|---:|---:|---:|---:|---:|")
-    try cases.filter(c => args.isEmpty || args.exists(c.name.contains))
-        .foreach(run(spark, _, directory.toString))
+    val clock = Clock(spark, args)
+    val parts = args.filterNot(_ == Clock.Cpu)
+    try cases.filter(c => parts.isEmpty || parts.exists(c.name.contains))
+        .foreach(run(spark, _, directory.toString, clock))
     finally spark.stop()
   }
 
-  private def run(spark: SparkSession, of: Case, directory: String): Unit = {
+  private def run(spark: SparkSession, of: Case, directory: String, clock: Clock): Unit = {
     for ((table, seed) <- Seq("l" -> 1, "r" -> 2)) {
       val path = s"$directory/$table-${of.name.replaceAll("\\W", "")}"
       spark.range(0, of.rows, 1, 2)
@@ -88,9 +91,7 @@ object ShuffledJoins {
     def seconds(rangeJoin: Boolean, sql: String*): Double = {
       spark.conf.set(RangeJoinConf.Enabled.key, rangeJoin)
       System.gc()
-      val begin = System.nanoTime()
-      sql.foreach(spark.sql(_).write.format("noop").mode("overwrite").save())
-      (System.nanoTime() - begin) / 1e9
+      clock.seconds(sql.foreach(spark.sql(_).write.format("noop").mode("overwrite").save()))
     }
     val contestants = Seq[(Boolean, () => Double)](
       of.slow -> (() => seconds(rangeJoin = false, join(Merge))),
