@@ -18,17 +18,23 @@ package org.apache.spark.sql.rangejoin.index
  * The evict bounds of the rows of an index, in the order of their sort bounds, where the two are not
  * the same: finds the rows of a run that reach up to a lower bound, from the end of the run. Immutable.
  *
+ * Where bounds never fall within a group, as those of disjoint ranges and of ranges of one length do not,
+ * the rows that reach are the last ones of a run: the search ends at the first one that does not reach.
+ * Elsewhere a bit tells of which rows this is true: those that reach as far as every row before them.
  * Above the bounds are the maxima of blocks of 16, of blocks of 16 blocks, and so on, so that a search
  * passes over what does not reach far enough.
  *
  * @param bounds of the rows, or their ranks within the group
  * @param byRank the rows of each group in the order of their bounds; null where these are no ranks
+ * @param farthest a bit for each row: whether none before it in its group reaches farther. Null where
+ *   that is so of all rows, and then there are no maxima
  * @param maxima of `bounds`, by level
  * @param reached by block: the greatest bound in the group of the block's last entry, up to it
  */
 private[index] final class EvictBounds private (
     bounds: Array[Long],
     byRank: Array[Int],
+    farthest: Array[Long],
     maxima: Array[Array[Long]],
     reached: Array[Long]
 ) extends Serializable {
@@ -63,18 +69,23 @@ private[index] final class EvictBounds private (
    * @param end behind the last entry of the run
    */
   def lastReaching(from: Int, end: Int, lower: Long): Int = {
-    var i = end - 1
-    while (i >= from) {
-      if ((i & BlockMask) == BlockMask) {
-        val block = i >>> BlockBits
-        if (reached(block) < lower) return -1
-        i = (lastBlockReaching(block, lower) << BlockBits) | BlockMask
-      }
-      if (bounds(i) >= lower) return i
-      i -= 1
-    }
-    -1
+    var i = if (end > from) end - 1 else -1
+    while (i >= 0 && bounds(i) < lower) i = before(i, lower)
+    i
   }
+
+  /** Where to go on from a row that does not reach up to `lower`; -1 if none before it does. */
+  private def before(i: Int, lower: Long): Int =
+    // No row before the first of the group reaches farther, so that a search does not leave the group.
+    if (farthest == null || isFarthest(i)) -1
+    else if ((i & BlockMask) > 0) i - 1
+    else {
+      val block = (i >>> BlockBits) - 1
+      if (reached(block) < lower) -1
+      else (lastBlockReaching(block, lower) << BlockBits) | BlockMask
+    }
+
+  private def isFarthest(i: Int): Boolean = (farthest(i >>> 6) & (1L << i)) != 0L
 
   /**
    * The last block with a maximum of at least `lower`, of those up to `block`, which is complete. There
@@ -100,7 +111,9 @@ private[index] final class EvictBounds private (
   }
 
   def estimatedSize: Long = {
-    val longs = bounds.length + reached.length.toLong + maxima.map(_.length.toLong).sum
+    val longs = bounds.length.toLong +
+      (if (farthest == null) 0L
+       else farthest.length + reached.length.toLong + maxima.map(_.length.toLong).sum)
     longs * 8L + (if (byRank == null) 0L else byRank.length * 4L)
   }
 }
@@ -116,7 +129,25 @@ private[index] object EvictBounds {
    * @param byRank null where the bounds are no ranks
    */
   def apply(bounds: Array[Long], starts: Array[Int], byRank: Array[Int]): EvictBounds =
-    new EvictBounds(bounds, byRank, maximaOf(bounds), reachedUntil(bounds, starts))
+    if (rise(bounds, starts)) new EvictBounds(bounds, byRank, null, null, null)
+    else {
+      val farthest = new Array[Long]((bounds.length + 63) >>> 6)
+      val reached = new Array[Long](bounds.length >>> BlockBits)
+      fill(farthest, reached, bounds, starts)
+      new EvictBounds(bounds, byRank, farthest, maximaOf(bounds), reached)
+    }
+
+  private def rise(bounds: Array[Long], starts: Array[Int]): Boolean = {
+    var group = 0
+    var rise = true
+    while (rise && group < starts.length - 1) {
+      var i = starts(group) + 1
+      while (i < starts(group + 1) && bounds(i - 1) <= bounds(i)) i += 1
+      rise = i >= starts(group + 1)
+      group += 1
+    }
+    rise
+  }
 
   private def maximaOf(evict: Array[Long]): Array[Array[Long]] =
     Iterator.iterate(evict)(blockMaxima).drop(1).takeWhile(_.nonEmpty).toArray
@@ -134,19 +165,25 @@ private[index] object EvictBounds {
     maxima
   }
 
-  private def reachedUntil(evict: Array[Long], starts: Array[Int]): Array[Long] = {
-    val reached = new Array[Long](evict.length >>> BlockBits)
+  private def fill(
+      farthest: Array[Long],
+      reached: Array[Long],
+      bounds: Array[Long],
+      starts: Array[Int]
+  ): Unit = {
     var group = 0
     while (group < starts.length - 1) {
       var greatest = Long.MinValue
       var i = starts(group)
       while (i < starts(group + 1)) {
-        if (evict(i) > greatest) greatest = evict(i)
+        if (bounds(i) >= greatest) {
+          greatest = bounds(i)
+          farthest(i >>> 6) |= 1L << i
+        }
         if ((i & BlockMask) == BlockMask) reached(i >>> BlockBits) = greatest
         i += 1
       }
       group += 1
     }
-    reached
   }
 }

@@ -29,10 +29,11 @@ package org.apache.spark.sql.rangejoin.index
  * Cormen et al. (Introduction to Algorithms, chapter 14.3), laid out implicitly as in cgranges (Li and
  * Rong, Bioinformatics 2021), with 16 children instead of two.
  * From one match to the next the search climbs as many levels as the distance asks for and descends
- * again ([[EvictBounds]]). The greatest evict bound of a group up to the end of each block tells when there is no
- * further match, so that `m` matches among `n` entries cost `O(log n + m (1 + log(n / m)))`, however
- * long the intervals are, and `O(log n + m)` where matches are neighbours. All maxima together take
- * about one byte per entry.
+ * again ([[EvictBounds]]). The greatest evict bound of a group up to an entry, or up to the end of its block,
+ * tells when there is no further match, so that `m` matches among `n` entries cost
+ * `O(log n + m (1 + log(n / m)))`, however long the intervals are, and `O(log n + m)` where matches are
+ * neighbours. All maxima together take about one byte per entry; intervals whose ends rise with their
+ * begins need none.
  *
  * Immutable.
  *

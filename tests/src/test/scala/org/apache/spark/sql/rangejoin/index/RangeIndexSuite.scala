@@ -187,6 +187,32 @@ class RangeIndexSuite extends AnyFunSuite {
     }
   }
 
+  for (tests <- AllTests if tests.lower && tests.upper && !tests.points) {
+    test(s"$tests that are disjoint, of one length, or beside others") {
+      val random = new Random(tests.hashCode)
+      for (keys <- AllKeys; round <- 0 until 9) {
+        val rows = risingEntries(random, round)
+        val queries = Seq.fill(60) {
+          val at = random.nextInt(4200) - 100L
+          Query(random.nextInt(3), at, at + (if (random.nextBoolean()) 0 else random.nextInt(60)))
+        }
+        check(rows, keys, tests, queries)
+      }
+    }
+  }
+
+  /** Rows of two keys whose ends rise with their begins, with unknown ones and others in some rounds. */
+  private def risingEntries(random: Random, round: Int): Seq[Entry] = {
+    val length = if (round % 3 == 0) 100 else 1 + random.nextInt(20)
+    val rising = Seq.tabulate(400) { i =>
+      val end = i * 10L + (if (round % 3 == 1) random.nextInt(length) else length)
+      Entry(Some(i % 2), Some(i * 10L), Some(end))
+    }
+    val unknown = Entry(Some(1), Some(3000), Some(Long.MaxValue))
+    val long = Entry(Some(0), Some(500), Some(2500))
+    random.shuffle(rising ++ Seq(Nil, Seq(unknown), Seq(long))(random.nextInt(3)))
+  }
+
   test("what a search looks at follows what it finds") {
     // Short intervals, each within a longer one, all within one.
     val n = 1 << 17
@@ -254,8 +280,12 @@ class RangeIndexSuite extends AnyFunSuite {
     test(s"an index travels: ${serializer.getClass.getSimpleName}") {
       val random = new Random(9)
       val shape = RandomEntries(random, 7)
-      for (keys <- AllKeys; tests <- AllTests) {
-        val built = index(shape.rows, keys, tests)
+      for {
+        keys <- AllKeys
+        tests <- AllTests
+        rows <- Seq(shape.rows, risingEntries(random, 0))
+      } {
+        val built = index(rows, keys, tests)
         val instance = serializer.newInstance()
         val bytes = new java.io.ByteArrayOutputStream
         instance.serializeStream(bytes).writeObject(built: Any).close()
@@ -269,7 +299,7 @@ class RangeIndexSuite extends AnyFunSuite {
             find(read.cursor(), keys, query, tests) == find(built.cursor(), keys, query, tests))
         }
         // The estimate is of the heap, which what is written is close to.
-        if (shape.rows.size > 100) assert(bytes.size < built.estimatedSize * 1.2 + 4096)
+        if (rows.size > 100) assert(bytes.size < built.estimatedSize * 1.2 + 4096)
       }
     }
   }
