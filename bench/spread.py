@@ -8,13 +8,15 @@ Contestants, which take turns; a median of the rounds is quoted:
     duckdb    DuckDB
     polars    Polars (`join_where`)
 
-All read the same Parquet files with two threads and count pairs. Needs `rangejoin`, `duckdb` and
+All read the same Parquet files with two threads and count pairs. `--cpu` adds what tasks of ours and of
+the floor have taken of a processor, by what a stage is there for. Needs `rangejoin`, `duckdb` and
 `polars`.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
 import json
 import os
 import statistics
@@ -24,9 +26,10 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from sessions import FLAG, SMALL, session
+from sessions import FLAG, SMALL, cpu_seconds, session, stages
 
 import rangejoin
 
@@ -168,6 +171,29 @@ class Contest:
         self.bin = min(times, key=lambda size: times[size])
 
 
+#: What stages of ours and of the floor are there for.
+PURPOSES = ("sample", "shuffle write", "shuffle read, sort, join")
+
+
+def purpose(stage: Any) -> str:
+    """What a stage is there for."""
+    if "range join without a key" in str(stage.description()):
+        return PURPOSES[0]
+    return PURPOSES[1] if stage.shuffleReadRecords() == 0 else PURPOSES[2]
+
+
+def cpu_by_purpose(contest: Contest, contestant: str, runs: int) -> dict[str, float]:
+    """Medians of what the tasks of a run have taken of a processor, by what they were there for."""
+    found = collections.defaultdict(list)
+    for _ in range(runs):
+        before = stages(contest.spark).keys()
+        contest.run(contestant)
+        of = [stage for i, stage in stages(contest.spark).items() if i not in before]
+        for name in PURPOSES:
+            found[name].append(cpu_seconds(stage for stage in of if purpose(stage) == name))
+    return {name: statistics.median(seconds) for name, seconds in found.items()}
+
+
 def buckets(df: DataFrame) -> dict[str, int | None]:
     """The figures of the buckets of a query that has run."""
     (join,) = rangejoin.explain(df)
@@ -191,6 +217,7 @@ def main() -> None:
         nargs="*",
         default=["ours", "floor", "bins", "duckdb", "polars"],
     )
+    parser.add_argument("--cpu", action="store_true")
     args = parser.parse_args()
     print("| case | pairs | " + " | ".join(args.contestants) + " | buckets |")
     print("|---" * (len(args.contestants) + 3) + "|")
@@ -224,6 +251,10 @@ def main() -> None:
                 + f" | {about} {size} |",
                 flush=True,
             )
+            for contestant in {"ours", "floor"} & set(args.contestants) if args.cpu else ():
+                cpu = cpu_by_purpose(contest, contestant, args.runs)
+                parts = [f"{of} {seconds:.2f}" for of, seconds in cpu.items()]
+                print(f"CPU of {contestant}: {', '.join(parts)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ object DependenciesSuite {
     "sort" -> Set("line", "kernel"),
     "prepared" -> Set("sort", "kernel"),
     "condition" -> Set("line", "kernel"),
-    "spread" -> Set("line", "join", "condition", "kernel"),
+    "spread" -> Set("line", "join", "condition", "index", "kernel"),
     "join" -> Set("condition", "kernel"),
     "index" -> Set("join", "condition", "kernel"),
     "pruning" -> Set("condition", "index", "kernel"),

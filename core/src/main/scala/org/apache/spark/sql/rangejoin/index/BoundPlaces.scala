@@ -27,14 +27,14 @@ package org.apache.spark.sql.rangejoin.index
  * @param firsts the first entry of each part, and the first behind all of them
  * @param start the first entry of the group
  */
-private[index] final class BoundPlaces(least: Long, shift: Int, firsts: Array[Int], start: Int)
+private[rangejoin] final class BoundPlaces(least: Long, shift: Int, firsts: Array[Int], start: Int)
     extends Serializable {
 
   /** An entry that is not behind the first one with a bound of at least `bound`. */
   def first(bound: Long): Int =
     if (bound < least) start else firsts(part(bound))
 
-  /** An entry that is not before the first one with a bound of at least `bound`; `end` at the most. */
+  /** An entry that is not before the first one with a bound above `bound`; `end` at the most. */
   def last(bound: Long, end: Int): Int =
     if (bound < least) firsts(0)
     else {
@@ -49,7 +49,7 @@ private[index] final class BoundPlaces(least: Long, shift: Int, firsts: Array[In
   def estimatedSize: Long = BoundPlaces.ObjectBytes + firsts.length * 4L
 }
 
-private[index] object BoundPlaces {
+private[rangejoin] object BoundPlaces {
 
   /** Fewer entries are a few cache lines anyway. */
   private final val LeastEntries = 64

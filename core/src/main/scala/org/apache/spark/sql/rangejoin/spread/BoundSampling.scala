@@ -42,15 +42,13 @@ private[rangejoin] object BoundSampling {
 
   /** About so many rows of either side, all rows with the same chance in each partition. */
   def sample(owner: Side, copied: Side, size: Int): (SideSample, SideSample) = {
-    val (ofOwner, ofCopied) = Reservoir.sample(source(owner), source(copied), size)
+    val (ofOwner, ofCopied) = Reservoir.sample(source(owner, size), source(copied, size))
     (positions(ofOwner, owner.bounds), positions(ofCopied, copied.bounds))
   }
 
-  private def source(side: Side): Reservoir.Source = {
-    val of = side.bounds.places
-    val rows = side.plan.execute().filter(!of.hasNull(_))
-    Reservoir.Source(rows, side.bounds.columns.size, () => row => row)
-  }
+  private def source(side: Side, size: Int): Reservoir.Source = Reservoir.Source(
+    DrawRowsExec.drawn(side.plan, size, side.bounds.places.all),
+    side.bounds.columns.size)
 
   private def positions(sampled: Array[(UnsafeRow, Double)], bounds: SideBounds): SideSample = {
     val of = bounds.places

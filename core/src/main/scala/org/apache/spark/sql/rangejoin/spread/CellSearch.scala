@@ -13,9 +13,8 @@
  */
 package org.apache.spark.sql.rangejoin.spread
 
-import java.util.Arrays
-
 import org.apache.spark.sql.catalyst.util.TypeUtils
+import org.apache.spark.sql.rangejoin.index.BoundPlaces
 import org.apache.spark.sql.rangejoin.kernel.OrderedLong
 import org.apache.spark.sql.types.DataType
 
@@ -53,13 +52,26 @@ final class CellSearch(val dataType: DataType, cuts: Array[Position]) extends Se
     if (OrderedLong.isLossless(dataType)) null else cuts.map(_.value)
   @transient private lazy val ordering: Ordering[Any] = TypeUtils.getInterpretedOrdering(dataType)
 
+  /** By the leading bits of a long, which few cuts are left to search; made anew in each task. */
+  @transient private lazy val near: BoundPlaces = BoundPlaces(longs, 0, longs.length)
+
   /** The number of cells. */
   val size: Int = longs.length + 1
 
   /** The cell of a value of a lossless type, or of an unknown bound. */
   def cell(long: Long): Int = {
-    val at = Arrays.binarySearch(longs, long)
-    if (at >= 0) at + 1 else -at - 1
+    var low = 0
+    var high = longs.length
+    if (near != null) {
+      low = near.first(long)
+      high = near.last(long, high)
+    }
+    // The first cut after the position.
+    while (low < high) {
+      val middle = (low + high) >>> 1
+      if (longs(middle) > long) high = middle else low = middle + 1
+    }
+    low
   }
 
   /** The cell of a value of another type; its prefix is an extreme where the bound is unknown. */
@@ -69,7 +81,10 @@ final class CellSearch(val dataType: DataType, cuts: Array[Position]) extends Se
     else {
       var low = 0
       var high = longs.length
-      // The first cut after the position.
+      if (near != null) {
+        low = near.first(prefix)
+        high = near.last(prefix, high)
+      }
       while (low < high) {
         val middle = (low + high) >>> 1
         val isAfter = longs(middle) > prefix ||

@@ -30,13 +30,20 @@ private[rangejoin] object KeyedSampling {
 
   /** About so many rows of either side, all rows with the same chance in each partition. */
   def sample(owner: Rows, copied: Rows, size: Int): (KeyedSample, KeyedSample) = {
-    val (ofOwner, ofCopied) = Reservoir.sample(source(owner), source(copied), size)
+    val (ofOwner, ofCopied) = Reservoir.sample(source(owner, size), source(copied, size))
     (positions(ofOwner, owner.columns), positions(ofCopied, copied.columns))
   }
 
-  private def source(side: Rows): Reservoir.Source = {
+  private def source(side: Rows, size: Int): Reservoir.Source = {
     val columns = side.columns
-    Reservoir.Source(side.rdd, columns.size, () => columns.projection())
+    val ofPartition = Reservoir.sizeFor(size, side.rdd.getNumPartitions)
+    val drawn = side.rdd.mapPartitionsWithIndex { (index, rows) =>
+      val reservoir = new Reservoir(ofPartition, index)
+      val project = columns.projection()
+      rows.foreach(row => if (reservoir.draws()) reservoir.take(project(row)))
+      Iterator(reservoir.toBytes)
+    }
+    Reservoir.Source(drawn, columns.size)
   }
 
   private def positions(sampled: Array[(UnsafeRow, Double)], columns: KeyedColumns): KeyedSample = {

@@ -18,9 +18,70 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, Da
 
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.{RDD, UnionRDD}
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.util.random.XORShiftRandom
+
+/**
+ * Draws rows of a partition while they pass by, all with the same chance. It is known ahead which row is the
+ * next to be drawn, so that all others are counted and need not exist (Li, Reservoir-Sampling
+ * Algorithms of Time Complexity O(n(1 + log(N/n))), ACM TOMS 1994, algorithm L).
+ *
+ * A drawn row that is too wide takes the place of a row and stands for nothing: boundaries travel to every task.
+ *
+ * @param size how many rows to draw, at least one
+ * @param seed of the numbers that are drawn: the same rows are drawn where a task runs again
+ */
+private[spread] final class Reservoir(size: Int, seed: Long) {
+  import Reservoir._
+
+  private val random = new XORShiftRandom(seed)
+  private val drawn = new Array[UnsafeRow](size)
+  private var count = 0L
+
+  /** The row that is drawn next, counted from 0. */
+  private var next = 0L
+
+  /**
+   * Had every row a number drawn between 0 and 1, and were rows of the least numbers kept: the greatest number that
+   * is kept, once there are enough rows.
+   */
+  private var greatest = 1.0
+
+  /** Counts a row. Where it is drawn, [[take]] has to follow. */
+  def draws(): Boolean = {
+    count += 1
+    count > next
+  }
+
+  /** Keeps a copy of the row that was counted last. */
+  def take(row: UnsafeRow): Unit = {
+    val at = if (next < size) next.toInt else random.nextInt(size)
+    drawn(at) = if (row.getSizeInBytes <= MostBytes) row.copy() else null
+    if (next < size - 1) next += 1
+    else {
+      greatest *= math.exp(math.log(positive()) / size)
+      // As a double: of so many rows that no long counts them none is drawn.
+      next = (next + 1 + math.floor(math.log(positive()) / math.log1p(-greatest))).toLong
+    }
+  }
+
+  /** A number above 0, and at most 1. */
+  private def positive(): Double = 1 - random.nextDouble()
+
+  /** The number of rows that have been counted, and those that are drawn, for [[Reservoir.sample]]. */
+  def toBytes: Array[Byte] = {
+    val bytes = new ByteArrayOutputStream()
+    val out = new DataOutputStream(bytes)
+    val kept = drawn.filter(_ != null)
+    out.writeLong(count)
+    out.writeInt(kept.length)
+    for (row <- kept) {
+      out.writeInt(row.getSizeInBytes)
+      out.write(row.getBytes)
+    }
+    bytes.toByteArray
+  }
+}
 
 /**
  * Rows drawn from both sides of a join. They travel as bytes: any serializer takes these.
@@ -29,80 +90,41 @@ private[spread] object Reservoir {
 
   private val MostBytes = 1024
 
-  /**
-   * Rows of a side.
-   *
-   * @param fields of what is made of a row
-   * @param made what is drawn of a row; a function of its own for each partition
-   */
-  case class Source(rows: RDD[InternalRow], fields: Int, made: () => InternalRow => InternalRow)
+  /** How many rows to draw from each partition for so many in all: partitions may be of different sizes. */
+  def sizeFor(rows: Int, partitions: Int): Int =
+    math.max(1, math.ceil(2.0 * rows / math.max(1, partitions)).toInt)
 
   /**
-   * About so many rows of either side, all rows with the same chance in each partition; each beside the
-   * number of rows that it stands for. One job: the tasks of one side need not wait for the last of the
-   * other.
+   * What has been drawn from a side.
+   *
+   * @param drawn by partition, [[Reservoir.toBytes]]
+   * @param fields of a row
+   */
+  case class Source(drawn: RDD[Array[Byte]], fields: Int)
+
+  /**
+   * The rows of either side, each beside the number of rows that it stands for. One job: the tasks of one side need
+   * not wait for the last of the other.
    */
   def sample(
       owner: Source,
-      copied: Source,
-      size: Int): (Array[(UnsafeRow, Double)], Array[(UnsafeRow, Double)]) = {
-    val sc = owner.rows.sparkContext
-    val sketches = sc.runJob(
-      new UnionRDD(sc, Seq(owner, copied).map(sketched(_, size))),
-      (_: TaskContext, of: Iterator[Array[Byte]]) => of.next())
-    val (ofOwner, ofCopied) = sketches.splitAt(owner.rows.getNumPartitions)
+      copied: Source): (Array[(UnsafeRow, Double)], Array[(UnsafeRow, Double)]) = {
+    val sc = owner.drawn.sparkContext
+    val drawn = sc.runJob(
+      new UnionRDD(sc, Seq(owner, copied).map(_.drawn)),
+      (_: TaskContext, of: Iterator[Array[Byte]]) => of.toVector.head)
+    val (ofOwner, ofCopied) = drawn.splitAt(owner.drawn.getNumPartitions)
     (weighted(ofOwner, owner.fields), weighted(ofCopied, copied.fields))
   }
 
-  private def sketched(side: Source, size: Int): RDD[Array[Byte]] = {
-    val made = side.made
-    // Partitions may be of different sizes.
-    val most = math.max(1, math.ceil(2.0 * size / math.max(1, side.rows.getNumPartitions)).toInt)
-    side.rows.mapPartitionsWithIndex((index, rows) =>
-      Iterator(fill(rows, most, index, made())))
-  }
-
-  private def weighted(sketches: Array[Array[Byte]], fields: Int): Array[(UnsafeRow, Double)] =
-    sketches.flatMap { bytes =>
+  private def weighted(drawn: Array[Array[Byte]], fields: Int): Array[(UnsafeRow, Double)] =
+    drawn.flatMap { bytes =>
       val (count, rows) = read(bytes, fields)
       rows.map(row => (row, count.toDouble / rows.length))
     }
 
-  /** Draws of what is made of each row; it is made of rows that are drawn alone. */
-  private def fill(
-      rows: Iterator[InternalRow],
-      size: Int,
-      seed: Int,
-      made: InternalRow => InternalRow): Array[Byte] = {
-    val drawn = new Array[UnsafeRow](size)
-    val random = new XORShiftRandom(seed)
-    var (count, narrow) = (0L, 0L)
-    rows.foreach { of =>
-      val at = if (narrow < size) narrow else (random.nextDouble() * (narrow + 1)).toLong
-      if (at < size) {
-        val row = made(of).asInstanceOf[UnsafeRow]
-        // What is too wide is counted, and stands for nothing: boundaries travel to every task.
-        if (row.getSizeInBytes <= MostBytes) {
-          drawn(at.toInt) = row.copy()
-          narrow += 1
-        }
-      } else narrow += 1
-      count += 1
-    }
-    val bytes = new ByteArrayOutputStream()
-    val out = new DataOutputStream(bytes)
-    out.writeLong(count)
-    val filled = math.min(narrow, size.toLong).toInt
-    out.writeInt(filled)
-    for (row <- drawn.take(filled)) {
-      out.writeInt(row.getSizeInBytes)
-      out.write(row.getBytes)
-    }
-    bytes.toByteArray
-  }
-
-  /** The number of rows there were, and those that were drawn. */
-  private def read(bytes: Array[Byte], fields: Int): (Long, Array[UnsafeRow]) = {
+  /** What [[Reservoir.toBytes]] has written. */
+  def read(bytes: Array[Byte], fields: Int): (Long, Array[UnsafeRow]) = {
     val in = new DataInputStream(new ByteArrayInputStream(bytes))
     val count = in.readLong()
     val rows = Array.fill(in.readInt()) {
