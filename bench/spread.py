@@ -251,7 +251,8 @@ def main() -> None:
                 + f" | {about} {size} |",
                 flush=True,
             )
-            for contestant in {"ours", "floor"} & set(args.contestants) if args.cpu else ():
+            measured = [c for c in ("ours", "floor") if args.cpu and c in args.contestants]
+            for contestant in measured:
                 cpu = cpu_by_purpose(contest, contestant, args.runs)
                 parts = [f"{of} {seconds:.2f}" for of, seconds in cpu.items()]
                 print(f"CPU of {contestant}: {', '.join(parts)}", flush=True)
