@@ -8,9 +8,9 @@ Contestants, which take turns; a median of the rounds is quoted:
     duckdb    DuckDB
     polars    Polars (`join_where`)
 
-All read the same Parquet files with two threads and count pairs. `--cpu` adds what tasks of ours and of
-the floor have taken of a processor, by what a stage is there for. Needs `rangejoin`, `duckdb` and
-`polars`.
+All read the same Parquet files with two threads and count pairs. `--cpu` adds what tasks of ours
+and of the floor have taken of a processor, by what a stage is there for. Needs `rangejoin`,
+`duckdb` and `polars`.
 """
 
 from __future__ import annotations
