@@ -68,22 +68,25 @@ private[index] final class EvictBounds private (
    * @param from the first entry of the group, which is the first of the run
    * @param end behind the last entry of the run
    */
-  def lastReaching(from: Int, end: Int, lower: Long): Int = {
-    var i = if (end > from) end - 1 else -1
-    while (i >= 0 && bounds(i) < lower) i = before(i, lower)
-    i
-  }
+  def lastReaching(from: Int, end: Int, lower: Long): Int =
+    if (farthest != null) lastAmongOthers(from, end, lower)
+    else if (end > from && bounds(end - 1) >= lower) end - 1
+    else -1
 
-  /** Where to go on from a row that does not reach up to `lower`; -1 if none before it does. */
-  private def before(i: Int, lower: Long): Int =
-    // No row before the first of the group reaches farther, so that a search does not leave the group.
-    if (farthest == null || isFarthest(i)) -1
-    else if ((i & BlockMask) > 0) i - 1
-    else {
-      val block = (i >>> BlockBits) - 1
-      if (reached(block) < lower) -1
-      else (lastBlockReaching(block, lower) << BlockBits) | BlockMask
+  private def lastAmongOthers(from: Int, end: Int, lower: Long): Int = {
+    var i = end - 1
+    while (i >= from) {
+      if ((i & BlockMask) == BlockMask) {
+        val block = i >>> BlockBits
+        if (reached(block) < lower) return -1
+        i = (lastBlockReaching(block, lower) << BlockBits) | BlockMask
+      }
+      if (bounds(i) >= lower) return i
+      if (isFarthest(i)) return -1
+      i -= 1
     }
+    -1
+  }
 
   private def isFarthest(i: Int): Boolean = (farthest(i >>> 6) & (1L << i)) != 0L
 
