@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.sort
 
 import scala.collection.mutable
 
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 
 /**
@@ -65,7 +66,8 @@ private[sort] final class FirstRows(
     val wanting = chosen.indices.filter(i => chosen(i) == null && wants(i, chosen))
     wanting.exists { i =>
       val values =
-        if (columns.isOfStrings(i)) sample.iterator.map(columns.copyOf(i, _))
+        if (columns.isOfStrings(i))
+          sample.iterator.map(row => InternalRow.copyValue(columns.stringOf(i, row)))
         else longsOf(i).iterator
       KeyDictionary.mayBeKnown(values, sample.size)
     }
@@ -112,7 +114,7 @@ private[sort] final class FirstRows(
       val values = longs(row)
       for (i <- chosen.indices if !values.isNullAt(i)) {
         val value = chosen(i) match {
-          case tail: StringTail => tail.codeOf(row, values.getLong(i))
+          case tail: StringTail => tail.codeOf(columns.stringOf(i, row))
           case _                => values.getLong(i)
         }
         // The ends stand for bounds that are unknown, far from all others.

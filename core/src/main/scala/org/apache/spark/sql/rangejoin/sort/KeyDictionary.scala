@@ -28,12 +28,11 @@ private[sort] sealed trait KeyCodes {
   /** What is known of the longs. */
   def column: PrefixLayout.Column
 
-  /**
-   * The long of a row where the column is not NULL.
-   *
-   * @param value the column as a long, where it is one
-   */
-  def codeOf(row: InternalRow, value: Long): Long
+}
+
+/** Of strings. */
+private[sort] sealed trait StringCodes extends KeyCodes {
+  def codeOf(string: UTF8String): Long
 }
 
 /**
@@ -53,18 +52,16 @@ private[sort] sealed trait KeyDictionary extends KeyCodes {
 /**
  * Of strings.
  *
- * @param expression the column, bound to the row
  * @param known the strings, in ascending order and without duplicates
  */
-private[sort] final class StringDictionary(expression: Expression, known: Array[UTF8String])
-    extends KeyDictionary {
+private[sort] final class StringDictionary(known: Array[UTF8String])
+    extends KeyDictionary with StringCodes {
   private val codes = new JHashMap[UTF8String, java.lang.Long](known.length * 2)
   known.indices.foreach(i => codes.put(known(i), 2L * i + 1))
 
   override def size: Int = known.length
 
-  override def codeOf(row: InternalRow, value: Long): Long = {
-    val string = expression.eval(row).asInstanceOf[UTF8String]
+  override def codeOf(string: UTF8String): Long = {
     val code = codes.get(string)
     if (code != null) code else 2L * placeOf(string)
   }
@@ -98,7 +95,7 @@ private[sort] final class LongDictionary(known: Array[Long]) extends KeyDictiona
 
   override def size: Int = known.length
 
-  override def codeOf(row: InternalRow, value: Long): Long = {
+  def codeOf(value: Long): Long = {
     var slot = slotOf(value)
     var place = places(slot)
     while (place >= 0 && known(place) != value) {
@@ -115,37 +112,54 @@ private[sort] final class LongDictionary(known: Array[Long]) extends KeyDictiona
 }
 
 /**
- * Of strings that are too many for a dictionary: the eight bytes behind the ones that all of the first
- * rows begin with. All strings before or behind those that begin so have one long each.
+ * Of strings that are too many for a dictionary: the seven bytes behind the ones that all of the first
+ * rows begin with, and how many bytes there are, which decides where it is no more than these. All
+ * strings before or behind those that begin so have one long each.
  *
- * @param expression the column, bound to the row
  * @param common what the strings of the first rows begin with
  */
-private[sort] final class StringTail(expression: Expression, common: UTF8String) extends KeyCodes {
+private[sort] final class StringTail(common: UTF8String) extends StringCodes {
+  import StringTail._
+
   private val skipped = common.numBytes
 
   override def column: PrefixLayout.Column =
-    PrefixLayout.Column(Long.MinValue, Long.MaxValue, PrefixLayout.OfNone)
+    PrefixLayout.Column(Long.MinValue, Long.MaxValue, PrefixLayout.OfShort)
 
-  override def codeOf(row: InternalRow, value: Long): Long = {
-    val string = expression.eval(row).asInstanceOf[UTF8String]
+  override def codeOf(string: UTF8String): Long =
     if (string.startsWith(common)) {
-      UTF8String.fromAddress(
-        string.getBaseObject,
-        string.getBaseOffset + skipped,
-        string.numBytes - skipped).getPrefix ^ Long.MinValue
+      val bytes = string.numBytes - skipped
+      ((firstBytes(string, bytes) & ~0xffL) | math.min(bytes, Bytes + 1)) ^ Long.MinValue
     } else if (BinaryStrings.compare(string, common) < 0) Long.MinValue
     else Long.MaxValue
-  }
+
+  /** What comes behind the common bytes, as `UTF8String.getPrefix`, and nothing behind the string is read. */
+  private def firstBytes(string: UTF8String, bytes: Int): Long =
+    if (bytes >= 8) eightBytes(string, skipped)
+    else if (bytes == 0) 0L
+    else if (string.numBytes >= 8) eightBytes(string, string.numBytes - 8) << (8 * (8 - bytes))
+    else string.getPrefix << (8 * skipped)
+
+  private def eightBytes(string: UTF8String, from: Int): Long =
+    UTF8String.fromAddress(string.getBaseObject, string.getBaseOffset + from, 8).getPrefix
 }
 
 private[sort] object StringTail {
+
+  /** As many are in a long, beside their number. */
+  private final val Bytes = 7
+
+  /** Whether a long is that of one string alone. */
+  def isOfOne(code: Long): Boolean = {
+    val bytes = code & 0xffL
+    bytes <= Bytes && code != Long.MinValue
+  }
 
   private def byteAt(string: UTF8String, i: Int): Byte =
     Platform.getByte(string.getBaseObject, string.getBaseOffset + i)
 
   /** Of the strings in a sample; null where their first bytes differ. */
-  def of(expression: Expression, sample: Iterable[InternalRow]): KeyCodes = {
+  def of(expression: Expression, sample: Iterable[InternalRow]): StringTail = {
     var first: UTF8String = null
     var common = 0
     for (row <- sample) {
@@ -161,7 +175,7 @@ private[sort] object StringTail {
       }
     }
     if (common == 0) null
-    else new StringTail(expression, UTF8String.fromBytes(first.getBytes.take(common)))
+    else new StringTail(UTF8String.fromBytes(first.getBytes.take(common)))
   }
 }
 
@@ -182,7 +196,7 @@ private[sort] object KeyDictionary {
     else {
       val known = strings.toArray(Array.empty[UTF8String])
       Arrays.sort(known, ByBytes)
-      new StringDictionary(expression, known)
+      new StringDictionary(known)
     }
   }
 

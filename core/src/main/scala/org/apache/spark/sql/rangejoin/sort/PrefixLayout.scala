@@ -39,9 +39,16 @@ final class PrefixLayout private[sort] (
   import PrefixLayout._
 
   private var exact = true
+  private var firstExact = true
 
   /** Whether rows of equal prefix are equal, among those seen so far. */
   def isLossless: Boolean = exact
+
+  /** Whether they are equal in the first column. */
+  def decidesFirst: Boolean = firstExact
+
+  /** How many columns, the first ones, have a field. */
+  def fields: Int = bits.length
 
   /** @param values the longs of the sort columns, NULL where the column is */
   def prefixOf(values: UnsafeRow): Long = {
@@ -74,6 +81,7 @@ final class PrefixLayout private[sort] (
       prefix |= code << left
       if (!decided) {
         exact = false
+        if (column == 0) firstExact = false
         return prefix
       }
       column += 1
@@ -105,12 +113,16 @@ object PrefixLayout {
    */
   final case class Column(least: Long, greatest: Long, equality: Equality) {
     private[PrefixLayout] def decides(value: Long): Boolean =
-      (equality eq OfAll) || ((equality eq OfOdd) && (value & 1L) != 0L)
+      (equality eq OfAll) || ((equality eq OfOdd) && (value & 1L) != 0L) ||
+        ((equality eq OfShort) && StringTail.isOfOne(value))
   }
 
   sealed trait Equality
   case object OfAll extends Equality
   case object OfOdd extends Equality
+
+  /** Those of [[StringTail short strings]]. */
+  case object OfShort extends Equality
   case object OfNone extends Equality
 
   /**

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.sort
 
 import java.util.Arrays
 
-import org.apache.spark.sql.catalyst.expressions.{BaseOrdering, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.line.SpillingSorter
 import org.apache.spark.unsafe.Platform
@@ -40,9 +40,10 @@ final class PrefixSorter(
     level: Int = 0) {
   import PrefixSorter._
 
-  private val longs = columns.longs()
+  private var longs = columns.longs()
   private val numFields = columns.numFields
   private lazy val ordering = columns.ordering()
+  private lazy val orderingBehindFirst = columns.ordering(equalColumns = 1)
 
   // Known when the sample is.
   private var codes: Array[KeyCodes] = _
@@ -84,7 +85,7 @@ final class PrefixSorter(
   }
 
   private def add(row: UnsafeRow): Unit = {
-    val prefix = layout.prefixOf(longsOf(row))
+    val prefix = layout.prefixOf(longs(row))
     if (batch == null) insertRecord(row, prefix)
     else if (!batch.add(row, prefix)) {
       batch.moveTo(sorter)
@@ -100,21 +101,13 @@ final class PrefixSorter(
       prefix,
       false)
 
-  private def longsOf(row: UnsafeRow): UnsafeRow = {
-    val values = longs(row)
-    var i = 0
-    while (i < codes.length) {
-      val of = codes(i)
-      if (of != null && !values.isNullAt(i)) values.setLong(i, of.codeOf(row, values.getLong(i)))
-      i += 1
-    }
-    values
-  }
-
   private def addFirst(): Unit = {
     codes = first.codes
     layout = first.layout
-    comparesRows = level == LastLevel || first.known.head.equality == PrefixLayout.OfNone
+    if (layout.fields < codes.length || codes.exists(_ != null)) {
+      longs = columns.longs(codes, layout.fields)
+    }
+    comparesRows = level == LastLevel || isOfStrings(first.known.head.equality)
     sorter = newSorter()
     if (level == 0 && first.areManyAndNarrow && !comparesRows) batch = new PrefixBatch
     first.rows.foreach(add)
@@ -156,9 +149,29 @@ final class PrefixSorter(
   }
 
   private def newSorter(): UnsafeExternalSorter = SpillingSorter.create(
-    () => if (comparesRows) new RowComparator(ordering, numFields) else AnyOrder,
+    () => if (comparesRows) new RowComparator else AnyOrder,
     radixSort = !comparesRows
   )
+
+  private final class RowComparator extends RecordComparator {
+    private val left = new UnsafeRow(numFields)
+    private val right = new UnsafeRow(numFields)
+
+    override def compare(
+        leftObject: Object,
+        leftOffset: Long,
+        leftLength: Int,
+        rightObject: Object,
+        rightOffset: Long,
+        rightLength: Int
+    ): Int = {
+      left.pointTo(leftObject, leftOffset, leftLength)
+      right.pointTo(rightObject, rightOffset, rightLength)
+      // It is asked of rows of equal prefix.
+      if (layout.decidesFirst) orderingBehindFirst.compare(left, right)
+      else ordering.compare(left, right)
+    }
+  }
 
   /** Rows as the sorter has them. */
   private final class SortedRows(rows: UnsafeSorterIterator) extends Iterator[UnsafeRow] {
@@ -281,6 +294,10 @@ object PrefixSorter {
   /** What is kept at most of the copy of a row of such a run, but for the first; 1 MiB together. */
   private val CopyBytes = 1 << 10
 
+  /** Whether longs are of strings, or of what is as wide: they leave no room for other columns. */
+  private def isOfStrings(equality: PrefixLayout.Equality): Boolean =
+    equality == PrefixLayout.OfNone || equality == PrefixLayout.OfShort
+
   /** For rows of equal prefix, whose order does not matter to the sorter. */
   private object AnyOrder extends RecordComparator {
     override def compare(
@@ -291,25 +308,6 @@ object PrefixSorter {
         rightOffset: Long,
         rightLength: Int
     ): Int = 0
-  }
-
-  private final class RowComparator(ordering: BaseOrdering, numFields: Int)
-      extends RecordComparator {
-    private val left = new UnsafeRow(numFields)
-    private val right = new UnsafeRow(numFields)
-
-    override def compare(
-        leftObject: Object,
-        leftOffset: Long,
-        leftLength: Int,
-        rightObject: Object,
-        rightOffset: Long,
-        rightLength: Int
-    ): Int = {
-      left.pointTo(leftObject, leftOffset, leftLength)
-      right.pointTo(rightObject, rightOffset, rightLength)
-      ordering.compare(left, right)
-    }
   }
 
   /** A row of the sorter in memory of its own, of which `kept` bytes at most are used again. */

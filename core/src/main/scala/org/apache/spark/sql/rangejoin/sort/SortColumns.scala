@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.kernel.{OrderedLong, OrderedValue}
 import org.apache.spark.sql.rangejoin.line.BinaryStrings
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * The columns that rows are sorted by, as their sorters need them.
@@ -42,8 +43,17 @@ private[rangejoin] final class SortColumns(order: Seq[SortOrder], val numFields:
   /** The columns of a row as longs, in a row of the projection. */
   def longs(): UnsafeProjection = UnsafeProjection.create(expressions.map(OrderedValue(_)))
 
-  def ordering(): BaseOrdering =
-    RowOrdering.create(order, Nil).asInstanceOf[BaseOrdering]
+  /** Likewise, of the first `number` columns alone, by the longs made for them; null where there are none. */
+  private[sort] def longs(codes: Array[KeyCodes], number: Int): UnsafeProjection =
+    UnsafeProjection.create(expressions.zip(codes).take(number).map {
+      case (column, null)                 => OrderedValue(column)
+      case (column, strings: StringCodes) => KeyCode(column, strings)
+      case (column, ofLongs)              => KeyCode(OrderedValue(column), ofLongs)
+    })
+
+  /** The order of rows that are equal in the first columns. */
+  def ordering(equalColumns: Int = 0): BaseOrdering =
+    RowOrdering.create(order.drop(equalColumns), Nil).asInstanceOf[BaseOrdering]
 
   /** Whether a column is of strings that a dictionary is in the order of. */
   def isOfStrings(column: Int): Boolean = expressions(column).dataType match {
@@ -51,12 +61,12 @@ private[rangejoin] final class SortColumns(order: Seq[SortOrder], val numFields:
     case _             => false
   }
 
-  /** A copy of the string in a column. */
-  def copyOf(column: Int, row: InternalRow): Any =
-    InternalRow.copyValue(expressions(column).eval(row))
+  /** The string in a column of strings. */
+  private[sort] def stringOf(column: Int, row: InternalRow): UTF8String =
+    expressions(column).eval(row).asInstanceOf[UTF8String]
 
   /** What tells the strings of a column apart; null where their first bytes do. */
-  private[sort] def tailOf(column: Int, rows: Iterable[InternalRow]): KeyCodes =
+  private[sort] def tailOf(column: Int, rows: Iterable[InternalRow]): StringTail =
     StringTail.of(expressions(column), rows)
 
   /** A dictionary of the strings that a column has in these rows; null where they are too many. */
