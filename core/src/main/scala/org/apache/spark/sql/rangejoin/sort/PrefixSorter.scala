@@ -144,6 +144,7 @@ final class PrefixSorter(
       sorter.cleanupResources()
       // Its listeners hold this until the task ends, which may be many partitions later.
       codes = null
+      longs = null
       batch = null
     }
   }

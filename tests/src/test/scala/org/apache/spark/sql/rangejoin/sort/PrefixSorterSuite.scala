@@ -1,0 +1,81 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sort
+
+import java.lang.reflect.Modifier
+import java.util.{Collections, IdentityHashMap}
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.types.{DataType, LongType, StringType}
+import org.apache.spark.unsafe.types.UTF8String
+
+class PrefixSorterSuite extends RangeJoinTest {
+
+  test("a sorter that is done forgets the longs that were made for its strings") {
+    for (strings <- Seq(300, 100000)) {
+      val (before, after, rows) = spark.sparkContext.parallelize(Seq(strings), 1)
+        .map(PrefixSorterSuite.codesBeforeAndAfter).collect().head
+      assert(rows == 3000)
+      assert(before > 0 && after == 0, s"$strings strings: $before, then $after")
+    }
+  }
+}
+
+private object PrefixSorterSuite {
+
+  /** How many a sorter holds while its rows are read and when they have been, and the number of these. */
+  def codesBeforeAndAfter(strings: Int): (Int, Int, Int) = {
+    val columns = Seq[DataType](StringType, LongType)
+    val order = columns.indices.map(i =>
+      SortOrder(BoundReference(i, columns(i), nullable = true), Ascending))
+    val sorter = new PrefixSorter(new SortColumns(order, columns.size))
+    val project = UnsafeProjection.create(columns.toArray)
+    for (i <- 0 until 3000) {
+      val string = UTF8String.fromString(s"sensor-${i * 7919L % strings}")
+      sorter.insert(project(InternalRow(string, i.toLong)))
+    }
+    val rows = sorter.sorted()
+    val before = codesWithin(sorter)
+    val count = rows.size
+    (before, codesWithin(sorter), count)
+  }
+
+  /** Counts codes that can be reached through objects of the sort, and of generated code. */
+  private def codesWithin(root: AnyRef): Int = {
+    val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
+    def visit(found: AnyRef): Unit = found match {
+      case array: Array[AnyRef]          => array.foreach(visit)
+      case of if of == null              =>
+      case of if isFollowed(of.getClass) => if (seen.add(of)) fieldsOf(of).foreach(visit)
+      case _                             =>
+    }
+    visit(root)
+    seen.toArray.count(_.isInstanceOf[KeyCodes])
+  }
+
+  private def isFollowed(of: Class[_]): Boolean =
+    of.getName.contains("rangejoin.sort.") || of.getName.contains("GeneratedClass")
+
+  private def fieldsOf(of: AnyRef): Seq[AnyRef] =
+    Iterator.iterate[Class[_]](of.getClass)(_.getSuperclass).takeWhile(isFollowed)
+      .flatMap(_.getDeclaredFields)
+      .filterNot(field => field.getType.isPrimitive || Modifier.isStatic(field.getModifiers))
+      .map { field =>
+        field.setAccessible(true)
+        field.get(of)
+      }.toSeq
+}
