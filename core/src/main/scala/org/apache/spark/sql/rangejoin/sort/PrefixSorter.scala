@@ -30,7 +30,8 @@ import org.apache.spark.util.collection.unsafe.sort._
  * Where rows of equal prefix need not be equal, each run of them is put in order as the rows are
  * read: a short one in place, a long one by a sorter of its own, whose layout is made for its rows.
  * If that does not part them either, the last sorter compares rows, as `SortExec` does. So does the
- * first one where the prefix would be of one column only, and not decide it.
+ * first one where the prefix would be of one column only; as long as it decides that column, rows are
+ * compared by the others.
  *
  * @param columns the sort columns
  * @param level how many sorters this one sorts a run for
@@ -107,7 +108,7 @@ final class PrefixSorter(
     if (layout.fields < codes.length || codes.exists(_ != null)) {
       longs = columns.longs(codes, layout.fields)
     }
-    comparesRows = level == LastLevel || isOfStrings(first.known.head.equality)
+    comparesRows = level == LastLevel || takesWholePrefix(first.known.head.equality)
     sorter = newSorter()
     if (level == 0 && first.areManyAndNarrow && !comparesRows) batch = new PrefixBatch
     first.rows.foreach(add)
@@ -295,8 +296,8 @@ object PrefixSorter {
   /** What is kept at most of the copy of a row of such a run, but for the first; 1 MiB together. */
   private val CopyBytes = 1 << 10
 
-  /** Whether longs are of strings, or of what is as wide: they leave no room for other columns. */
-  private def isOfStrings(equality: PrefixLayout.Equality): Boolean =
+  /** Whether longs, of strings without a dictionary and of what is as wide, leave no room for other columns. */
+  private def takesWholePrefix(equality: PrefixLayout.Equality): Boolean =
     equality == PrefixLayout.OfNone || equality == PrefixLayout.OfShort
 
   /** For rows of equal prefix, whose order does not matter to the sorter. */

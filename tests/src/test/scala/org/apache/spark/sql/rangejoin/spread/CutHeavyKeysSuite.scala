@@ -119,15 +119,8 @@ class CutHeavyKeysSuite extends HeavyKeysTest with JobsTest {
 
   test("joins of joins, self joins, subqueries, reuse, and a cache") {
     views(Hot, 1000)
-    val self =
-      "SELECT l.id, r.id FROM l JOIN l r ON l.k = r.k AND r.p BETWEEN l.p - 90 AND l.p + 90"
-    for (reuse <- Seq("true", "false")) {
-      val df = ran(self, Static :+ (SQLConf.EXCHANGE_REUSE_ENABLED.key -> reuse))
-      assert(shuffles(df).size == 2, executedPlan(df))
-      assert(collect(executedPlan(df)) { case r: ReusedExchangeExec => r }.nonEmpty ==
-        (reuse == "true"))
-    }
-    assert(shuffles(ran(s"$self UNION ALL $self", Static)).size == 4)
+    checkSelfJoin(Static)
+    assert(shuffles(ran(s"$SelfJoin UNION ALL $SelfJoin", Static)).size == 4)
     val joined = ran(
       s"""SELECT x.a, x.b, m.id FROM (SELECT l.id AS a, r.id AS b, l.p AS p FROM l JOIN r ON $Band) x
          |JOIN l m ON m.id % 2 = x.a % 2 AND m.p BETWEEN x.p AND x.p + 9""".stripMargin,
@@ -146,16 +139,9 @@ class CutHeavyKeysSuite extends HeavyKeysTest with JobsTest {
       Static)
     assert(collectWithSubqueries(executedPlan(within)) { case node: DividesRows => node }
       .count(_.spread.isDefined) == 2)
-    val text = s"SELECT l.id, r.id FROM l JOIN r ON $Band"
-    val expected = stock(text)
-    withConf(Static: _*) {
-      val df = sql(text)
-      for (_ <- 1 to 2) assertSameRows(rows(df), expected, "executed again")
+    checkAgain(Static) { df =>
       // Neither is shuffled again, nor sampled.
       assert(shuffles(df).map(_.metrics("shuffleRecordsWritten").value).sum < 1500)
-      df.cache()
-      try for (_ <- 1 to 2) assertSameRows(rows(df.where("1 = 1")), expected, "of the cache")
-      finally df.unpersist()
     }
   }
 

@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.spread
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.ExplainMode
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
@@ -56,6 +57,32 @@ trait HeavyKeysTest extends KeyedSpreadTest {
       assertSameRows(rows(df), expected, executedPlan(df).toString)
       assert(expected.nonEmpty)
       df
+    }
+  }
+
+  protected val SelfJoin: String =
+    "SELECT l.id, r.id FROM l JOIN l r ON l.k = r.k AND r.p BETWEEN l.p - 90 AND l.p + 90"
+
+  /** The two sides of a join of a table with itself are one exchange, where exchanges are used again. */
+  protected def checkSelfJoin(settings: Settings): Unit =
+    for (reuse <- Seq("true", "false")) {
+      val df = ran(SelfJoin, settings :+ (SQLConf.EXCHANGE_REUSE_ENABLED.key -> reuse))
+      assert(shuffles(df).size == 2, executedPlan(df))
+      assert(collect(executedPlan(df)) { case r: ReusedExchangeExec => r }.nonEmpty ==
+        (reuse == "true"))
+    }
+
+  /** A query that is executed again, and cached then; `block` looks at it in between. */
+  protected def checkAgain(settings: Settings)(block: DataFrame => Unit): Unit = {
+    val text = s"SELECT l.id, r.id FROM l JOIN r ON $Band"
+    val expected = stock(text)
+    withConf(settings: _*) {
+      val df = sql(text)
+      for (_ <- 1 to 2) assertSameRows(rows(df), expected, "executed again")
+      block(df)
+      df.cache()
+      try for (_ <- 1 to 2) assertSameRows(rows(df.where("1 = 1")), expected, "of the cache")
+      finally df.unpersist()
     }
   }
 

@@ -194,16 +194,8 @@ class KeyedSpreadPlansSuite extends HeavyKeysTest {
 
   test("self joins, unions, joins of joins, and subqueries") {
     views(Hot, 1000)
-    val self =
-      "SELECT l.id, r.id FROM l JOIN l r ON l.k = r.k AND r.p BETWEEN l.p - 90 AND l.p + 90"
-    for (reuse <- Seq("true", "false")) {
-      val df = ran(self, BySize :+ (SQLConf.EXCHANGE_REUSE_ENABLED.key -> reuse))
-      assert(shuffles(df).size == 2, executedPlan(df))
-      assert(collect(executedPlan(df)) { case r: ReusedExchangeExec =>
-        r
-      }.nonEmpty == (reuse == "true"))
-    }
-    assert(shuffles(ran(s"$self UNION ALL $self")).size >= 2)
+    checkSelfJoin(BySize)
+    assert(shuffles(ran(s"$SelfJoin UNION ALL $SelfJoin")).size >= 2)
     val joined = ran(
       s"""SELECT x.a, x.b, m.id FROM (SELECT l.id AS a, r.id AS b, l.p AS p FROM l JOIN r ON $Band) x
          |JOIN l m ON m.id % 2 = x.a % 2 AND m.p BETWEEN x.p AND x.p + 9""".stripMargin)
@@ -218,15 +210,6 @@ class KeyedSpreadPlansSuite extends HeavyKeysTest {
 
   test("cached, and executed again") {
     views(Hot, 1000)
-    val text = s"SELECT l.id, r.id FROM l JOIN r ON $Band"
-    val expected = stock(text)
-    withConf(BySize: _*) {
-      val df = sql(text)
-      for (_ <- 1 to 2) assertSameRows(rows(df), expected, "executed again")
-      assert(shuffles(df).size == 2)
-      df.cache()
-      try for (_ <- 1 to 2) assertSameRows(rows(df.where("1 = 1")), expected, "of the cache")
-      finally df.unpersist()
-    }
+    checkAgain(BySize)(df => assert(shuffles(df).size == 2))
   }
 }
