@@ -147,6 +147,8 @@ final class PagedRowStore(
     } catch {
       case _: SparkOutOfMemoryError =>
         tooManyToMove = liveRows / 2
+        // Rows that come now are behind those that stay: not in a page with some that were moved.
+        position = current.size
         NoRow
     }
   }

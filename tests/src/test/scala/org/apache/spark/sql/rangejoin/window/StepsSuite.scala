@@ -84,6 +84,21 @@ class StepsSuite extends AnyFunSuite with TaskMemory {
     }
   }
 
+  test("rows that come behind some that were moved, and others for which there was no room") {
+    val large = 1 << 20
+    withWindow(bytes = 4L * large + (600 << 10), largestPage = 64L << 10) { (window, memory) =>
+      for (id <- 1L to 800L) window.append(row(id), id, id)
+      for (id <- 801L to 804L) window.append(row(id, large - 1000), id, id)
+      for (_ <- 1 until 800) window.evict(window.head)
+      val before = memory.bytesInUse
+      window.settle()
+      assert(memory.bytesInUse > before, "there is room for a page of short rows alone")
+      for (id <- 805L to 810L) window.append(row(id), id, id)
+      assert(window.isContiguous)
+      assert(alongPages(window)(_ => ())._1 == (800L to 810L))
+    }
+  }
+
   test("whatever has left, rows are those that are read by index") {
     var steps = 0
     for (seed <- 1 to 60) withWindow(largestPage = 64L << 10) { (window, _) =>
