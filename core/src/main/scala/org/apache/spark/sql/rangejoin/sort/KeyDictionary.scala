@@ -113,8 +113,12 @@ private[sort] final class LongDictionary(known: Array[Long]) extends KeyDictiona
 
 /**
  * Of strings that are too many for a dictionary: the seven bytes behind the ones that all of the first
- * rows begin with, and how many bytes there are, which decides where it is no more than these. All
- * strings before or behind those that begin so have one long each.
+ * rows begin with, and how many bytes there are, which decides where it is no more than these.
+ * Strings that begin otherwise are before all of them or behind, by their own first seven bytes.
+ *
+ * {{{
+ *   which of the three (2 bits) │ seven bytes │ their number (4 bits), up to eight
+ * }}}
  *
  * @param common what the strings of the first rows begin with
  */
@@ -124,17 +128,21 @@ private[sort] final class StringTail(common: UTF8String) extends StringCodes {
   private val skipped = common.numBytes
 
   override def column: PrefixLayout.Column =
-    PrefixLayout.Column(Long.MinValue, Long.MaxValue, PrefixLayout.OfShort)
+    PrefixLayout.Column(0L, (Behind + 1 << WhichShift) - 1, PrefixLayout.OfShort)
 
   override def codeOf(string: UTF8String): Long =
-    if (string.startsWith(common)) {
-      val bytes = string.numBytes - skipped
-      ((firstBytes(string, bytes) & ~0xffL) | math.min(bytes, Bytes + 1)) ^ Long.MinValue
-    } else if (BinaryStrings.compare(string, common) < 0) Long.MinValue
-    else Long.MaxValue
+    if (string.startsWith(common)) code(Within, string, skipped)
+    else if (BinaryStrings.compare(string, common) < 0) code(Before, string, 0)
+    else code(Behind, string, 0)
 
-  /** What comes behind the common bytes, as `UTF8String.getPrefix`, and nothing behind the string is read. */
-  private def firstBytes(string: UTF8String, bytes: Int): Long =
+  private def code(which: Long, string: UTF8String, skipped: Int): Long = {
+    val bytes = string.numBytes - skipped
+    val sevenBytes = firstBytes(string, skipped, bytes) >>> 8
+    which << WhichShift | sevenBytes << NumberBits | math.min(bytes, Bytes + 1)
+  }
+
+  /** What comes behind so many bytes, as `UTF8String.getPrefix`, and nothing behind the string is read. */
+  private def firstBytes(string: UTF8String, skipped: Int, bytes: Int): Long =
     if (bytes >= 8) eightBytes(string, skipped)
     else if (bytes == 0) 0L
     else if (string.numBytes >= 8) eightBytes(string, string.numBytes - 8) << (8 * (8 - bytes))
@@ -148,12 +156,15 @@ private[sort] object StringTail {
 
   /** As many are in a long, beside their number. */
   private final val Bytes = 7
+  private final val NumberBits = 4
+  private final val WhichShift = 8 * Bytes + NumberBits
+
+  private final val Before = 0L
+  private final val Within = 1L
+  private final val Behind = 2L
 
   /** Whether a long is that of one string alone. */
-  def isOfOne(code: Long): Boolean = {
-    val bytes = code & 0xffL
-    bytes <= Bytes && code != Long.MinValue
-  }
+  def isOfOne(code: Long): Boolean = (code & ((1L << NumberBits) - 1)) <= Bytes
 
   private def byteAt(string: UTF8String, i: Int): Byte =
     Platform.getByte(string.getBaseObject, string.getBaseOffset + i)

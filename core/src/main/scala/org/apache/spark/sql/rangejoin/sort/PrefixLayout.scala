@@ -117,7 +117,11 @@ object PrefixLayout {
         ((equality eq OfShort) && StringTail.isOfOne(value))
   }
 
-  sealed trait Equality
+  sealed trait Equality {
+
+    /** Whether longs are so wide that there is no room behind them, as of strings without a dictionary. */
+    def takesWholePrefix: Boolean = this == OfNone || this == OfShort
+  }
   case object OfAll extends Equality
   case object OfOdd extends Equality
 
@@ -136,7 +140,25 @@ object PrefixLayout {
    * @param least by column, the smallest long of the sample
    * @param greatest by column, the greatest; below the smallest where the sample has NULL only
    */
-  def guess(columns: Array[Column], least: Array[Long], greatest: Array[Long]): PrefixLayout = {
+  def guess(columns: Array[Column], least: Array[Long], greatest: Array[Long]): PrefixLayout =
+    if (columns.head.equality.takesWholePrefix) ofFirst(columns)
+    else ofAll(columns, least, greatest)
+
+  /** All there is of the first column, whatever a sample shows. */
+  private def ofFirst(columns: Array[Column]): PrefixLayout = {
+    val first = columns.head
+    val bits = bitsFor(first.greatest - first.least)
+    new PrefixLayout(
+      Array(first.least),
+      Array(math.min(bits, 64)),
+      Array(math.max(0, bits - 64)),
+      columns)
+  }
+
+  private def ofAll(
+      columns: Array[Column],
+      least: Array[Long],
+      greatest: Array[Long]): PrefixLayout = {
     val needed = columns.indices.map(i => widthOf(least(i), greatest(i)))
     // Nothing after a field that does not decide is looked at, nor what finds no room.
     var used = 0

@@ -108,7 +108,7 @@ final class PrefixSorter(
     if (layout.fields < codes.length || codes.exists(_ != null)) {
       longs = columns.longs(codes, layout.fields)
     }
-    comparesRows = level == LastLevel || takesWholePrefix(first.known.head.equality)
+    comparesRows = level == LastLevel || first.known.head.equality.takesWholePrefix
     sorter = newSorter()
     if (level == 0 && first.areManyAndNarrow && !comparesRows) batch = new PrefixBatch
     first.rows.foreach(add)
@@ -295,10 +295,6 @@ object PrefixSorter {
 
   /** What is kept at most of the copy of a row of such a run, but for the first; 1 MiB together. */
   private val CopyBytes = 1 << 10
-
-  /** Whether longs, of strings without a dictionary and of what is as wide, leave no room for other columns. */
-  private def takesWholePrefix(equality: PrefixLayout.Equality): Boolean =
-    equality == PrefixLayout.OfNone || equality == PrefixLayout.OfShort
 
   /** For rows of equal prefix, whose order does not matter to the sorter. */
   private object AnyOrder extends RecordComparator {

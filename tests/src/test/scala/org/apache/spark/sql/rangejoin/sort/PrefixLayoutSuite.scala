@@ -75,6 +75,18 @@ class PrefixLayoutSuite extends AnyFunSuite {
     assert(layout.isLossless)
   }
 
+  test("of a first column that takes all bits no value is cut off by the sample") {
+    val tails = Column(0L, (3L << 60) - 1, OfShort)
+    val within = (1L << 60) | (0x31323300000000L << 4) | 3
+    val layout = check(
+      Seq(tails, AnyLong),
+      Seq(values(within, 0), values(within | (0x34L << 4), 9)),
+      for (of <- Seq(0L, 1L, within - 1, within, (1L << 61) - 9, 2L << 60, (3L << 60) - 9))
+        yield values(of, 5)
+    )
+    assert(layout.decidesFirst && layout.fields == 1)
+  }
+
   test("a value far outside keeps its place, and says so") {
     for (far <- Seq(Long.MinValue, Long.MinValue + 1, Long.MaxValue, Long.MaxValue - 1)) {
       val layout = check(
