@@ -14,9 +14,9 @@
 
 package org.apache.spark.sql.rangejoin
 
-import java.util.concurrent.CountDownLatch
 import java.util.concurrent.TimeUnit.SECONDS
 import java.util.concurrent.atomic.AtomicLong
+import java.util.concurrent.{CountDownLatch, FutureTask}
 
 import scala.concurrent.duration._
 import scala.concurrent.{Await, ExecutionContext, Future}
@@ -115,6 +115,23 @@ class LifecycleSuite extends RangeJoinTest {
       val df = hotKey(2000, "observed(l.id, r.id)").limit(10).repartition(1)
       assert(df.collect().length == 10)
       assert(evaluated.get() < 100, "the scan went on after the last row that was asked for")
+    }
+  }
+
+  test("rows may be asked for by a thread that knows nothing of the task") {
+    underBothEngines {
+      // More rows of a key than the first ones that are looked at.
+      val df = rowsOfOneKey(3000).as("l").join(
+        rowsOfOneKey(3000).as("r"),
+        expr("l.k = r.k and r.t between l.t - 1 and l.t + 1"))
+      assert(plannedJoins(df) == 1)
+      val counts = df.queryExecution.toRdd.mapPartitions { rows =>
+        val counting = new FutureTask[Int](() => rows.size)
+        new Thread(counting).start()
+        Iterator(counting.get())
+      }.collect()
+      assert(counts.sum == 3 * 3000 - 2)
+      assertNothingLeft()
     }
   }
 

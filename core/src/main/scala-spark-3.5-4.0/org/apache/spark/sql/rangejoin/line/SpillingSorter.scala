@@ -27,15 +27,17 @@ import org.apache.spark.{SparkEnv, TaskContext}
 /** Makes Spark's external sorter with the settings that this line has: it spills by its number of rows. */
 object SpillingSorter {
 
-  /** A sorter of the current task, by unsigned longs and then by the comparator. */
-  def create(comparator: Supplier[RecordComparator], radixSort: Boolean): UnsafeExternalSorter = {
+  /** A sorter of a task, by unsigned longs and then by the comparator. */
+  def create(
+      task: TaskContext,
+      comparator: Supplier[RecordComparator],
+      radixSort: Boolean): UnsafeExternalSorter = {
     val env = SparkEnv.get
-    val context = TaskContext.get()
     UnsafeExternalSorter.create(
-      context.taskMemoryManager(),
+      task.taskMemoryManager(),
       env.blockManager,
       env.serializerManager,
-      context,
+      task,
       comparator,
       PrefixComparators.BINARY,
       env.conf.get(config.SHUFFLE_SORT_INIT_BUFFER_SIZE).toInt,

@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.sort
 
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.expressions.{BaseOrdering, RowOrdering, SortOrder, UnsafeRow}
 
 /**
@@ -42,7 +43,10 @@ final class GroupSorter(
   require(presorted > 0 && presorted < order.size)
   import GroupSorter._
 
+  // Rows may be asked for by a thread that does not know of the task.
+  private val task = TaskContext.get()
   private val within = order.drop(presorted)
+  private val columnsWithin = new SortColumns(within, numFields)
   private val ofGroups =
     RowOrdering.create(order.take(presorted), Nil).asInstanceOf[BaseOrdering]
   private val group = new RowGroup(within, numFields)
@@ -166,7 +170,7 @@ final class GroupSorter(
       forgetLarge()
       isLarge = true
       largeGroups += 1
-      large = new PrefixSorter(new SortColumns(within, numFields), levelOfLarge)
+      large = new PrefixSorter(columnsWithin, levelOfLarge, task)
       for (i <- 0 until group.size) large.insert(group.row(i))
       large.insert(row)
     }

@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.sort
 
 import java.util.Arrays
 
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.line.SpillingSorter
@@ -35,16 +36,16 @@ import org.apache.spark.util.collection.unsafe.sort._
  *
  * @param columns the sort columns
  * @param level how many sorters this one sorts a run for
+ * @param task whose memory it takes; rows may be inserted and read by threads that do not know of it
  */
 final class PrefixSorter(
     columns: SortColumns,
-    level: Int = 0) {
+    level: Int = 0,
+    task: TaskContext = TaskContext.get()) {
   import PrefixSorter._
 
-  private var longs = columns.longs()
+  private var longs = columns.longs
   private val numFields = columns.numFields
-  private lazy val ordering = columns.ordering()
-  private lazy val orderingBehindFirst = columns.ordering(equalColumns = 1)
 
   // Known when the sample is.
   private var codes: Array[KeyCodes] = _
@@ -106,7 +107,7 @@ final class PrefixSorter(
     codes = first.codes
     layout = first.layout
     if (layout.fields < codes.length || codes.exists(_ != null)) {
-      longs = columns.longs(codes, layout.fields)
+      longs = columns.longsOf(codes, layout.fields)
     }
     comparesRows = level == LastLevel || first.known.head.equality.takesWholePrefix
     sorter = newSorter()
@@ -140,7 +141,7 @@ final class PrefixSorter(
 
   def cleanupResources(): Unit = {
     released = true
-    ofRun.foreach(_.cleanupResources())
+    forgetRun()
     if (sorter != null) {
       sorter.cleanupResources()
       // Its listeners hold this until the task ends, which may be many partitions later.
@@ -150,7 +151,17 @@ final class PrefixSorter(
     }
   }
 
+  /** Gives back what the sorter of a run has, and keeps its figures. */
+  private def forgetRun(): Unit = ofRun.foreach { sorter =>
+    sorter.cleanupResources()
+    sortNanos += sorter.sortTimeNanos
+    peakOfRuns = math.max(peakOfRuns, sorter.peakMemory)
+    spilledOfRuns += sorter.spillSize
+    ofRun = None
+  }
+
   private def newSorter(): UnsafeExternalSorter = SpillingSorter.create(
+    task,
     () => if (comparesRows) new RowComparator else AnyOrder,
     radixSort = !comparesRows
   )
@@ -170,8 +181,8 @@ final class PrefixSorter(
       left.pointTo(leftObject, leftOffset, leftLength)
       right.pointTo(rightObject, rightOffset, rightLength)
       // It is asked of rows of equal prefix.
-      if (layout.decidesFirst) orderingBehindFirst.compare(left, right)
-      else ordering.compare(left, right)
+      if (layout.decidesFirst) columns.orderingBehindFirst.compare(left, right)
+      else columns.ordering.compare(left, right)
     }
   }
 
@@ -246,7 +257,7 @@ final class PrefixSorter(
       if (continues(prefix)) {
         run = longRun(prefix, shortRun.iterator.take(end))
         end = 0
-      } else if (end > 1) Arrays.sort[UnsafeRow](shortRun, 0, end, ordering)
+      } else if (end > 1) Arrays.sort[UnsafeRow](shortRun, 0, end, columns.ordering)
     }
 
     private def expand(): Unit = {
@@ -256,11 +267,11 @@ final class PrefixSorter(
     }
 
     private def longRun(prefix: Long, first: Iterator[UnsafeRow]): Iterator[UnsafeRow] = {
-      ofRun.foreach(forget)
+      forgetRun()
       // Where strings were not among the first rows once, they may not be again.
       val next =
         if (codes.exists(_.isInstanceOf[StringDictionary])) LastLevel else level + 1
-      val sorter = new PrefixSorter(columns, next)
+      val sorter = new PrefixSorter(columns, next, task)
       ofRun = Some(sorter)
       first.foreach(sorter.insert)
       while (continues(prefix)) {
@@ -268,13 +279,6 @@ final class PrefixSorter(
         load()
       }
       sorter.sorted()
-    }
-
-    private def forget(sorter: PrefixSorter): Unit = {
-      sortNanos += sorter.sortTimeNanos
-      peakOfRuns = math.max(peakOfRuns, sorter.peakMemory)
-      spilledOfRuns += sorter.spillSize
-      sorter.cleanupResources()
     }
   }
 }

@@ -46,7 +46,7 @@ private[sort] final class RowGroup(order: Seq[SortOrder], numFields: Int) {
   private val column = LongColumn.unapply(order.head.child).orNull
   private lazy val longOf = UnsafeProjection.create(Seq(OrderedValue(order.head.child)))
   private val decides = order.size == 1 && OrderedLong.isLossless(order.head.dataType)
-  private lazy val ordering = new SortColumns(order, numFields).ordering()
+  private lazy val ordering = new SortColumns(order, numFields).ordering
 
   private var bytes = new Array[Byte](InitialBytes)
   private var used = 0

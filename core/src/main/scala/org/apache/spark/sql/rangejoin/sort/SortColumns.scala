@@ -40,19 +40,24 @@ private[rangejoin] final class SortColumns(order: Seq[SortOrder], val numFields:
       if (exact) PrefixLayout.OfAll else PrefixLayout.OfNone)
   }.toArray
 
-  /** The columns of a row as longs, in a row of the projection. */
-  def longs(): UnsafeProjection = UnsafeProjection.create(expressions.map(OrderedValue(_)))
+  /** The columns of a row as longs, in a row of the projection: for one sorter at a time. */
+  lazy val longs: UnsafeProjection = UnsafeProjection.create(expressions.map(OrderedValue(_)))
 
   /** Likewise, of the first `number` columns alone, by the longs made for them; null where there are none. */
-  private[sort] def longs(codes: Array[KeyCodes], number: Int): UnsafeProjection =
+  private[sort] def longsOf(codes: Array[KeyCodes], number: Int): UnsafeProjection =
     UnsafeProjection.create(expressions.zip(codes).take(number).map {
       case (column, null)                 => OrderedValue(column)
       case (column, strings: StringCodes) => KeyCode(column, strings)
       case (column, ofLongs)              => KeyCode(OrderedValue(column), ofLongs)
     })
 
-  /** The order of rows that are equal in the first columns. */
-  def ordering(equalColumns: Int = 0): BaseOrdering =
+  /** The order of rows. */
+  lazy val ordering: BaseOrdering = orderingBehind(0)
+
+  /** The order of rows that are equal in the first column. */
+  lazy val orderingBehindFirst: BaseOrdering = orderingBehind(1)
+
+  private def orderingBehind(equalColumns: Int): BaseOrdering =
     RowOrdering.create(order.drop(equalColumns), Nil).asInstanceOf[BaseOrdering]
 
   /** Whether a column is of strings that a dictionary is in the order of. */
