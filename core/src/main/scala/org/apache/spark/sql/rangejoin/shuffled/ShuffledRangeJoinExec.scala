@@ -219,7 +219,8 @@ case class ShuffledRangeJoinExec(
   override def inputRDDs(): Seq[RDD[InternalRow]] =
     streamedPlan.execute() :: buildPlan.execute() :: Nil
 
-  override def needCopyResult: Boolean = true
+  // After each row the loop asks whether to stop, so that no two are on their way at a time.
+  override def needCopyResult: Boolean = false
 
   // The scan goes on after a fused LIMIT has all its rows unless the loop asks.
   override protected def canCheckLimitNotReached: Boolean = true
