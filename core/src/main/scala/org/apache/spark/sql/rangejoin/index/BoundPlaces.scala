@@ -56,16 +56,26 @@ private[rangejoin] object BoundPlaces {
   private final val OutermostBits = 6
   private final val ObjectBytes = 48L
 
-  /** Of the sorted bounds of a group; null where there are too few, or all but a few are the same. */
-  def apply(bounds: Array[Long], start: Int, end: Int): BoundPlaces = {
+  /**
+   * Of the sorted bounds of a group; null where there are too few, or all but a few are the same.
+   *
+   * @param leastEntries how many are not too few
+   * @param finerBits by what power of two there are more parts than usual
+   */
+  def apply(
+      bounds: Array[Long],
+      start: Int,
+      end: Int,
+      leastEntries: Int = LeastEntries,
+      finerBits: Int = 0): BoundPlaces = {
     val count = end - start
     val outermost = count >> OutermostBits
-    if (count < LeastEntries || bounds(start + outermost) == bounds(end - 1 - outermost)) null
+    if (count < leastEntries || bounds(start + outermost) == bounds(end - 1 - outermost)) null
     else {
       val least = bounds(start + outermost)
       // The difference of two longs has up to 64 bits, none of which is a sign; shifted, it has one.
       val span = bounds(end - 1 - outermost) - least
-      val partBits = 30 - Integer.numberOfLeadingZeros(count)
+      val partBits = 30 - Integer.numberOfLeadingZeros(count) + finerBits
       val shift = math.max(1, 64 - java.lang.Long.numberOfLeadingZeros(span) - partBits)
       val parts = (span >>> shift).toInt + 1
       val firsts = new Array[Int](parts + 1)

@@ -53,7 +53,8 @@ final class CellSearch(val dataType: DataType, cuts: Array[Position]) extends Se
   @transient private lazy val ordering: Ordering[Any] = TypeUtils.getInterpretedOrdering(dataType)
 
   /** By the leading bits of a long, which few cuts are left to search; made anew in each task. */
-  @transient private lazy val near: BoundPlaces = BoundPlaces(longs, 0, longs.length)
+  @transient private lazy val near: BoundPlaces =
+    BoundPlaces(longs, 0, longs.length, CellSearch.LeastCuts, CellSearch.finerBits(longs.length))
 
   /** The number of cells. */
   val size: Int = longs.length + 1
@@ -72,6 +73,13 @@ final class CellSearch(val dataType: DataType, cuts: Array[Position]) extends Se
       if (longs(middle) > long) high = middle else low = middle + 1
     }
     low
+  }
+
+  /** Likewise, where it is likely to be the same as that of another value. */
+  def cellNear(cell: Int, long: Long): Int = {
+    val isBefore = cell < longs.length && longs(cell) <= long
+    val isBehind = cell > 0 && longs(cell - 1) > long
+    if (isBefore || isBehind) this.cell(long) else cell
   }
 
   /** The cell of a value of another type; its prefix is an extreme where the bound is unknown. */
@@ -96,4 +104,13 @@ final class CellSearch(val dataType: DataType, cuts: Array[Position]) extends Se
 
   def cell(position: Position): Int =
     if (values == null) cell(position.long) else cell(position.long, position.value)
+}
+
+private object CellSearch {
+
+  /** Steps of a search take longer than looking up where the few cuts are that are left of so many. */
+  private val LeastCuts = 8
+
+  /** So many that mostly no cut or one is left, as long as the places stay in a processor's own cache. */
+  private def finerBits(cuts: Int): Int = if (cuts < 4096) 3 else 0
 }

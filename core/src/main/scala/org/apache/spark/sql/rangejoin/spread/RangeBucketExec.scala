@@ -160,14 +160,13 @@ case class RangeBucketExec(
         s"$layout.cells().cell(${values(at).value}, ${value.isNull} ? null : (Object) ${value.value})"
       }
     val lowCell = places.low.map(cellOf)
-    val highCell = places.high.map(cellOf)
     val isNull =
       places.all.map(values(_).isNull.toString).filterNot(_ == "false").mkString(" || ")
     val rowsOut = metricTerm(ctx, "numOutputRows")
     val id = ctx.freshName("bucket")
     val column = ExprCode(FalseLiteral, JavaCode.variable(id, IntegerType))
     if (isOwner) {
-      val place = (lowCell ++ highCell).mkString(s"$layout.ownerId(", ", ", ")")
+      val place = (lowCell ++ places.high.map(cellOf)).mkString(s"$layout.ownerId(", ", ", ")")
       val ofNull = if (isNull.isEmpty) ""
       else if (spread.range.keepsUnmatched) s"($isNull) ? $layout.anyId(partitionIndex) : "
       else ""
@@ -183,6 +182,10 @@ case class RangeBucketExec(
     } else {
       val (low, high, count) = (ctx.freshName("low"), ctx.freshName("high"), ctx.freshName("count"))
       val (of, at, last) = (ctx.freshName("of"), ctx.freshName("at"), ctx.freshName("last"))
+      val highCell = places.high.map { at =>
+        if (places.low.isEmpty || !places.isLossless) cellOf(at)
+        else s"$layout.cells().cellNear($low, ${values(at).value})"
+      }
       s"""
          |$code
          |${if (isNull.isEmpty) "" else s"if (!($isNull))"} {

@@ -73,22 +73,30 @@ case class BoundColumns(
     if (isLossless) cells.cell(row.getLong(at))
     else cells.cell(row.getLong(at), row.get(at + 1, dataType))
 
+  /** Likewise, where it is likely to be the one of the other bound of the row. */
+  private def cellNear(near: Int, row: InternalRow, at: Int, cells: CellSearch): Int =
+    if (isLossless) cells.cellNear(near, row.getLong(at)) else cell(row, at, cells)
+
   /** The number of cells from the low end of a row to its high end. */
-  def length(row: InternalRow, cells: CellSearch): Int =
-    math.max(0, cell(row, high.get, cells) - cell(row, low.get, cells))
+  def length(row: InternalRow, cells: CellSearch): Int = {
+    val first = cell(row, low.get, cells)
+    math.max(0, cellNear(first, row, high.get, cells) - first)
+  }
 
   /** The id of the bucket of a row of the owner. */
   def ownerId(row: InternalRow, layout: BucketLayout): Int = {
     val first = cell(row, all.head, layout.cells)
     if (all.size == 1) layout.ownerId(first)
-    else layout.ownerId(first, cell(row, all.last, layout.cells))
+    else layout.ownerId(first, cellNear(first, row, all.last, layout.cells))
   }
 
   /** Visits the ids of the buckets of a row of the other side. */
-  def foreachCopy(row: InternalRow, layout: BucketLayout)(visit: Int => Unit): Unit =
+  def foreachCopy(row: InternalRow, layout: BucketLayout)(visit: Int => Unit): Unit = {
+    val first = low.fold(0)(cell(row, _, layout.cells))
     layout.foreachCopy(
-      low.fold(0)(cell(row, _, layout.cells)),
-      high.fold(layout.lastCell)(cell(row, _, layout.cells)))(visit)
+      first,
+      high.fold(layout.lastCell)(cellNear(first, row, _, layout.cells)))(visit)
+  }
 }
 
 /**

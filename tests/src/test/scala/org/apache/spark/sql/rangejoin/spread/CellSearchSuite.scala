@@ -35,6 +35,13 @@ class CellSearchSuite extends AnyFunSuite {
     for (position <- positions) {
       val expected = cuts.count(ordering.lteq(_, position))
       assert(cells.cell(position) == expected, s"$position among ${cuts.size} cuts")
+      if (position.value == null && dataType == LongType) {
+        for (near <- Seq(0, expected - 1, expected, expected + 1, cuts.size)
+          if near >= 0 && near <= cuts.size)
+          assert(
+            cells.cellNear(near, position.long) == expected,
+            s"$position, looked for near $near")
+      }
     }
   }
 
@@ -56,7 +63,7 @@ class CellSearchSuite extends AnyFunSuite {
   test("of longs, among few cuts and many, near together and far apart") {
     val random = new Random(21)
     for (round <- 0 until 180) {
-      val count = Seq(0, 1, 5, 31, 63, 64, 65, 300, 2000)(round % 9)
+      val count = Seq(0, 1, 7, 8, 31, 63, 64, 300, 2000)(round % 9)
       val cuts = longs(random, round / 9 % 6, count).map(Position(_, null))
       val near = if (cuts.isEmpty) Nil
       else Seq.fill(200)(cuts(random.nextInt(count)).long + random.nextInt(3) - 1)
