@@ -22,34 +22,45 @@ import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
 /**
  * Band joins of two tables where Spark builds a hash table of the right one, or sorts both: stock's and
  * ours alternated in one session, in seconds, and beside them the shuffle of both sides alone. Medians of
- * five after two, of Parquet files. Arguments are parts of the names of the cases to run; `--cpu` counts
- * what tasks take of a processor, and not the clock. `--once` runs each contestant once, and stock's, too,
- * where it takes minutes; `--interpreted` switches generated code off.
+ * five after two, of Parquet files; and what building takes, of one run of either hashed form.
+ *
+ * Arguments are regular expressions, one of which has to be found in the name of a case ("a row a key, 1,000,000 rows,
+ * string"). `--cpu` counts what tasks take of a processor, and not the clock. `--once` runs each contestant once, and
+ * stock's, too, where it takes minutes; `--interpreted` switches generated code off.
  */
 object ShuffledJoins {
 
   /**
-   * @param key SQL of the key, of a random number `n` below `keys` and of `id`
-   * @param reach how far off a match is at most
-   * @param stock whether stock's joins take seconds, and not minutes
+   * A join of `rows` rows with `rows`, of `keys` keys, in which a row finds 20 where a key has a hundred or
+   * more, and a fifth of its key's elsewhere.
    */
-  private case class Case(
-      name: String,
-      rows: Int,
-      keys: Int,
-      key: String,
-      reach: Int,
-      stock: Boolean)
+  private case class Case(rows: Int, keys: Int, keyType: String) {
+    def name: String =
+      (if (keys == rows) "a row a key" else f"$keys%,d keys") + f", $rows%,d rows, $keyType"
 
-  private val cases = Seq(
-    Case("100 keys, 200,000 rows", 200000, 100, "n", 500000, stock = true),
-    Case("100 keys", 1000000, 100, "n", 1000000, stock = false),
-    Case("10,000 keys", 1000000, 10000, "n", 10000000, stock = true),
-    Case("100,000 keys", 1000000, 100000, "n", 100000000, stock = true),
-    Case("a row a key, int", 1000000, 1000000, "CAST(id AS INT)", 100000000, stock = true),
-    Case("a row a key, bigint", 1000000, 1000000, "xxhash64(id)", 100000000, stock = true),
-    Case("a row a key, string", 1000000, 1000000, "concat('sensor-', id)", 100000000, stock = true)
-  )
+    /** SQL of the key, of `id`. */
+    def key(seed: Int): String = {
+      val number = if (keys == rows) "id" else s"pmod(xxhash64(id, $seed), $keys)"
+      keyType match {
+        case "int"    => s"CAST($number AS INT)"
+        case "bigint" => s"xxhash64($number)"
+        case "string" => s"concat('sensor-', $number)"
+      }
+    }
+
+    /** How far off a match is at most, of a billion. */
+    def reach: Long = math.min(100000000L, 10000000000L * keys / rows)
+
+    /** Whether stock's joins take seconds, and not minutes. */
+    def isQuickInStock: Boolean = rows.toLong * rows / keys <= 500000000L
+  }
+
+  private val cases =
+    for {
+      rows <- Seq(200000, 1000000, 4000000)
+      keys <- Seq(10, 100, 1000, 10000, 100000, rows)
+      keyType <- Seq("int", "bigint", "string")
+    } yield Case(rows, keys, keyType)
   private val Once = "--once"
   private val Interpreted = "--interpreted"
   private val Warm = 2
@@ -74,11 +85,12 @@ object ShuffledJoins {
       .getOrCreate()
     println(
       "| case | stock, sorted | stock, hashed | range join, sorted | range join, indexed | shuffle " +
-        "| indexed / best stock | indexed / sorted |\n|---|---:|---:|---:|---:|---:|---:|---:|")
+        "| indexed / best stock | indexed / sorted | build, stock | build, indexed |\n" +
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     val clock = Clock(spark, args)
-    val parts = args.filterNot(_.startsWith("--"))
+    val patterns = args.filterNot(_.startsWith("--")).map(_.r)
     val once = args.contains(Once)
-    try cases.filter(c => parts.isEmpty || parts.exists(c.name.contains))
+    try cases.filter(c => patterns.isEmpty || patterns.exists(_.findFirstIn(c.name).nonEmpty))
         .foreach(run(spark, _, directory.toString, clock, once))
     finally spark.stop()
   }
@@ -92,14 +104,14 @@ object ShuffledJoins {
     for ((table, seed) <- Seq("l" -> 1, "r" -> 2)) {
       val path = s"$directory/$table-${of.name.replaceAll("\\W", "")}"
       spark.range(0, of.rows, 1, 2)
-        .selectExpr("id", s"pmod(xxhash64(id, $seed), ${of.keys}) AS n")
         .selectExpr(
-          s"${of.key} AS k",
+          s"${of.key(seed)} AS k",
           s"pmod(xxhash64(id, ${seed + 7}), 1000000000) AS y",
           "id AS v")
         .write.parquet(path)
       spark.read.parquet(path).createOrReplaceTempView(table)
     }
+    val runsStock = of.isQuickInStock || once
     def join(hint: String) = s"SELECT $hint l.v AS a, r.v AS b FROM l JOIN r ON l.k = r.k " +
       s"AND r.y BETWEEN l.y - ${of.reach} AND l.y + ${of.reach}"
     def seconds(rangeJoin: Boolean, sql: String*): Double = {
@@ -108,8 +120,8 @@ object ShuffledJoins {
       clock.seconds(sql.foreach(spark.sql(_).write.format("noop").mode("overwrite").save()))
     }
     val contestants = Seq[(Boolean, () => Double)](
-      (of.stock || once) -> (() => seconds(rangeJoin = false, join(Merge))),
-      (of.stock || once) -> (() => seconds(rangeJoin = false, join(Hash))),
+      (runsStock) -> (() => seconds(rangeJoin = false, join(Merge))),
+      (runsStock) -> (() => seconds(rangeJoin = false, join(Hash))),
       true -> (() => seconds(rangeJoin = true, join(Merge))),
       true -> (() => seconds(rangeJoin = true, join(Hash))),
       true -> (() =>
@@ -126,7 +138,23 @@ object ShuffledJoins {
       contestants.indices.map(i => rounds.drop(warm).map(_(i)).sorted.apply(measured / 2))
     val stock = medians.take(2).min
     println((medians.map(s => f"$s%.2f") ++
-      Seq(f"${medians(3) / stock}%.2f", f"${medians(3) / medians(2)}%.2f"))
+      Seq(f"${medians(3) / stock}%.2f", f"${medians(3) / medians(2)}%.2f") ++
+      Seq(runsStock -> false, true -> true).map { case (runs, rangeJoin) =>
+        if (runs) built(spark, rangeJoin, join(Hash)) else "-"
+      })
       .mkString(s"| ${of.name} | ", " | ", " |"))
+  }
+
+  /** What the tasks of a join take to build their tables: milliseconds, all together, and MiB. */
+  private def built(spark: SparkSession, rangeJoin: Boolean, join: String): String = {
+    spark.conf.set(RangeJoinConf.Enabled.key, rangeJoin)
+    val query = spark.sql(join).queryExecution
+    query.toRdd.foreach(_ => ())
+    query.executedPlan.collectFirst {
+      case node if node.metrics.contains("buildTime") =>
+        val time = node.metrics("buildTime").value
+        val size = node.metrics("buildDataSize").value
+        f"$time%,d ms, ${size / 1048576.0}%.1f MiB"
+    }.get
   }
 }
