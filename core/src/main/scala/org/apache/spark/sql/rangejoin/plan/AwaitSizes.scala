@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import org.apache.spark.sql.catalyst.expressions.{IsNotNull, PredicateHelper}
+import org.apache.spark.sql.catalyst.expressions.{AttributeSet, IsNotNull, PredicateHelper}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.{InnerLike, LeftAnti, LeftSemi}
@@ -51,8 +51,14 @@ import org.apache.spark.sql.rangejoin.spread.{AwaitSizesExec, MeasureSideExec, S
  */
 object AwaitSizes extends PredicateHelper {
 
-  /** On a join: what is being measured of its sides, or has been. */
-  private val Measures = TreeNodeTag[Map[Side, SideMeasure]]("rangejoin.measures")
+  /** The measure of a side that had these columns. */
+  private case class Measured(measure: SideMeasure, columns: AttributeSet)
+
+  /**
+   * On a join: what is being measured of its sides, or has been. Rules of Spark copy it to what they put in the
+   * place of the join, which may be another join, or the same one with fewer columns.
+   */
+  private val Measures = TreeNodeTag[Map[Side, Measured]]("rangejoin.measures")
 
   /** Both sides of a join, each of which waits for what tells the sizes. */
   def of(join: Join, conf: SQLConf): Map[Side, SparkPlan] = {
@@ -69,12 +75,15 @@ object AwaitSizes extends PredicateHelper {
    * worth it.
    */
   private def pending(join: Join, conf: SQLConf): Seq[SparkPlan] = {
-    val measures = join.getTagValue(Measures).getOrElse(Map.empty)
+    val measures = measuresOf(join).filter { case (side, of) =>
+      sideOf(join, side).outputSet == of.columns
+    }
     val fresh = (if (isMeasured(join, conf)) candidates(join, conf) else Nil)
-      .filterNot(measures.contains).map(_ -> new SideMeasure(limit(conf)))
+      .filterNot(measures.contains)
+      .map(side => side -> Measured(new SideMeasure(limit(conf)), sideOf(join, side).outputSet))
     if (fresh.nonEmpty) join.setTagValue(Measures, measures ++ fresh)
     (measures ++ fresh).toSeq.collect {
-      case (side, measure) if measure.isSmall.isEmpty =>
+      case (side, Measured(measure, _)) if measure.isSmall.isEmpty =>
         MeasureSideExec.exchange(measure, PlanLater(sideOf(join, side)))
     }
   }
@@ -91,8 +100,12 @@ object AwaitSizes extends PredicateHelper {
 
   /** The join as Spark would plan it if it had known that a side is small; None unless one is. */
   def overSmall(join: Join): Option[SparkPlan] = {
-    val small = join.getTagValue(Measures).toSeq.flatten
-      .collectFirst { case (side, measure) if measure.isSmall.contains(true) => side }
+    // What was small with more columns is so with some of them.
+    val small = measuresOf(join).collectFirst {
+      case (side, of)
+          if of.measure.isSmall.contains(true) &&
+            sideOf(join, side).outputSet.subsetOf(of.columns) => side
+    }
     small.map { side =>
       BroadcastNestedLoopJoinExec(
         PlanLater(join.left),
@@ -102,6 +115,9 @@ object AwaitSizes extends PredicateHelper {
         join.condition)
     }
   }
+
+  private def measuresOf(join: Join): Map[Side, Measured] =
+    join.getTagValue(Measures).getOrElse(Map.empty)
 
   private def sideOf(join: Join, side: Side): LogicalPlan =
     if (side == LeftSide) join.left else join.right

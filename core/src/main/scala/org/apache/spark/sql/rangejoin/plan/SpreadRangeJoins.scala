@@ -62,7 +62,7 @@ object SpreadRangeJoins extends JoinSelectionHelper {
           .forall(side => side.stats.sizeInBytes <= most && !side.exists(_.isInstanceOf[Generate]))
         val spread = new RangeSpread(session, range, join.left, join.right, isTiny)
         val sides =
-          if (spread.isSingle)
+          if (spread.isSingle || RangeSpread.isPlanningSample)
             Map(LeftSide -> PlanLater(join.left), RightSide -> PlanLater(join.right))
           else AwaitSizes.of(join, conf)
         plan(

@@ -113,8 +113,8 @@ final class RangeSpread(
     Project(columns, side)
   }
 
-  private def boundsOf(isOwner: Boolean): SparkPlan =
-    QueryExecution.prepareExecutedPlan(session, pruned(boundsPlan(isOwner)))
+  private[spread] def boundsOf(isOwner: Boolean): SparkPlan =
+    planningSample(QueryExecution.prepareExecutedPlan(session, pruned(boundsPlan(isOwner))))
 
   override def toString: String = s"range spread ${System.identityHashCode(this)}"
 }
@@ -126,6 +126,21 @@ object RangeSpread {
 
   /** Fewer rows are not worth a bucket. */
   private val RowsPerBucket = 2000
+
+  private val ofSample = ThreadLocal.withInitial[java.lang.Boolean](() => false)
+
+  /**
+   * Whether this thread plans a sample. Such a plan is not adaptive: nobody would wait for what its joins wait
+   * for.
+   */
+  def isPlanningSample: Boolean = ofSample.get
+
+  private def planningSample[T](plan: => T): T = {
+    val before = ofSample.get
+    ofSample.set(true)
+    try plan
+    finally ofSample.set(before)
+  }
 
   /**
    * Without the columns that are not needed. A query stage stays directly below its join: strategies look

@@ -14,11 +14,15 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import scala.concurrent.duration.Duration
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.functions.{col, udf}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.plan.AwaitSizes
 import org.apache.spark.sql.rangejoin.{JobsTest, RangeJoinConf}
 import org.apache.spark.sql.{DataFrame, Row}
 
@@ -248,6 +252,32 @@ class AwaitSizesSuite extends SpreadTest with JobsTest {
       val df = chain(3)
       assertSameRows(rows(df), withConf(Flag -> "false")(rows(chain(3))), executedPlan(df).toString)
       assert(broadcasts(df).size == 3, executedPlan(df))
+    }
+  }
+
+  test("a measure is that of its side and its columns") {
+    views()
+    withConf(Sizes: _*) {
+      def measured(join: Join): Seq[SideMeasure] = AwaitSizes.of(join, spark.sessionState.conf)
+        .values.flatMap(_.collect { case MeasureSideExec(measure, _) => measure }).toSeq.distinct
+      def joinOf(text: String) =
+        execution(sql(text)).optimizedPlan.collectFirst { case found: Join => found }.get
+      val few = "(SELECT * FROM r WHERE id % 50 = 1)"
+      val join = joinOf(s"SELECT * FROM l LEFT JOIN $few r ON $Band")
+      // What a rule of Spark does when it puts a join in the place of another.
+      def inPlace(of: Join): Join = { of.copyTagsFrom(join); of }
+      def narrow = inPlace(join.copy(right =
+        Project(join.right.output.filter(_.name == "p"), join.right)))
+      def other = inPlace(joinOf(
+        s"SELECT * FROM l LEFT JOIN (SELECT id + 1 AS p FROM r WHERE id % 50 = 1) r ON $Band"))
+
+      val measure = measured(join).head
+      assert(measured(join) == Seq(measure) && measured(inPlace(join.copy())) == Seq(measure))
+      assert(measured(narrow).size == 1 && !measured(narrow).contains(measure))
+      assert(measured(other).size == 1 && !measured(other).contains(measure))
+      measure.measure(spark.sparkContext.emptyRDD[InternalRow], Duration.Inf)
+      assert(AwaitSizes.overSmall(join).isDefined && AwaitSizes.overSmall(narrow).isDefined)
+      assert(AwaitSizes.overSmall(other).isEmpty)
     }
   }
 
