@@ -29,6 +29,7 @@ import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
+import org.apache.spark.{Dependency, Partition, TaskContext}
 
 /**
  * Adds the bucket of a row as a column, by which both sides of a join without keys are then shuffled
@@ -78,33 +79,36 @@ case class RangeBucketExec(
 
   private def places: BoundColumns = spread.range.bounds(isOwner).places
 
-  /** The layout, chosen now unless it has been; its figures are posted as metrics. */
-  private def chooseLayout(): BucketLayout = {
+  @transient private lazy val layoutRef = new LayoutRef
+
+  /** Rows of the child; when a job over them is about to begin, there is a layout. */
+  private def withLayout(rows: => RDD[InternalRow]): RDD[InternalRow] = {
+    spread.prepare()
+    new RowsWithLayout(rows, () => chooseLayout())
+  }
+
+  /** Chooses the layout unless that has been done; its figures are posted as metrics. */
+  private def chooseLayout(): Unit = {
     val chosen = spread.get()
+    layoutRef.layout = chosen.layout
     longMetric("numBuckets").set(chosen.layout.numBuckets)
     longMetric("largestBucket").set(chosen.largest)
     if (isOwner) longMetric("samplingTime").set(chosen.millis)
     val posted = Seq("numBuckets", "largestBucket") ++ (if (isOwner) Seq("samplingTime") else Nil)
     val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
     SQLMetrics.postDriverMetricUpdates(sparkContext, execution, posted.map(longMetric))
-    chosen.layout
   }
 
   // ---------------------------------------------------------------- interpreted
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val layout = chooseLayout()
-    val assigner = new BucketAssigner(
-      layout,
-      bindReferences(bounds, child.output),
-      places,
-      keepsNull = isOwner && spread.range.keepsUnmatched
-    )
-    val (isOwner0, childTypes, outputTypes) = (isOwner, child.output, output)
+    val (ref, evaluated, at) = (layoutRef, bindReferences(bounds, child.output), places)
+    val keepsNull = isOwner && spread.range.keepsUnmatched
+    val (isOwner0, outputTypes) = (isOwner, output)
     val rowsOut = longMetric("numOutputRows")
     val copies = if (isOwner) null else longMetric("numCopies")
-    child.execute().mapPartitionsWithIndexInternal { (index, rows) =>
-      val assign = assigner.start(index)
+    withLayout(child.execute()).mapPartitionsWithIndexInternal { (index, rows) =>
+      val assign = new BucketAssigner(ref.layout, evaluated, at, keepsNull).start(index)
       val joined = new JoinedRow
       val added = new GenericInternalRow(1)
       val project = UnsafeProjection.create(outputTypes.map(_.dataType).toArray)
@@ -128,12 +132,10 @@ case class RangeBucketExec(
   // ---------------------------------------------------------------- generated
 
   override def inputRDDs(): Seq[RDD[InternalRow]] = {
-    // Code is also generated to be looked at: only now it is about to run.
-    layoutRef.layout = chooseLayout()
-    child.asInstanceOf[CodegenSupport].inputRDDs()
+    // Code is also generated to be looked at: only when there are rows it is about to run.
+    lazy val inputs = child.asInstanceOf[CodegenSupport].inputRDDs()
+    withLayout(inputs.head) +: inputs.tail
   }
-
-  @transient private lazy val layoutRef = new LayoutRef
 
   override protected def doProduce(ctx: CodegenContext): String =
     child.asInstanceOf[CodegenSupport].produce(ctx, this)
@@ -241,4 +243,23 @@ object RangeBucketExec {
 /** Holds the layout for generated code, which exists before it. */
 final class LayoutRef extends Serializable {
   var layout: BucketLayout = _
+}
+
+/** Rows that need a layout, which is there when a job over them begins, or else that job fails. */
+private class RowsWithLayout(@transient rows: RDD[InternalRow], @transient choose: () => Unit)
+    extends RDD[InternalRow](rows) {
+
+  override protected def getPartitions: Array[Partition] = rows.partitions
+
+  // A job asks for it before it begins, in the thread that has started it, until there is an answer.
+  override protected def getDependencies: Seq[Dependency[_]] = {
+    choose()
+    super.getDependencies
+  }
+
+  override protected def getPreferredLocations(split: Partition): Seq[String] =
+    firstParent[InternalRow].preferredLocations(split)
+
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] =
+    firstParent[InternalRow].iterator(split, context)
 }

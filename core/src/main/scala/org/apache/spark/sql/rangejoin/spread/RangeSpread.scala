@@ -16,6 +16,8 @@ package org.apache.spark.sql.rangejoin.spread
 
 import java.util.concurrent.TimeUnit.NANOSECONDS
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.optimizer.{CollapseProject, ColumnPruning}
@@ -61,11 +63,30 @@ final class RangeSpread(
 
   private def forced: Int = session.sessionState.conf.getConf(RangeJoinConf.SpreadBuckets)
 
+  /** What [[prepare]] has failed with, until a job has failed with it. */
+  private var failed: Option[Throwable] = None
+
+  /** The layout, for a job that is about to begin. */
   def get(): Chosen = synchronized {
+    failed.foreach { error =>
+      failed = None
+      throw error
+    }
     chosen.getOrElse {
       val now = session.withActive(choose())
       chosen = Some(now)
       now
+    }
+  }
+
+  /**
+   * Chooses the layout while the query is made ready. If that fails, or is cancelled, it is the job that fails:
+   * Spark keeps what fails before, so that the same query could never be run again.
+   */
+  def prepare(): Unit = synchronized {
+    if (failed.isEmpty) {
+      try get()
+      catch { case e @ (NonFatal(_) | _: InterruptedException) => failed = Some(e) }
     }
   }
 

@@ -18,8 +18,8 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.{JobsTest, RangeJoinConf}
 
-/** Joins by buckets whose sides have such joins in them. */
-class NestedSpreadSuite extends SpreadTest with JobsTest {
+/** What is run to choose the buckets of a join, also where its sides have such joins in them. */
+class SpreadJobsSuite extends SpreadTest with JobsTest {
 
   private val Band = "r.p BETWEEN l.p - 4 AND l.p + 4"
 
@@ -53,5 +53,53 @@ class NestedSpreadSuite extends SpreadTest with JobsTest {
         }
         assertSameRows(rows(df), withConf(Flag -> "false")(rows(query)), executedPlan(df).toString)
       }
+  }
+
+  test("a query whose sample has failed, or was cancelled, can be run again") {
+    views()
+    val static = Seq(
+      SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false",
+      SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1")
+    for {
+      generated <- Seq("true", "false")
+      side <- Seq("l", "r")
+      isCancelled <- Seq(false, true)
+    } withConf(static ++ Seq(
+      Buckets -> "5",
+      SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> generated): _*) {
+      spark.udf.register("failing", (p: Long) => p)
+      def query = sql(s"""SELECT l.id, count(*) FROM
+        (SELECT id, ${if (side == "l") "failing(p) AS p" else "p"} FROM l) l JOIN
+        (SELECT ${if (side == "r") "failing(p) AS p" else "p"} FROM r) r ON $Band GROUP BY l.id""")
+      val expected = withConf(Flag -> "false")(rows(query))
+      spark.udf.register("failing", SpreadJobsSuite.failing)
+      SpreadJobsSuite.seconds = if (isCancelled) 30 else 0
+      val df = query
+      assert(bucketNodes(df).size == 2, executedPlan(df))
+      val jobs = startedJobs {
+        val error =
+          intercept[Exception](if (isCancelled) cancelled(rows(df)) else rows(df)).toString
+        assert(error.contains(if (isCancelled) "SPARK_JOB_CANCELLED" else "not yet"), error)
+      }
+      // The sample: for the other side it is not tried again.
+      assert(jobs.size == 1)
+      SpreadJobsSuite.seconds = -1
+      for (_ <- 1 to 2) assertSameRows(rows(df), expected, executedPlan(df).toString)
+    }
+  }
+}
+
+object SpreadJobsSuite {
+
+  /** How long a row takes before it fails; below 0, none does. */
+  @volatile private var seconds = -1
+
+  private val failing = (p: Long) => {
+    for (_ <- 1 to seconds * 10) {
+      if (org.apache.spark.TaskContext.get().isInterrupted()) throw new InterruptedException
+      Thread.sleep(100)
+    }
+    if (seconds >= 0) sys.error("not yet")
+    p
   }
 }
