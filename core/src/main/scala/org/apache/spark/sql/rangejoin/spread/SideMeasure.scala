@@ -49,7 +49,7 @@ final class SideMeasure(val limit: Long) extends Logging {
    * Measures the side, unless that has been done. Whatever fails here fails again in the query itself, whose
    * error it then is: the side is taken for large.
    *
-   * @param patience after which the side is taken for large
+   * @param patience after which the side is taken for large, for both jobs together
    */
   def measure(rows: RDD[InternalRow], patience: Duration): Unit = synchronized {
     if (found.isEmpty) {
@@ -73,9 +73,13 @@ final class SideMeasure(val limit: Long) extends Logging {
   }
 
   private def isSmall(rows: RDD[InternalRow], patience: Duration): Boolean = {
+    val left = patience match {
+      case of: FiniteDuration => val end = of.fromNow; () => end.timeLeft.max(Duration.Zero)
+      case endless            => () => endless
+    }
     val (first, others) = rows.partitions.indices.splitAt(rows.sparkContext.defaultParallelism)
-    bytes(rows, first, limit, patience)
-      .flatMap(some => bytes(rows, others, limit - some, patience))
+    bytes(rows, first, limit, left())
+      .flatMap(some => bytes(rows, others, limit - some, left()))
       .isDefined
   }
 

@@ -59,6 +59,14 @@ class SideMeasureSuite extends RangeJoinTest {
     for (_ <- 1 to 100 if spark.sparkContext.statusTracker.getActiveJobIds().nonEmpty)
       Thread.sleep(100)
     assert(spark.sparkContext.statusTracker.getActiveJobIds().isEmpty)
+    // Each of the two jobs takes less time, but not both.
+    val slowly = spark.sparkContext.parallelize(0 until 3, 3).map { i =>
+      Thread.sleep(1500)
+      InternalRow(i.toLong): InternalRow
+    }
+    val inAll = new SideMeasure(1000)
+    inAll.measure(slowly, 2500.millis)
+    assert(inAll.isSmall.contains(false))
     assert(SideMeasure.patience(300) == 150.seconds)
     assert(!SideMeasure.patience(-1).isFinite)
   }
