@@ -20,8 +20,8 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.adaptive.{
   AdaptiveSparkPlanExec,
-  LogicalQueryStage,
-  QueryStageExec
+  BroadcastQueryStageExec,
+  LogicalQueryStage
 }
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.{ExternalRDD, LogicalRDD, SparkPlan}
@@ -39,9 +39,9 @@ object RepeatablePlan {
 
   private def isRepeatable(plan: LogicalPlan): Boolean = {
     val itself = plan match {
-      // It may hold more than the stage, which is done: what is above it is evaluated again.
+      // What is above a stage is evaluated again, and so is a shuffle of which an executor took a part with it.
       case LogicalQueryStage(of, physical) =>
-        physical.isInstanceOf[QueryStageExec] || isRepeatable(of)
+        physical.isInstanceOf[BroadcastQueryStageExec] || apply(of)
       case rows: LogicalRDD     => isStored(rows.rdd)
       case rows: ExternalRDD[_] => isStored(rows.rdd)
       // Rows that were evicted are computed again.
@@ -67,10 +67,10 @@ object RepeatablePlan {
   }
 
   private def isInexact(e: Expression): Boolean = e match {
-    case _: Min | _: Max | _: Count => false
-    case s: Sum                     => !isExact(s.child.dataType)
-    case _: AggregateFunction       => true
-    case _                          => false
+    case _: Min | _: Max | _: Count | _: BloomFilterAggregate => false
+    case s: Sum                                               => !isExact(s.child.dataType)
+    case _: AggregateFunction                                 => true
+    case _                                                    => false
   }
 
   private def isExact(dataType: DataType): Boolean = dataType match {
