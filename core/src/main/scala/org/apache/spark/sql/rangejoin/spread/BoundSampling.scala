@@ -15,7 +15,6 @@
 package org.apache.spark.sql.rangejoin.spread
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.SparkPlan
 
 /** Reads the bounds of a side: a sample of them, or the lengths of all rows. One job each. */
@@ -50,10 +49,14 @@ private[rangejoin] object BoundSampling {
     DrawRowsExec.drawn(side.plan, size, side.bounds.places.all),
     side.bounds.columns.size)
 
-  private def positions(sampled: Array[(UnsafeRow, Double)], bounds: SideBounds): SideSample = {
+  private def positions(sampled: Reservoir.Sampled, bounds: SideBounds): SideSample = {
     val of = bounds.places
-    def positions(at: Int) = sampled.map { case (row, _) => position(row, at, of) }
-    SideSample(of.low.map(positions), of.high.map(positions), sampled.map(_._2))
+    def positions(at: Int) = sampled.rows.map { case (row, _) => position(row, at, of) }
+    SideSample(
+      of.low.map(positions),
+      of.high.map(positions),
+      sampled.rows.map(_._2),
+      sampled.others)
   }
 
   /** The lengths of all rows. */

@@ -53,7 +53,7 @@ case class DrawRowsExec(rows: Int, required: Seq[Int], child: SparkPlan)
     val size = Reservoir.sizeFor(rows, input.getNumPartitions)
     val (required, types) = (this.required, child.output.map(_.dataType).toArray)
     input.mapPartitionsWithIndexInternal { (index, rows) =>
-      val reservoir = new Reservoir(size, index)
+      val reservoir = new Reservoir(size, index, types)
       val unsafe = UnsafeProjection.create(types)
       rows.foreach { row =>
         if (!required.exists(row.isNullAt) && reservoir.draws()) reservoir.take(unsafe(row))
@@ -76,11 +76,15 @@ case class DrawRowsExec(rows: Int, required: Seq[Int], child: SparkPlan)
 
   override protected def doProduce(ctx: CodegenContext): String = {
     val ref = ctx.addReferenceObj("size", sizeRef)
+    val types = ctx.addReferenceObj(
+      "types",
+      child.output.map(_.dataType).toArray,
+      s"${classOf[DataType].getName}[]")
     val reservoirClass = classOf[Reservoir].getName
     reservoir = ctx.addMutableState(
       reservoirClass,
       "reservoir",
-      v => s"$v = new $reservoirClass($ref.size(), partitionIndex);",
+      v => s"$v = new $reservoirClass($ref.size(), partitionIndex, $types);",
       forceInline = true)
     val isDone = ctx.addMutableState(CodeGenerator.JAVA_BOOLEAN, "isDrawn")
     val draw = ctx.freshName("drawRows")

@@ -29,6 +29,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   UnsafeRow
 }
 import org.apache.spark.sql.rangejoin.line.KeyHash
+import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.types.IntegerType
 
 /**
@@ -54,6 +55,8 @@ final class KeyedColumns(keys: Seq[Expression], bounds: SideBounds, output: Seq[
   private val hashAt: Int = expressions.size - 1
 
   def size: Int = expressions.size
+
+  def types: Array[DataType] = expressions.map(_.dataType).toArray
 
   /** Makes these columns of a row, always the same object; for one task. */
   def projection(): UnsafeProjection = UnsafeProjection.create(expressions)

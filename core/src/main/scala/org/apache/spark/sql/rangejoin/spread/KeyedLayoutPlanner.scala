@@ -28,7 +28,7 @@ case class KeyedPosition(hash: Int, low: Position, high: Position, weight: Doubl
  * Rows of one side that stand for all of it.
  *
  * @param rows those that have a key and bounds
- * @param others the number of those that have not, and match nothing
+ * @param others the number of those that have not, and match nothing, or that are too wide to be kept
  */
 case class KeyedSample(rows: Array[KeyedPosition], others: Double) {
 

@@ -38,7 +38,7 @@ private[rangejoin] object KeyedSampling {
     val columns = side.columns
     val ofPartition = Reservoir.sizeFor(size, side.rdd.getNumPartitions)
     val drawn = side.rdd.mapPartitionsWithIndex { (index, rows) =>
-      val reservoir = new Reservoir(ofPartition, index)
+      val reservoir = new Reservoir(ofPartition, index, columns.types)
       val project = columns.projection()
       rows.foreach(row => if (reservoir.draws()) reservoir.take(project(row)))
       Iterator(reservoir.toBytes)
@@ -46,12 +46,12 @@ private[rangejoin] object KeyedSampling {
     Reservoir.Source(drawn, columns.size)
   }
 
-  private def positions(sampled: Array[(UnsafeRow, Double)], columns: KeyedColumns): KeyedSample = {
+  private def positions(sampled: Reservoir.Sampled, columns: KeyedColumns): KeyedSample = {
     val bounds = columns.places
     def hasPlace(row: UnsafeRow) = columns.hasKey(row) && !bounds.hasNull(row)
     def position(row: UnsafeRow, at: Option[Int]) =
       at.map(BoundSampling.position(row, _, bounds)).orNull
-    val (placed, others) = sampled.partition { case (row, _) => hasPlace(row) }
+    val (placed, others) = sampled.rows.partition { case (row, _) => hasPlace(row) }
     KeyedSample(
       placed.map { case (row, weight) =>
         KeyedPosition(
@@ -60,7 +60,7 @@ private[rangejoin] object KeyedSampling {
           position(row, bounds.high),
           weight)
       },
-      others.map(_._2).sum
+      others.map(_._2).sum + sampled.others
     )
   }
 

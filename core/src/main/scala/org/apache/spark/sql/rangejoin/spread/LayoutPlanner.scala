@@ -20,13 +20,15 @@ import org.apache.spark.sql.types.DataType
  *
  * @param low by row, its low end; None where the range has none
  * @param weight by row, how many rows it stands for
+ * @param others rows of which it is not known where they are
  */
 case class SideSample(
     low: Option[Array[Position]],
     high: Option[Array[Position]],
-    weight: Array[Double]
+    weight: Array[Double],
+    others: Double = 0
 ) {
-  def rows: Double = weight.sum
+  def rows: Double = weight.sum + others
 
   /** What places a row, or tells where about it is. */
   def places: Array[Position] = low.orElse(high).get
@@ -170,10 +172,11 @@ final class LayoutPlanner(
     }
   }
 
-  /** How many rows of the other side there are in all buckets. */
+  /** How many rows of the other side there are in all buckets; some of them may be in each. */
   def copies(layout: BucketLayout): Double = {
     val (low, high) = copiedCells
-    low.indices.map(i => layout.copies(low(i), high(i)) * copied.weight(i)).sum
+    low.indices.map(i => layout.copies(low(i), high(i)) * copied.weight(i)).sum +
+      copied.others * layout.numBuckets
   }
 
   /** The rows of the largest bucket, of both sides. */

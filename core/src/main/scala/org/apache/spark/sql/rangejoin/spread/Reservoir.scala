@@ -18,7 +18,10 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, Da
 
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.{RDD, UnionRDD}
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.types.DataType
+import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.random.XORShiftRandom
 
 /**
@@ -26,12 +29,15 @@ import org.apache.spark.util.random.XORShiftRandom
  * next to be drawn, so that all others are counted and need not exist (Li, Reservoir-Sampling
  * Algorithms of Time Complexity O(n(1 + log(N/n))), ACM TOMS 1994, algorithm L).
  *
- * A drawn row that is too wide takes the place of a row and stands for nothing: boundaries travel to every task.
+ * Boundaries travel to every task, so that of a drawn row that is too wide strings and bytes keep their beginning,
+ * which is somewhere in the order of the type, as any boundary may be. If it is too wide even so (arrays, structs) it
+ * takes the place of a row and stands for nothing.
  *
  * @param size how many rows to draw, at least one
  * @param seed of the numbers that are drawn: the same rows are drawn where a task runs again
+ * @param types of the columns
  */
-private[spread] final class Reservoir(size: Int, seed: Long) {
+private[spread] final class Reservoir(size: Int, seed: Long, types: Array[DataType]) {
   import Reservoir._
 
   private val random = new XORShiftRandom(seed)
@@ -56,13 +62,27 @@ private[spread] final class Reservoir(size: Int, seed: Long) {
   /** Keeps a copy of the row that was counted last. */
   def take(row: UnsafeRow): Unit = {
     val at = if (next < size) next.toInt else random.nextInt(size)
-    drawn(at) = if (row.getSizeInBytes <= MostBytes) row.copy() else null
+    drawn(at) =
+      if (row.getSizeInBytes <= MostBytes) row.copy()
+      else Some(narrowed(row)).filter(_.getSizeInBytes <= MostBytes).orNull
     if (next < size - 1) next += 1
     else {
       greatest *= math.exp(math.log(positive()) / size)
       // As a double: of so many rows that no long counts them none is drawn.
       next = (next + 1 + math.floor(math.log(positive()) / math.log1p(-greatest))).toLong
     }
+  }
+
+  private lazy val project = UnsafeProjection.create(types)
+
+  /** A copy of a row with the beginning of its strings and bytes. */
+  private def narrowed(row: UnsafeRow): UnsafeRow = {
+    val values = row.toSeq(types.toIndexedSeq).map {
+      case string: UTF8String => beginning(string)
+      case bytes: Array[Byte] => bytes.take(MostBytesOfValue)
+      case other              => other
+    }
+    project(InternalRow.fromSeq(values)).copy()
   }
 
   /** A number above 0, and at most 1. */
@@ -90,6 +110,19 @@ private[spread] object Reservoir {
 
   private val MostBytes = 1024
 
+  /** Of a string in a row that has too many: two of them fit in. */
+  private val MostBytesOfValue = 400
+
+  /** The first bytes of a string, without a part of a character. */
+  private def beginning(string: UTF8String): UTF8String =
+    if (string.numBytes <= MostBytesOfValue) string
+    else {
+      val bytes = string.getBytes
+      var end = MostBytesOfValue
+      while (end > 0 && (bytes(end) & 0xc0) == 0x80) end -= 1
+      UTF8String.fromBytes(bytes, 0, end)
+    }
+
   /** How many rows to draw from each partition for so many in all: partitions may be of different sizes. */
   def sizeFor(rows: Int, partitions: Int): Int =
     math.max(1, math.ceil(2.0 * rows / math.max(1, partitions)).toInt)
@@ -103,12 +136,14 @@ private[spread] object Reservoir {
   case class Source(drawn: RDD[Array[Byte]], fields: Int)
 
   /**
-   * The rows of either side, each beside the number of rows that it stands for. One job: the tasks of one side need
-   * not wait for the last of the other.
+   * The rows of a side that are kept, each beside the number of rows that it stands for.
+   *
+   * @param others the rows of partitions of which none is kept, all being too wide
    */
-  def sample(
-      owner: Source,
-      copied: Source): (Array[(UnsafeRow, Double)], Array[(UnsafeRow, Double)]) = {
+  case class Sampled(rows: Array[(UnsafeRow, Double)], others: Double)
+
+  /** A sample of either side. One job: the tasks of one side need not wait for the last of the other. */
+  def sample(owner: Source, copied: Source): (Sampled, Sampled) = {
     val sc = owner.drawn.sparkContext
     val drawn = sc.runJob(
       new UnionRDD(sc, Seq(owner, copied).map(_.drawn)),
@@ -117,11 +152,15 @@ private[spread] object Reservoir {
     (weighted(ofOwner, owner.fields), weighted(ofCopied, copied.fields))
   }
 
-  private def weighted(drawn: Array[Array[Byte]], fields: Int): Array[(UnsafeRow, Double)] =
-    drawn.flatMap { bytes =>
-      val (count, rows) = read(bytes, fields)
-      rows.map(row => (row, count.toDouble / rows.length))
-    }
+  private def weighted(drawn: Array[Array[Byte]], fields: Int): Sampled = {
+    val partitions = drawn.map(read(_, fields))
+    Sampled(
+      partitions.flatMap { case (count, rows) =>
+        rows.map(row => (row, count.toDouble / rows.length))
+      },
+      partitions.collect { case (count, rows) if rows.isEmpty => count.toDouble }.sum
+    )
+  }
 
   /** What [[Reservoir.toBytes]] has written. */
   def read(bytes: Array[Byte], fields: Int): (Long, Array[UnsafeRow]) = {

@@ -108,7 +108,11 @@ class DrawRowsSuite extends RangeJoinTest {
         () => files.repartition(3, col("id")).selectExpr("id", "s"))) {
       val found = drawnBoth(df(), 200, Seq(1))
       assert(found.map(_._1).sum == df().count())
-      assert(all(found).size > 120 && all(found).size < 280 && all(found).forall(_ % 2 == 1))
+      assert(all(found).size == found.size * Reservoir.sizeFor(200, found.size))
+      assert(all(found).count(_ % 2 == 1) > 120 && all(found).count(_ % 2 == 0) > 120)
+      val arrays = drawnBoth(df().selectExpr("id", "array(s) AS s"), 200, Seq(1))
+      assert(arrays.map(_._1) == found.map(_._1))
+      assert(all(arrays) == all(found).filter(_ % 2 == 1))
     }
   }
 

@@ -16,18 +16,20 @@ package org.apache.spark.sql.rangejoin.spread
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.types.{BinaryType, DataType, LongType}
+import org.apache.spark.sql.catalyst.util.GenericArrayData
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Rows drawn from a partition: how many, and each with the same chance. */
 class ReservoirSuite extends AnyFunSuite {
 
-  private val Types = Array[DataType](LongType, BinaryType)
+  private val Types = Array[DataType](LongType, ArrayType(ByteType, containsNull = false))
   private val project = UnsafeProjection.create(Types)
 
   private def row(number: Long, bytes: Int): UnsafeRow =
-    project(InternalRow(number, new Array[Byte](bytes)))
+    project(InternalRow(number, new GenericArrayData(new Array[Byte](bytes))))
 
   /** The rows that are counted, and the numbers of those that are drawn of `rows`, in the order in which they are kept. */
   private def drawn(
@@ -35,7 +37,7 @@ class ReservoirSuite extends AnyFunSuite {
       seed: Long,
       rows: Int,
       bytes: Int => Int = _ => 8): (Long, Seq[Int]) = {
-    val reservoir = new Reservoir(size, seed)
+    val reservoir = new Reservoir(size, seed, Types)
     for (i <- 0 until rows) if (reservoir.draws()) reservoir.take(row(i, bytes(i)))
     val (count, kept) = Reservoir.read(reservoir.toBytes, Types.length)
     (count, kept.toSeq.map(_.getLong(0).toInt))
@@ -89,7 +91,7 @@ class ReservoirSuite extends AnyFunSuite {
   }
 
   test("of many rows few are looked at") {
-    val reservoir = new Reservoir(100, 5)
+    val reservoir = new Reservoir(100, 5, Types)
     var taken = 0
     for (i <- 0 until 1000000) if (reservoir.draws()) {
       reservoir.take(row(i, 0))
@@ -114,6 +116,29 @@ class ReservoirSuite extends AnyFunSuite {
       else assert(math.abs(times(i) - mean) < 5 * math.sqrt(mean), i)
     }
     assert(drawn(5, 1, 40, _ => 1100) == (40L, Nil))
+  }
+
+  test("wide strings and bytes keep their beginning, in whole characters") {
+    val types = Array[DataType](LongType, StringType, BinaryType)
+    val wide = UnsafeProjection.create(types)
+    def kept(string: String, bytes: Int): UnsafeRow = {
+      val reservoir = new Reservoir(1, 3, types)
+      assert(reservoir.draws())
+      reservoir.take(wide(InternalRow(7L, UTF8String.fromString(string), new Array[Byte](bytes))))
+      Reservoir.read(reservoir.toBytes, types.length)._2.head
+    }
+    for ((string, bytes, expected) <- Seq(
+        ("x" * 5000, 5000, "x" * 400),
+        ("é" * 5000, 500, "é" * 200),
+        ("x" + "é" * 5000, 500, "x" + "é" * 199),
+        ("x" * 399 + "\uD83D\uDE00" * 900, 3, "x" * 399),
+        ("short", 5000, "short"),
+        ("x" * 500, 300, "x" * 500)
+      )) {
+      val row = kept(string, bytes)
+      assert(row.getLong(0) == 7 && row.getString(1) == expected, string.length)
+      assert(row.getBinary(2).length == math.min(bytes, 400))
+    }
   }
 
   test("twice what is asked for, by partition, and one row at least") {

@@ -195,6 +195,24 @@ class SpreadSuite extends SpreadTest {
     }
   }
 
+  test("values that are too wide for a sample") {
+    // They differ in what is left out, or before it.
+    for (wide <- Seq(
+        "concat(repeat('é', 700), %s)",
+        "concat(%s, repeat('é', 700))",
+        "IF(id % 3 = 0, %s, concat(%s, repeat('é', 700)))",
+        "array(concat(%s, repeat('é', 700)))"
+      )) {
+      intervals("STRING")
+      for (name <- Seq("l", "r")) {
+        val columns = Seq("p", "s", "e").map(c => s"${wide.replace("%s", c)} AS $c")
+        spark.table(name).selectExpr("id" +: columns: _*).createOrReplaceTempView(name)
+      }
+      for (shape <- Shapes.take(3); joinType <- Seq(Inner, LeftOuter))
+        checkSpread(joinOn(joinType, shape), counts = Seq(7))
+    }
+  }
+
   test("a residual condition, and one of a single side") {
     intervals("INT")
     for (joinType <- BucketTypes) {
