@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{BROADCAST, Generate, Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.adaptive.{InvalidAQEPlanException, LogicalQueryStage}
 import org.apache.spark.sql.execution.joins.{
   BroadcastNestedLoopJoinExec,
@@ -60,7 +61,9 @@ object SpreadRangeJoins extends JoinSelectionHelper {
         // Of what a generator makes Spark has no estimate.
         val isTiny = Seq(join.left, join.right)
           .forall(side => side.stats.sizeInBytes <= most && !side.exists(_.isInstanceOf[Generate]))
-        val spread = new RangeSpread(session, range, join.left, join.right, isTiny)
+        val spread = ofQuery(join)
+          .getOrElse(new RangeSpread(session, range, join.left, join.right, isTiny))
+        join.setTagValue(Spread, spread)
         val sides =
           if (spread.isSingle || RangeSpread.isPlanningSample)
             Map(LeftSide -> PlanLater(join.left), RightSide -> PlanLater(join.right))
@@ -69,6 +72,20 @@ object SpreadRangeJoins extends JoinSelectionHelper {
           join,
           bucketed(sides(LeftSide), LeftSide, spread),
           bucketed(sides(RightSide), RightSide, spread))
+    }
+
+  /** On a join: how its rows are spread. Rules may copy it to another join. */
+  private val Spread = TreeNodeTag[RangeSpread]("rangejoin.spread")
+
+  /**
+   * In the plan of a sample, the buckets that the same join has in the query. Had it some of its own, it would
+   * be sampled for each join above it, and what is below it twice as often.
+   */
+  private def ofQuery(join: Join): Option[RangeSpread] =
+    if (!RangeSpread.isPlanningSample) None
+    else {
+      join.getTagValue(Spread)
+        .filter(spread => rangeOf(join, spread.range.owner).contains(spread.range))
     }
 
   def isWithoutKeys(plan: LogicalPlan): Boolean = plan match {

@@ -55,6 +55,29 @@ class SpreadJobsSuite extends SpreadTest with JobsTest {
       }
   }
 
+  test("samples of joins within joins: as many as there are joins") {
+    views()
+    def chain(joins: Int) = sql((1 to joins).foldLeft("SELECT r0.id FROM r r0") { (text, i) =>
+      s"$text JOIN r r$i ON r$i.p BETWEEN r${i - 1}.p AND r${i - 1}.p + 1"
+    })
+    for (adaptive <- Seq("true", "false"))
+      withConf(
+        SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive,
+        SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1",
+        RangeJoinConf.SpreadThreshold.key -> "1",
+        // These run shuffles of a sample as jobs of their own.
+        RangeJoinConf.SpreadKeys.key -> "false"
+      ) {
+        val samples = for (joins <- 2 to 5) yield {
+          val df = chain(joins)
+          val started = startedJobs(df.collect())
+          assert(bucketNodes(df).size == 2 * joins, executedPlan(df))
+          descriptions(started).count(_.contains("bounds of"))
+        }
+        assert(samples == (2 to 5))
+      }
+  }
+
   test("a query whose sample has failed, or was cancelled, can be run again") {
     views()
     val static = Seq(
