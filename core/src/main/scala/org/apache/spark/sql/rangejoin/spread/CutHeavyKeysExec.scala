@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
+import java.util.concurrent.atomic.AtomicReference
+
 import scala.util.control.NonFatal
 
 import org.apache.spark.rdd.{RDD, UnionRDD}
@@ -29,7 +31,6 @@ import org.apache.spark.sql.execution.{
 }
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
 import org.apache.spark.sql.rangejoin.join.PreparedInPairs
-import org.apache.spark.{Dependency, Partition, TaskContext}
 
 /**
  * One side of a shuffle that is divided.
@@ -112,7 +113,10 @@ case class CutHeavyKeysExec(
       try Right(paired.flatMap { case (side, shuffles) => shuffles.of(side) })
       catch { case e @ (NonFatal(_) | _: InterruptedException) => Left(e) }
     shuffle match {
-      case Left(e)          => new FailedOnce(child.execute(), e)
+      case Left(e) =>
+        // Nodes above keep what they are given, be it rows or an error: thrown here, it would be thrown for ever.
+        val error = new AtomicReference(e)
+        new RowsBeforeJob(child.execute(), () => Option(error.getAndSet(null)).foreach(throw _))
       case Right(None)      => child.execute()
       case Right(Some(cut)) =>
         def read(of: Seq[ShufflePartitionSpec]) =
@@ -130,31 +134,4 @@ case class CutHeavyKeysExec(
 
   override protected def withNewChildInternal(newChild: SparkPlan): CutHeavyKeysExec =
     copy(child = newChild)
-}
-
-/**
- * Rows of a query that has failed, or was cancelled, before its own job: that job fails with the error, and
- * later ones do not. Nodes above keep what they were given, be it rows or an error: had it been thrown
- * to them, the query could never be run again.
- */
-private class FailedOnce(@transient rows: RDD[InternalRow], @transient error: Throwable)
-    extends RDD[InternalRow](rows) {
-
-  @transient private var hasFailed = false
-
-  override protected def getPartitions: Array[Partition] = rows.partitions
-
-  // A job asks for it before it begins, and in the thread that has started it.
-  override protected def getDependencies: Seq[Dependency[_]] =
-    if (hasFailed) super.getDependencies
-    else {
-      hasFailed = true
-      throw error
-    }
-
-  override protected def getPreferredLocations(split: Partition): Seq[String] =
-    firstParent[InternalRow].preferredLocations(split)
-
-  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] =
-    firstParent[InternalRow].iterator(split, context)
 }

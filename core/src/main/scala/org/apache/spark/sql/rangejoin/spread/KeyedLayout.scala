@@ -29,8 +29,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   UnsafeRow
 }
 import org.apache.spark.sql.rangejoin.line.KeyHash
-import org.apache.spark.sql.types.DataType
-import org.apache.spark.sql.types.IntegerType
+import org.apache.spark.sql.types.{DataType, IntegerType}
 
 /**
  * What tells where a row of one side belongs: its bounds and, last, the hash of its keys, NULL where a

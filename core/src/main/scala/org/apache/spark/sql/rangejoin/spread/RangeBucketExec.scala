@@ -29,7 +29,6 @@ import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
-import org.apache.spark.{Dependency, Partition, TaskContext}
 
 /**
  * Adds the bucket of a row as a column, by which both sides of a join without keys are then shuffled
@@ -84,7 +83,7 @@ case class RangeBucketExec(
   /** Rows of the child; when a job over them is about to begin, there is a layout. */
   private def withLayout(rows: => RDD[InternalRow]): RDD[InternalRow] = {
     spread.prepare()
-    new RowsWithLayout(rows, () => chooseLayout())
+    new RowsBeforeJob(rows, () => chooseLayout())
   }
 
   /** Chooses the layout unless that has been done; its figures are posted as metrics. */
@@ -243,23 +242,4 @@ object RangeBucketExec {
 /** Holds the layout for generated code, which exists before it. */
 final class LayoutRef extends Serializable {
   var layout: BucketLayout = _
-}
-
-/** Rows that need a layout, which is there when a job over them begins, or else that job fails. */
-private class RowsWithLayout(@transient rows: RDD[InternalRow], @transient choose: () => Unit)
-    extends RDD[InternalRow](rows) {
-
-  override protected def getPartitions: Array[Partition] = rows.partitions
-
-  // A job asks for it before it begins, in the thread that has started it, until there is an answer.
-  override protected def getDependencies: Seq[Dependency[_]] = {
-    choose()
-    super.getDependencies
-  }
-
-  override protected def getPreferredLocations(split: Partition): Seq[String] =
-    firstParent[InternalRow].preferredLocations(split)
-
-  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] =
-    firstParent[InternalRow].iterator(split, context)
 }
