@@ -138,10 +138,7 @@ private[sort] final class FirstRows(
     if (of == null) column else of.column
   }
 
-  def layout: PrefixLayout = {
-    val (least, greatest) = ends(codes)
-    PrefixLayout.guess(known, least, greatest)
-  }
+  def layout: PrefixLayout = PrefixLayout.guess(known, ends(codes))
 }
 
 private[sort] object FirstRows {

@@ -45,11 +45,10 @@ final class GroupSorter(
 
   // Rows may be asked for by a thread that does not know of the task.
   private val task = TaskContext.get()
-  private val within = order.drop(presorted)
-  private val columnsWithin = new SortColumns(within, numFields)
+  private val within = new SortColumns(order.drop(presorted), numFields)
   private val ofGroups =
     RowOrdering.create(order.take(presorted), Nil).asInstanceOf[BaseOrdering]
-  private val group = new RowGroup(within, numFields)
+  private val group = new RowGroup(within)
 
   private var large: PrefixSorter = _
   private var groups = 0L
@@ -170,7 +169,7 @@ final class GroupSorter(
       forgetLarge()
       isLarge = true
       largeGroups += 1
-      large = new PrefixSorter(columnsWithin, levelOfLarge, task)
+      large = new PrefixSorter(within, levelOfLarge, task)
       for (i <- 0 until group.size) large.insert(group.row(i))
       large.insert(row)
     }

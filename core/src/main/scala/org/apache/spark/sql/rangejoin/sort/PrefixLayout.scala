@@ -137,12 +137,15 @@ object PrefixLayout {
    * sort passes over bytes that are the same in all rows.
    *
    * @param columns the sort columns
-   * @param least by column, the smallest long of the sample
-   * @param greatest by column, the greatest; below the smallest where the sample has NULL only
+   * @param ends by column, the smallest long of the sample, and the greatest; below the smallest where the
+   *   sample has NULL only. Not asked for where the layout does not depend on the sample
    */
-  def guess(columns: Array[Column], least: Array[Long], greatest: Array[Long]): PrefixLayout =
+  def guess(columns: Array[Column], ends: => (Array[Long], Array[Long])): PrefixLayout =
     if (columns.head.equality.takesWholePrefix) ofFirst(columns)
-    else ofAll(columns, least, greatest)
+    else {
+      val (least, greatest) = ends
+      ofAll(columns, least, greatest)
+    }
 
   /** All there is of the first column, whatever a sample shows. */
   private def ofFirst(columns: Array[Column]): PrefixLayout = {

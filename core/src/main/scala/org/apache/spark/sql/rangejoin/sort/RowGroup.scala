@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.sort
 
 import java.util.Arrays
 
-import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.rangejoin.kernel.{LongColumn, OrderedLong, OrderedValue}
 import org.apache.spark.unsafe.Platform
 
@@ -36,17 +36,16 @@ import org.apache.spark.unsafe.Platform
  * more where longs do not decide; it is not accounted for. A first row that is longer than that takes
  * its own length, and gives it back with the group.
  *
- * @param order what the rows are sorted by, bound to them
- * @param numFields columns of a row
+ * @param columns what the rows are sorted by
  */
-private[sort] final class RowGroup(order: Seq[SortOrder], numFields: Int) {
+private[sort] final class RowGroup(columns: SortColumns) {
   import RowGroup._
+  import columns.{numFields, order, ordering}
 
   // The first sort column where it can be read from the row; null where it has to be computed.
   private val column = LongColumn.unapply(order.head.child).orNull
   private lazy val longOf = UnsafeProjection.create(Seq(OrderedValue(order.head.child)))
   private val decides = order.size == 1 && OrderedLong.isLossless(order.head.dataType)
-  private lazy val ordering = new SortColumns(order, numFields).ordering
 
   private var bytes = new Array[Byte](InitialBytes)
   private var used = 0

@@ -27,7 +27,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param order the order, ascending, bound to the row
  * @param numFields columns of a row
  */
-private[rangejoin] final class SortColumns(order: Seq[SortOrder], val numFields: Int) {
+private[rangejoin] final class SortColumns(val order: Seq[SortOrder], val numFields: Int) {
   private val expressions = order.map(_.child)
 
   /** What is known of each column's longs. */

@@ -41,8 +41,9 @@ class PrefixLayoutSuite extends AnyFunSuite {
     val known = columns.indices.map(i => sample.flatMap(_(i)))
     PrefixLayout.guess(
       columns.toArray,
-      known.map(values => (values :+ Long.MaxValue).min).toArray,
-      known.map(values => (values :+ Long.MinValue).max).toArray)
+      (
+        known.map(values => (values :+ Long.MaxValue).min).toArray,
+        known.map(values => (values :+ Long.MinValue).max).toArray))
   }
 
   private def compare(a: Values, b: Values): Int =
