@@ -21,35 +21,13 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.functions.{col, udf}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.plan.AwaitSizes
-import org.apache.spark.sql.rangejoin.{JobsTest, RangeJoinConf}
 import org.apache.spark.sql.{DataFrame, Row}
 
 /** Sides that turn out to be small before they are shuffled by buckets, and those that do not. */
-class AwaitSizesSuite extends SpreadTest with JobsTest {
-
-  private val Band = "r.p BETWEEN l.p - 4 AND l.p + 4"
-
-  /** What Spark may broadcast, and below which it is not worth to divide a join: 1,000 bytes are 30 rows. */
-  private val Sizes = Seq(
-    SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
-    SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "1000",
-    RangeJoinConf.SpreadThreshold.key -> "1000"
-  )
-
-  private def views(): Unit =
-    for ((name, seed) <- Seq("l" -> 3, "r" -> 5)) {
-      // Ids are not known to be in order, or aggregates by them would need no shuffle.
-      spark.range(1, 501, 1, 4).selectExpr(
-        "pmod(id, 1000) AS id",
-        "int(id % 6) AS g",
-        s"pmod(hash(id, $seed), 1000) AS p"
-      )
-        .createOrReplaceTempView(name)
-    }
-
-  private def sql(text: String): DataFrame = spark.sql(text)
+class AwaitSizesSuite extends SmallSidesTest {
 
   private def broadcasts(df: DataFrame): Seq[BroadcastRangeJoinExec] =
     collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }

@@ -189,8 +189,8 @@ class CutHeavyKeysSuite extends HeavyKeysTest with JobsTest {
       for (isCancelled <- Seq(false, true)) withConf(Static: _*) {
         spark.udf.register("failing", (p: Long) => p)
         val expected = stock(query)
-        spark.udf.register("failing", CutHeavyKeysSuite.failing)
-        CutHeavyKeysSuite.seconds = if (isCancelled) 30 else 0
+        spark.udf.register("failing", FailingFunction.function)
+        FailingFunction.seconds = if (isCancelled) 30 else 0
         val df = sql(query)
         val jobs = startedJobs {
           val error = intercept[Exception](
@@ -198,7 +198,7 @@ class CutHeavyKeysSuite extends HeavyKeysTest with JobsTest {
           assert(error.contains(if (isCancelled) "SPARK_JOB_CANCELLED" else "not yet"), error)
         }
         assert(jobs.size == 1)
-        CutHeavyKeysSuite.seconds = -1
+        FailingFunction.seconds = -1
         for (_ <- 1 to 2) assertSameRows(rows(df), expected, executedPlan(df).toString)
         assert(
           prepared(df).forall(_.simpleString(100).contains("not cut: the shuffles have failed")))
@@ -219,20 +219,5 @@ class CutHeavyKeysSuite extends HeavyKeysTest with JobsTest {
       JOIN l ON l.id = x.b AND l.p BETWEEN x.a - 900 AND x.a + 900
       JOIN (SELECT k, count(*) AS id FROM l GROUP BY k) m ON m.k = l.k"""
     assert(shuffles(ran(nested, Static)).size >= 2)
-  }
-}
-
-object CutHeavyKeysSuite {
-
-  /** How long a row takes before it fails; below 0, none does. */
-  @volatile private var seconds = -1
-
-  private val failing = (p: Long) => {
-    for (_ <- 1 to seconds * 10) {
-      if (org.apache.spark.TaskContext.get().isInterrupted()) throw new InterruptedException
-      Thread.sleep(100)
-    }
-    if (seconds >= 0) sys.error("not yet")
-    p
   }
 }

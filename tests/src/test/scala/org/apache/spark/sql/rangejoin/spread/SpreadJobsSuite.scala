@@ -14,27 +14,11 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.{JobsTest, RangeJoinConf}
+import org.apache.spark.sql.rangejoin.RangeJoinConf
 
 /** What is run to choose the buckets of a join, also where its sides have such joins in them. */
-class SpreadJobsSuite extends SpreadTest with JobsTest {
-
-  private val Band = "r.p BETWEEN l.p - 4 AND l.p + 4"
-
-  private val Sizes = Seq(
-    SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
-    SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "1000",
-    RangeJoinConf.SpreadThreshold.key -> "1000"
-  )
-
-  private def views(): Unit =
-    for ((name, seed) <- Seq("l" -> 3, "r" -> 5))
-      spark.range(1, 501, 1, 4).selectExpr("id", s"pmod(hash(id, $seed), 1000) AS p")
-        .createOrReplaceTempView(name)
-
-  private def sql(text: String): DataFrame = spark.sql(text)
+class SpreadJobsSuite extends SmallSidesTest {
 
   test("the sample of a join above waits for nothing, and measures nothing") {
     views()
@@ -95,8 +79,8 @@ class SpreadJobsSuite extends SpreadTest with JobsTest {
         (SELECT id, ${if (side == "l") "failing(p) AS p" else "p"} FROM l) l JOIN
         (SELECT ${if (side == "r") "failing(p) AS p" else "p"} FROM r) r ON $Band GROUP BY l.id""")
       val expected = withConf(Flag -> "false")(rows(query))
-      spark.udf.register("failing", SpreadJobsSuite.failing)
-      SpreadJobsSuite.seconds = if (isCancelled) 30 else 0
+      spark.udf.register("failing", FailingFunction.function)
+      FailingFunction.seconds = if (isCancelled) 30 else 0
       val df = query
       assert(bucketNodes(df).size == 2, executedPlan(df))
       val jobs = startedJobs {
@@ -106,23 +90,8 @@ class SpreadJobsSuite extends SpreadTest with JobsTest {
       }
       // The sample: for the other side it is not tried again.
       assert(jobs.size == 1)
-      SpreadJobsSuite.seconds = -1
+      FailingFunction.seconds = -1
       for (_ <- 1 to 2) assertSameRows(rows(df), expected, executedPlan(df).toString)
     }
-  }
-}
-
-object SpreadJobsSuite {
-
-  /** How long a row takes before it fails; below 0, none does. */
-  @volatile private var seconds = -1
-
-  private val failing = (p: Long) => {
-    for (_ <- 1 to seconds * 10) {
-      if (org.apache.spark.TaskContext.get().isInterrupted()) throw new InterruptedException
-      Thread.sleep(100)
-    }
-    if (seconds >= 0) sys.error("not yet")
-    p
   }
 }
