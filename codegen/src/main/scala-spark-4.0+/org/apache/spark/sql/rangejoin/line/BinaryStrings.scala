@@ -20,6 +20,9 @@ import org.apache.spark.unsafe.types.UTF8String
 /** Strings in the order of their bytes: those without a collation that has another. */
 object BinaryStrings {
 
+  /** Whether a column of strings may have an order of its own. */
+  val haveCollations: Boolean = true
+
   /** Whether strings of this type are in the order of their bytes. */
   def isBinary(string: StringType): Boolean = string.supportsBinaryOrdering
 

@@ -21,12 +21,13 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.datasources.FilePartition
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 
 /**
  * Reads each bucket of a table in the order that each of its files is in: the files of a bucket are read
- * side by side and merged. That each file is in order is checked as its rows go by.
+ * side by side and merged. That each file is in order is checked as its rows go by. Where a file is known
+ * not to be read in the order it was written in ([[WrittenOrder]]), the rows of its bucket are sorted.
  *
  * The child is run once for each file: it reads one partition of files, and what is above the scan looks
  * at one row at a time (see [[SortedFiles]]). Holds open a reader for each file of a bucket, until all
@@ -44,6 +45,15 @@ case class MergeFilesExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends U
 
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "numFiles" -> SQLMetrics.createMetric(sparkContext, "number of sorted files read"))
+
+  // Sorts the rows of partitions whose files are not relied on, and is let go of with the files.
+  private var sorting: Option[SparkPlan] = None
+
+  private def sorted(): RDD[InternalRow] = {
+    val sort = RangeSortExec.sort(sortOrder, child)
+    sorting = Some(sort)
+    sort.execute()
+  }
 
   // The rows that the task of this copy of the plan reads, until a join above needs no more of them.
   @transient private var current: MergedRows = _
@@ -64,14 +74,20 @@ case class MergeFilesExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends U
       new MergedFilesRDD(
         rows,
         bindReferences(sortOrder, output),
+        writtenOrder.map(order => MergedFilesRDD.Unless(order, sorted())),
         longMetric("numFiles"),
         opened)
-    } else RangeSortExec.sort(sortOrder, child).execute()
+    } else sorted()
   }
+
+  private def writtenOrder: Option[WrittenOrder] =
+    child.collectFirst { case scan: FileSourceScanExec => scan }
+      .flatMap(WrittenOrder.of(_, sortOrder.size))
 
   /** A join that needs no more rows of this side closes its files. */
   override protected[sql] def cleanupResources(): Unit = {
     if (current != null && !isShared) current.close()
+    sorting.foreach(_.cleanupResources())
     super.cleanupResources()
   }
 

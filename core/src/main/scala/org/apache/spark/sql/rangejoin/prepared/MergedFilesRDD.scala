@@ -19,26 +19,35 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.{Partition, SparkException, TaskContext}
+import org.apache.spark.{OneToOneDependency, Partition, SparkException, TaskContext}
 
 /**
- * The rows of each partition of files, merged.
+ * The rows of each partition of files, merged; or sorted, where a file is not read in order.
  *
  * @param rows computed from a scan of files, partition by partition
  * @param order of each file, bound to a row
+ * @param unless what files are asked for before they are relied on, if anything
  * @param onOpen told of the rows of each partition, in its task
  */
 private[prepared] final class MergedFilesRDD(
     rows: RDD[InternalRow],
     order: Seq[SortOrder],
+    unless: Option[MergedFilesRDD.Unless],
     numFiles: SQLMetric,
     onOpen: MergedRows => Unit
-) extends RDD[InternalRow](rows) {
+) extends RDD[InternalRow](
+      rows.sparkContext,
+      (rows +: unless.map(_.sorted).toSeq).map(new OneToOneDependency(_))) {
 
   override protected def getPartitions: Array[Partition] = rows.partitions
 
   override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
     val partition = split.asInstanceOf[FilePartition]
+    unless.find(asked => !partition.files.forall(asked.order.isKept))
+      .fold(merged(partition, context))(_.sorted.iterator(split, context))
+  }
+
+  private def merged(partition: FilePartition, context: TaskContext): Iterator[InternalRow] = {
     val keys = new SortKeys(order)
     val files = new FilesContext(context)
     val sources = partition.files.map { file =>
@@ -63,7 +72,11 @@ private[prepared] final class MergedFilesRDD(
       .asInstanceOf[Iterator[UnsafeRow]]
 }
 
-private object MergedFilesRDD {
+private[prepared] object MergedFilesRDD {
+
+  /** What says whether files are read in order, and the rows of each partition in any case. */
+  case class Unless(order: WrittenOrder, sorted: RDD[InternalRow])
+
   private def outOfOrder(file: PartitionedFile): Throwable = new SparkException(
     s"The rows of the file ${file.urlEncodedPath} are not in the order in which its table says that they " +
       "are (SORTED BY), so that a range join cannot rely on it. Write the table anew, or set " +

@@ -28,7 +28,7 @@ import org.apache.spark.sql.execution.{
   SparkPlan
 }
 import org.apache.spark.sql.rangejoin.RangeJoinConf
-import org.apache.spark.sql.types.{DataType, StringType, TimestampType, UserDefinedType}
+import org.apache.spark.sql.types.{DataType, DateType, StringType, TimestampType, UserDefinedType}
 
 /**
  * Finds tables that are bucketed and sorted (`CLUSTERED BY .. SORTED BY ..`) below a side of a join, whose
@@ -59,9 +59,11 @@ object SortedFiles {
 
   /** The order of each file, as far as its columns are read as they were sorted, in columns of the plan. */
   private def orderOf(plan: SparkPlan, scan: FileSourceScanExec): Seq[SortOrder] = {
-    val columns = scan.relation.bucketSpec.toSeq.flatMap(_.sortColumnNames)
+    val format = scan.relation.fileFormat
+    val (strict, others) = scan.relation.bucketSpec.toSeq.flatMap(_.sortColumnNames)
       .map(name => scan.output.find(_.name == name)).takeWhile(_.isDefined).flatten
-      .takeWhile(column => keepsOrder(scan.relation.fileFormat, column.dataType))
+      .span(column => keepsOrder(format, column.dataType) && !mayTie(format, column.dataType))
+    val columns = strict ++ others.headOption.filter(column => keepsOrder(format, column.dataType))
     val ordered = InOrder(scan.output, columns.map(SortOrder(_, Ascending)))
     plan.transformUp { case `scan` => ordered }.outputOrdering
   }
@@ -70,16 +72,28 @@ object SortedFiles {
    * Whether values that were sorted before they were written are in order when they are read. Text
    * formats trim strings, have values that stand for NULL, and timestamps without a zone. ORC has the
    * local time of the writer in the place of a timestamp, so that another zone reads an hour of autumn
-   * twice. `ALTER TABLE` may give a column another collation, and leaves the files as they are.
+   * twice. `ALTER TABLE` may give a column another collation, and leaves the files as they are. What a
+   * file of Parquet says of itself is asked when it is read ([[WrittenOrder]]), of a column that is no
+   * part of another.
    */
   private def keepsOrder(format: FileFormat, column: DataType): Boolean = format match {
     case _ if column.existsRecursively(isCollated) => false
-    case _: ParquetFileFormat                      => true
-    case _: OrcFileFormat                          => !column.existsRecursively(mayHoldTime)
-    case _                                         => false
+    case _: ParquetFileFormat                      =>
+      WrittenOrder.isTime(column) || !column.existsRecursively(WrittenOrder.isTime)
+    case _: OrcFileFormat => !column.existsRecursively(mayHoldTime)
+    case _                => false
   }
 
-  private def isCollated(of: DataType): Boolean = of.isInstanceOf[StringType] && of != StringType
+  /**
+   * Whether values may be equal as they are read that were not when they were sorted, which leaves the
+   * columns after them in no order. ORC has days in the calendar of Spark 2, which knows no 5 to 14
+   * October 1582.
+   */
+  private def mayTie(format: FileFormat, column: DataType): Boolean =
+    format.isInstanceOf[OrcFileFormat] && column.existsRecursively(_ == DateType)
+
+  private[prepared] def isCollated(of: DataType): Boolean =
+    of.isInstanceOf[StringType] && of != StringType
 
   private def mayHoldTime(of: DataType): Boolean =
     of == TimestampType || of.isInstanceOf[UserDefinedType[_]]

@@ -17,7 +17,9 @@ package org.apache.spark.sql.rangejoin.prepared
 import java.nio.file.{Files, StandardCopyOption}
 import java.util.TimeZone
 
+import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
@@ -108,6 +110,132 @@ class TrustedOrderSuite extends PreparedTablesTest {
       assert(merges(df).map(_.sortOrder.size) == Seq(1, 1), executedPlan(df))
       assert(sorts(df).size == 2 && shuffles(df) == 0, executedPlan(df))
     }
+  }
+
+  testWhere(TypesOfLine.hasCollations)("a column whose collation was taken away is sorted") {
+    withTables("names") {
+      spark.sql(
+        "CREATE TABLE names (k INT, s STRING COLLATE UTF8_LCASE, id BIGINT) USING parquet " +
+          "CLUSTERED BY (k) SORTED BY (k, s) INTO 2 BUCKETS")
+      spark.sql(
+        "INSERT INTO names SELECT cast(id % 3 AS int), concat(if(id % 2 = 0, 'A', 'a'), id), " +
+          "id FROM range(0, 300, 1, 1)")
+      spark.sql("ALTER TABLE names ALTER COLUMN s TYPE STRING COLLATE UTF8_BINARY")
+      def df = join(
+        spark.table("names"),
+        spark.table("names"),
+        condition = "l.k = r.k and l.s between r.s and concat(r.s, '5')")
+      for (settings <- Engines) withConf(settings: _*) {
+        assert(checkAgainstStock(df) > 0)
+        assertFilesMerged(df, expected = 0)
+      }
+    }
+  }
+
+  // Days and hours around the change of calendar, ten minutes and more apart.
+  private def ancient(step: String) = spark.range(400).selectExpr(
+    "cast(id % 2 as int) as k",
+    s"timestamp'1582-10-01 00:00:00' + id * interval $step as t",
+    s"cast(timestamp'1582-10-01 00:00:00' + id * interval $step as date) as d",
+    "pmod(hash(id), 50) as x",
+    "id"
+  )
+
+  private val Band = "l.t between r.t - interval 3 hours and r.t + interval 3 hours"
+
+  test("times that were written in the calendar of Spark 2 are sorted") {
+    for (kind <- Seq("TIMESTAMP_MICROS", "TIMESTAMP_MILLIS", "INT96"); step <- Seq("97 minutes"))
+      withTables("times") {
+        withConf(
+          "spark.sql.parquet.outputTimestampType" -> kind,
+          "spark.sql.parquet.datetimeRebaseModeInWrite" -> "LEGACY",
+          "spark.sql.parquet.int96RebaseModeInWrite" -> "LEGACY"
+        ) {
+          write("times", ancient(step).coalesce(1))
+        }
+        def df =
+          join(spark.table("times"), spark.table("times"), condition = s"l.k = r.k and $Band")
+        for (settings <- Engines) withConf(settings: _*) {
+          assert(checkAgainstStock(df) > 0, kind)
+          assertFilesMerged(df, expected = 0)
+        }
+      }
+  }
+
+  test("days that became the same day in the calendar of Spark 2 have no order after them") {
+    for (format <- Seq("parquet", "orc")) withTables("days") {
+      withConf("spark.sql.parquet.datetimeRebaseModeInWrite" -> "LEGACY") {
+        write("days", ancient("97 minutes").coalesce(1), Seq("k", "d", "x"), format)
+      }
+      def df = join(
+        spark.table("days"),
+        spark.table("days"),
+        condition = "l.k = r.k and l.d = r.d and l.x between r.x - 2 and r.x + 2")
+      withConf(SQLConf.REQUIRE_ALL_CLUSTER_KEYS_FOR_CO_PARTITION.key -> "false") {
+        assert(checkAgainstStock(df) > 0, format)
+        // The days themselves are in order: of ORC they are merged, and what comes after is sorted.
+        assertFilesMerged(df, expected = if (format == "orc") 4 else 0)
+      }
+    }
+  }
+
+  test("timestamps that were cut to milliseconds have no order after them") {
+    withTables("ticks") {
+      val ticks = spark.range(600).selectExpr(
+        "cast(id % 2 as int) as k",
+        "timestamp_micros(1700000000000000 + id * 100) as t",
+        "pmod(hash(id), 50) as x",
+        "id")
+      withConf("spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MILLIS") {
+        write("ticks", ticks.coalesce(1), sortBy = Seq("k", "t", "x"))
+      }
+      def table = spark.table("ticks")
+      def byTime =
+        join(
+          table,
+          table,
+          condition = "l.k = r.k and l.t = r.t and l.x between r.x - 2 and r.x + 2")
+      withConf(SQLConf.REQUIRE_ALL_CLUSTER_KEYS_FOR_CO_PARTITION.key -> "false") {
+        assert(checkAgainstStock(byTime) > 0)
+        assertFilesMerged(byTime, expected = 0)
+      }
+      // They are in order themselves.
+      def inTime = join(
+        table,
+        table,
+        condition =
+          "l.k = r.k and l.t between r.t - interval 1 millisecond and r.t + interval 1 millisecond")
+      assert(checkAgainstStock(inTime) > 0)
+      assertFilesMerged(inTime, expected = 4)
+    }
+  }
+
+  test("times that both calendars agree on are not sorted, however they were written") {
+    for (isLegacy <- Seq(true, false)) withTables("times") {
+      val mode = if (isLegacy) "LEGACY" else "CORRECTED"
+      // Old ones that were written as they are, and new ones in either calendar.
+      val since = if (isLegacy) "1960-01-01" else "1582-10-01"
+      withConf(
+        "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS",
+        "spark.sql.parquet.datetimeRebaseModeInWrite" -> mode) {
+        val times = spark.range(400).selectExpr(
+          "cast(id % 2 as int) as k",
+          s"timestamp'$since 00:00:00' + id * interval 97 minutes as t",
+          "id")
+        write("times", times.coalesce(1))
+      }
+      def df = join(spark.table("times"), spark.table("times"), condition = s"l.k = r.k and $Band")
+      assert(checkAgainstStock(df) > 0)
+      assertFilesMerged(df, expected = 4)
+    }
+  }
+
+  /** Runs a join, and looks at how many files it has merged; those of other buckets were sorted. */
+  private def assertFilesMerged(df: DataFrame, expected: Long): Unit = {
+    df.collect()
+    val found = merges(df)
+    assert(found.size == 2, executedPlan(df))
+    assert(found.map(_.metrics("numFiles").value).sum == expected, executedPlan(df))
   }
 
   test("what a text format reads need not be in the order of what was written") {
