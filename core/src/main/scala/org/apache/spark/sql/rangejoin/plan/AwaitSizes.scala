@@ -46,8 +46,8 @@ import org.apache.spark.sql.rangejoin.spread.{AwaitSizesExec, MeasureSideExec, S
  * Sides of joins without keys that may be far smaller than Spark thinks: it does not know how many rows a
  * filter, a join or an aggregate leaves, nor how many there are in an RDD. Under adaptive execution neither
  * side is shuffled by buckets before that is known: what is shuffled below a side is shuffled first, and
- * a side whose rows are then to be had as they are read is measured. After that the join is planned again;
- * where a side is small, as a broadcast join.
+ * a side whose rows are then to be had as they are read is measured, and one whose rows are costly is
+ * written first ([[CostlySide]]). After that the join is planned again; where a side is small, as a broadcast join.
  */
 object AwaitSizes extends PredicateHelper {
 
@@ -61,14 +61,25 @@ object AwaitSizes extends PredicateHelper {
   private val Measures = TreeNodeTag[Map[Side, Measured]]("rangejoin.measures")
 
   /** Both sides of a join, each of which waits for what tells the sizes. */
-  def of(join: Join, conf: SQLConf): Map[Side, SparkPlan] = {
+  def of(join: Join, conf: SQLConf, parallelism: Int): Map[Side, SparkPlan] = {
+    def written(side: LogicalPlan) = CostlySide.written(side, conf, parallelism)
     val measures = pending(join, conf)
     Seq[Side](LeftSide, RightSide).map { side =>
-      val plan = PlanLater(sideOf(join, side))
-      val others = measures ++ shuffledBelow(sideOf(join, side.other), conf)
+      val (of, other) = (sideOf(join, side), sideOf(join, side.other))
+      val plan = if (isWritten(of, conf)) written(of) else PlanLater(of)
+      val others = measures ++
+        (if (isWritten(other, conf)) Some(written(other)) else shuffledBelow(other, conf))
       side -> (if (others.isEmpty) plan else AwaitSizesExec(plan, others))
     }.toMap
   }
+
+  /**
+   * Whether a side is written by an exchange of its own. The other side has to wait for it, which takes that equal
+   * exchanges are run once.
+   */
+  private def isWritten(side: LogicalPlan, conf: SQLConf): Boolean =
+    isOn(conf) && conf.exchangeReuseEnabled && CostlySide.isCostly(side) && !hasJoinWithoutKeys(
+      side)
 
   /**
    * The measures to be taken before the join is decided, as far as [[RemoveRedundantWaits]] finds them
@@ -139,7 +150,8 @@ object AwaitSizes extends PredicateHelper {
       .flatMap(_.streamed.fold(Seq[Side](LeftSide, RightSide))(kept => Seq(kept.other)))
     sides.filter { side =>
       val plan = sideOf(join, side)
-      isUnknown(plan, conf) && !hasJoinWithoutKeys(plan)
+      // The size of what is written is known without.
+      isUnknown(plan, conf) && !hasJoinWithoutKeys(plan) && !isWritten(plan, conf)
     }
   }
 

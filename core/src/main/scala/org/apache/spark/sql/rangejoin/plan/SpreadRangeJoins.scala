@@ -67,7 +67,7 @@ object SpreadRangeJoins extends JoinSelectionHelper {
         val sides =
           if (spread.isSingle || RangeSpread.isPlanningSample)
             Map(LeftSide -> PlanLater(join.left), RightSide -> PlanLater(join.right))
-          else AwaitSizes.of(join, conf)
+          else AwaitSizes.of(join, conf, session.sparkContext.defaultParallelism)
         plan(
           join,
           bucketed(sides(LeftSide), LeftSide, spread),

@@ -29,6 +29,9 @@ import org.apache.spark.sql.{DataFrame, Row}
 /** Sides that turn out to be small before they are shuffled by buckets, and those that do not. */
 class AwaitSizesSuite extends SmallSidesTest {
 
+  /** A side with a user's function is measured where it cannot be written once ([[CostlySideSuite]]). */
+  private val Measured = Sizes :+ (SQLConf.EXCHANGE_REUSE_ENABLED.key -> "false")
+
   private def broadcasts(df: DataFrame): Seq[BroadcastRangeJoinExec] =
     collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }
 
@@ -236,7 +239,7 @@ class AwaitSizesSuite extends SmallSidesTest {
   test("a measure is that of its side and its columns") {
     views()
     withConf(Sizes: _*) {
-      def measured(join: Join): Seq[SideMeasure] = AwaitSizes.of(join, spark.sessionState.conf)
+      def measured(join: Join): Seq[SideMeasure] = AwaitSizes.of(join, spark.sessionState.conf, 2)
         .values.flatMap(_.collect { case MeasureSideExec(measure, _) => measure }).toSeq.distinct
       def joinOf(text: String) =
         execution(sql(text)).optimizedPlan.collectFirst { case found: Join => found }.get
@@ -277,7 +280,7 @@ class AwaitSizesSuite extends SmallSidesTest {
 
   test("a filter that gives other rows each time") {
     views()
-    withConf(Sizes: _*) {
+    withConf(Measured: _*) {
       // None when it is measured, and all of them later.
       val some = udf(() => AwaitSizesSuite.asked.incrementAndGet() > 500).asNondeterministic()
       AwaitSizesSuite.asked.set(0)
@@ -350,16 +353,14 @@ class AwaitSizesSuite extends SmallSidesTest {
 
   test("a query that is cancelled while a side is measured ends") {
     views()
-    spark.udf.register(
-      "slowly",
-      (x: Long) => {
-        if (org.apache.spark.TaskContext.get().isInterrupted()) throw new InterruptedException
-        Thread.sleep(100)
-        x
-      })
+    val slow = spark.sparkContext.parallelize(1 to 500, 4).map { i =>
+      if (org.apache.spark.TaskContext.get().isInterrupted()) throw new InterruptedException
+      Thread.sleep(100)
+      Row(i.toLong, i % 6, i)
+    }
+    spark.createDataFrame(slow, spark.table("r").schema).createOrReplaceTempView("slow")
     withConf(Sizes: _*) {
-      val df =
-        sql(s"SELECT * FROM l LEFT JOIN (SELECT * FROM r WHERE slowly(id) % 50 = 1) r ON $Band")
+      val df = sql(s"SELECT * FROM l LEFT JOIN (SELECT * FROM slow WHERE id % 50 = 1) r ON $Band")
       val jobs = descriptions(startedJobs {
         val error = intercept[Exception](cancelled(df.collect())).toString
         assert(error.contains("SPARK_JOB_CANCELLED"), error)
