@@ -80,6 +80,10 @@ case class RangeBucketExec(
 
   @transient private lazy val layoutRef = new LayoutRef
 
+  // In the thread of the query. Below a broadcast, rows are asked for in a thread of the pool of broadcasts: a
+  // sample that is planned there waits for broadcasts of its own, for which the pool may have no thread left.
+  override protected def doPrepare(): Unit = spread.prepare()
+
   /** Rows of the child; when a job over them is about to begin, there is a layout. */
   private def withLayout(rows: => RDD[InternalRow]): RDD[InternalRow] = {
     spread.prepare()

@@ -14,6 +14,10 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 
@@ -60,6 +64,35 @@ class SpreadJobsSuite extends SmallSidesTest {
         }
         assert(samples == (2 to 5))
       }
+  }
+
+  test("no sample is planned in a thread that broadcasts of the sample may wait for") {
+    views()
+    object Planning extends SparkStrategy {
+      val threads = new java.util.concurrent.ConcurrentLinkedQueue[String]
+      override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
+        if (RangeSpread.isPlanningSample) threads.add(Thread.currentThread.getName)
+        Nil
+      }
+    }
+    val before = spark.experimental.extraStrategies
+    for (adaptive <- Seq("true", "false")) withConf(
+      SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive,
+      SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1",
+      Buckets -> "5") {
+      def query = sql(s"""SELECT /*+ BROADCAST(x) */ count(*), sum(x.id) FROM r AS y JOIN
+        (SELECT /*+ BROADCAST(s) */ l.id, l.p FROM l JOIN r AS s ON l.id = s.id JOIN r ON $Band) x
+        ON y.id = x.id""")
+      spark.experimental.extraStrategies = Planning +: before
+      try {
+        Planning.threads.clear()
+        val df = query
+        assertSameRows(rows(df), withConf(Flag -> "false")(rows(query)), executedPlan(df).toString)
+        assert(bucketNodes(df).size == 2, executedPlan(df))
+      } finally spark.experimental.extraStrategies = before
+      assert(!Planning.threads.isEmpty)
+      assert(Planning.threads.asScala.forall(!_.startsWith("broadcast-exchange")), Planning.threads)
+    }
   }
 
   test("a query whose sample has failed, or was cancelled, can be run again") {
