@@ -133,4 +133,31 @@ class NullSuite extends SemanticsTest {
       4 -> 4,
       5 -> 5)
   }
+
+  test("NULL as the open end beside the extremes of BIGINT, and of strings") {
+    val (most, least) = (Long.MaxValue, s"${Long.MinValue + 1} - 1")
+    table(
+      "l",
+      "k INT, t BIGINT")(s"1, $most", s"1, $most - 1", s"1, $least", s"1, $least + 1", "1, NULL")
+    table(
+      "r",
+      "k INT, u BIGINT")("1, NULL", s"1, $most", s"1, $most - 1", s"1, $least + 1", s"1, $least")
+    check("(r.u IS NULL OR l.t < r.u)", InnerAndFull)(
+      1 -> 1,
+      2 -> 1,
+      3 -> 1,
+      4 -> 1,
+      5 -> 1,
+      2 -> 2,
+      3 -> 2,
+      4 -> 2,
+      3 -> 3,
+      4 -> 3,
+      3 -> 4)
+    table("l", "k INT, t STRING")("1, '2024-01-05'", "1, NULL", "1, 'z'")
+    table("r", "k INT, t STRING, u STRING")(
+      "1, '2024-01-01', '2024-01-05'",
+      "1, '2024-01-02', NULL")
+    check("l.t >= r.t AND (r.u IS NULL OR l.t <= r.u)", InnerAndFull)(1 -> 1, 1 -> 2, 3 -> 2)
+  }
 }
