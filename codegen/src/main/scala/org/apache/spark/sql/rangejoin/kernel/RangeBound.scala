@@ -43,14 +43,20 @@ import org.apache.spark.sql.types.{DataType, LongType}
  *   it is moved by one, unless it is at the end. There it meets none but the bounds that may be
  *   unknown, which the original condition decides. Not for a type whose encoding is a prefix: there
  *   the values decide where the longs are equal.
+ * @param nulls what a NULL of `child` means, where NULL is the open end of either side of the test
+ *   ([[NullBound]]); None where such a row matches nothing
  */
 case class RangeBound(
     child: Expression,
     trusted: Option[Expression],
     unboundedBelow: Boolean,
-    strict: Boolean
+    strict: Boolean,
+    nulls: Option[NullBound] = None
 ) extends Guarded {
   require(isLossless || (!strict && trusted.isEmpty), "a prefix has no next value, and no guard")
+  require(
+    isLossless || nulls.forall(_ == NullBound.Unknown),
+    "a prefix leaves no long for an open end")
 
   /** Whether equal longs are equal values. */
   def isLossless: Boolean = OrderedLong.isLossless(child.dataType)
@@ -65,14 +71,32 @@ case class RangeBound(
 
   override def dataType: DataType = LongType
 
-  override def nullable: Boolean = child.nullable
+  override def nullable: Boolean = child.nullable && longOfNull.isEmpty
+
+  /** Whether a row with a NULL may match. */
+  def readsNull: Boolean = child.nullable && longOfNull.isDefined
+
+  private def longOfNull: Option[Long] = nulls.flatMap {
+    case NullBound.OpenEnd     => Some(if (unboundedBelow) Low else High)
+    case NullBound.OpenEndOnly => Some(if (unboundedBelow) High else Low)
+    case NullBound.Unknown     => Some(unknown)
+    case NullBound.NoMatch     => None
+  }
+
+  // Next to the extremes, which stand for what is unknown.
+  private def Low: Long = Long.MinValue + 1
+  private def High: Long = Long.MaxValue - 1
+
+  /** Whether the longs next to the extremes stand for open ends, and for no value. */
+  private def hasOpenEnds: Boolean = nulls.exists(_ != NullBound.Unknown)
 
   override def eval(input: InternalRow): Any =
     try {
       // As in Spark's own predicates, NULL is not true.
       if (trusted.forall(t => java.lang.Boolean.TRUE == t.eval(input))) {
         val value = child.eval(input)
-        if (value == null) null else moved(OrderedLong.encode(value, child.dataType))
+        if (value == null) longOfNull.map(Long.box).orNull
+        else placed(moved(OrderedLong.encode(value, child.dataType)))
       } else {
         unknown
       }
@@ -91,11 +115,17 @@ case class RangeBound(
     else if (unboundedBelow) value + 1
     else value - 1
 
+  /** A value that would pass for an open end is unknown, or at the other end of those that are none. */
+  private def placed(value: Long): Long =
+    if (hasOpenEnds) RangeBound.besideOpenEnds(value, unboundedBelow) else value
+
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val value = child.genCode(ctx)
     val encoded = ctx.freshName("encoded")
     val isNull = if (nullable) JavaCode.isNullVariable(ctx.freshName("isNull")) else FalseLiteral
-    val setNull = if (nullable) s"$isNull = true;" else ""
+    val setNull = longOfNull.fold(if (nullable) s"$isNull = true;" else "") { long =>
+      s"${ev.value} = ${literal(long)};"
+    }
     val move =
       if (!strict) s"${ev.value} = $encoded;"
       else {
@@ -104,10 +134,14 @@ case class RangeBound(
            |  ? $encoded : $encoded ${if (unboundedBelow) "+" else "-"} 1L;
          """.stripMargin
       }
+    val self = RangeBound.getClass.getName.stripSuffix("$")
+    val place =
+      if (hasOpenEnds) s"${ev.value} = $self.besideOpenEnds(${ev.value}, $unboundedBelow);" else ""
     val encode =
       s"""
          |long $encoded = ${OrderedLong.encodeCode(value.value.toString, child.dataType)};
          |$move
+         |$place
        """.stripMargin
     val evaluate =
       s"""
@@ -153,4 +187,42 @@ case class RangeBound(
 
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): RangeBound =
     copy(child = newChildren.head, trusted = newChildren.lift(1))
+}
+
+object RangeBound {
+
+  /**
+   * The long of a value where the longs next to the extremes stand for open ends. One that is there, or
+   * beyond, and would be taken for the open end of its own side is unknown; at the other end it is the last
+   * that no value of the other side reaches, while the open end does.
+   */
+  def besideOpenEnds(value: Long, unboundedBelow: Boolean): Long =
+    if (value >= Long.MaxValue - 1) {
+      if (unboundedBelow) Long.MaxValue - 1 else Long.MaxValue
+    } else if (value <= Long.MinValue + 1) {
+      if (unboundedBelow) Long.MinValue else Long.MinValue + 1
+    } else {
+      value
+    }
+}
+
+/**
+ * What a bound says of a row in which it is NULL, of a test in which NULL is the open end of a side: as in
+ * `until IS NULL OR t < until`.
+ */
+sealed trait NullBound
+
+object NullBound {
+
+  /** It is the open end of its side: every row of the other side passes. */
+  case object OpenEnd extends NullBound
+
+  /** The open ends of the other side pass, and no value does. */
+  case object OpenEndOnly extends NullBound
+
+  /** The original condition decides about every pair. */
+  case object Unknown extends NullBound
+
+  /** Such a row matches nothing, since another part of the condition does not hold for it. */
+  case object NoMatch extends NullBound
 }

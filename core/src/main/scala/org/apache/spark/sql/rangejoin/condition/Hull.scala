@@ -15,7 +15,7 @@
 package org.apache.spark.sql.rangejoin.condition
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.rangejoin.kernel.OrderedValue
+import org.apache.spark.sql.rangejoin.kernel.{NullBound, OrderedValue}
 import org.apache.spark.sql.types._
 
 /**
@@ -27,24 +27,90 @@ import org.apache.spark.sql.types._
  * with a NULL does not hold, and says nothing against another. Where all are NULL, no part holds. A row
  * that is not to be trusted in one of its parts is not in the hull, nor is one for which a part raises.
  *
+ * A part that bounds nothing in a direction may still read one side alone: it opens that side, which then
+ * passes with everything where the part holds ([[OpenEnds]]).
+ *
  * Any other range with both ends on one value comes before a hull (`RangeExtractor`). There is none in a
- * direction in which some part has no test (`NOT BETWEEN`), nor where
+ * direction in which some part has no test and opens no side (`NOT BETWEEN`), nor where
  * the parts have no columns in common on either side, since such a hull bounds next to nothing.
  */
 private[condition] object Hull {
 
-  /** The tests of a disjunction, by what its parts imply. */
-  def tests(or: Or, ofPart: Expression => Seq[RangeTest]): Seq[RangeTest] = {
-    val parts = split(or)
-    val ofParts = if (parts.size > MostParts) Seq(Nil) else parts.map(ofPart)
+  /**
+   * The tests of a disjunction, by what its parts imply.
+   *
+   * @param predicate the conjunct that the disjunction comes from
+   * @param isWhole whether it is all that the conjunct says
+   * @param ofPart the tests of the conjuncts of a part
+   */
+  def tests(or: Or, predicate: Expression, isWhole: Boolean)(
+      ofPart: Seq[Expression] => Seq[RangeTest],
+      sideOf: Expression => Option[Side]): Seq[RangeTest] = {
+    val all = split(or)
+    val parts = if (all.size > MostParts) Nil else all.map(Part.of(_, ofPart))
     for {
-      side <- Seq[Side](LeftSide, RightSide)
-      inDirection = ofParts.map(_.filter(_.lesserSide == side))
-      if inDirection.forall(_.nonEmpty)
-      first <- inDirection.head
-      hull <- of(or, first +: inDirection.tail.map(likest(first, _))).toSeq
-    } yield hull
+      side <- Sides
+      (bounded, others) = parts.partition(_.tests.exists(_.lesserSide == side))
+      inDirection = bounded.map(_.tests.filter(_.lesserSide == side))
+      first <- inDirection.headOption.toSeq.flatten
+      openings = others.map(_.opening(first, sideOf))
+      if openings.forall(_.isDefined)
+      hull <- of(first +: inDirection.tail.map(likest(first, _))).toSeq
+    } yield {
+      val isExact = isWhole && openings.flatten.forall(_.isWhole) && bounded.size == 1 &&
+        bounded.head.isAll(first)
+      val opened = (openings.flatten.map(o => o.side -> o.condition) ++ openEnds(hull))
+        .groupBy(_._1).map { case (s, conditions) => s -> conditions.map(_._2) }
+      OpenEnds.of(
+        hull.test.copy(predicate = predicate, exact = if (isExact) Exact else Inexact),
+        opened,
+        isExact)
+    }
   }
+
+  /** A part of a disjunction: conjuncts, and the tests that they imply. */
+  private case class Part(conjuncts: Seq[Expression], tests: Seq[RangeTest]) {
+
+    /** Whether a test is all that the part says. */
+    def isAll(test: RangeTest): Boolean =
+      conjuncts.size == 1 && conjuncts.head.eq(test.predicate) && test.exact == Exact &&
+        test.trusted.isEmpty && !test.hasOpenEnds && Comparison.of(test.predicate).isDefined
+
+    /** What of the part opens a side of a test; the side whose value is asked for NULL, if there are two. */
+    def opening(test: RangeTest, sideOf: Expression => Option[Side]): Option[Opening] = {
+      val ofSides = for {
+        side <- Sides
+        ofSide = conjuncts.filter(c => sideOf(c).contains(side) && isOfRow(c))
+        if ofSide.nonEmpty
+      } yield Opening(side, ofSide.reduce(And(_, _)), ofSide.size == conjuncts.size)
+      ofSides.find(o => o.condition.references.subsetOf(test.on(o.side).references))
+        .orElse(ofSides.headOption)
+    }
+  }
+
+  private object Part {
+    def of(part: Expression, ofPart: Seq[Expression] => Seq[RangeTest]): Part = {
+      val conjuncts = Predicates.split(part)
+      val compared = conjuncts.flatMap(Comparison.of(_)).flatMap(c => Seq(c.lesser, c.greater))
+        .map(OpenEnds.carried)
+      val needed = conjuncts.filter {
+        case IsNotNull(e) => !compared.exists(_.semanticEquals(OpenEnds.carried(e)))
+        case _            => true
+      }
+      Part(needed, ofPart(needed))
+    }
+  }
+
+  /** Where the condition holds, every row of the other side passes. */
+  private case class Opening(side: Side, condition: Expression, isWhole: Boolean)
+
+  /** Not one that has its result later, or from elsewhere, or is another one for each pair. */
+  private def isOfRow(e: Expression): Boolean =
+    e.deterministic && !e.exists {
+      case _: Attribute                          => false
+      case _: PlanExpression[_] | _: Unevaluable => true
+      case _                                     => false
+    }
 
   /** Of more the hull is wide, and takes long to be found: each part is compared with the others. */
   private val MostParts = 32
@@ -63,24 +129,36 @@ private[condition] object Hull {
 
   private val Sides = Seq[Side](LeftSide, RightSide)
 
-  private def of(or: Or, tests: Seq[RangeTest]): Option[RangeTest] = {
+  /** A test that covers others, which are of one type. */
+  private case class Covering(test: RangeTest, covered: Seq[RangeTest])
+
+  private def of(tests: Seq[RangeTest]): Option[Covering] = {
     val haveColumns = Sides.exists(side => tests.map(_.on(side).references).distinct.size == 1)
     // A broadcast is built before a subquery has its result; another range may be had instead.
     def hasSubquery =
       tests.exists(t =>
         Seq(t.lesser, t.greater).exists(_.exists(_.isInstanceOf[PlanExpression[_]])))
     asOneType(tests).filter(_ => haveColumns && !hasSubquery).map { ofOneType =>
-      RangeTest(
+      val covering = RangeTest(
         extreme(ofOneType.map(_.lesser))(Least(_)),
         extreme(ofOneType.map(_.greater))(Greatest(_)),
         tests.head.lesserSide,
         strict = tests.forall(_.strict),
-        predicate = or,
+        predicate = tests.head.predicate,
         trusted = trusted(tests),
-        exact = Inexact
+        exact = Inexact,
+        isHull = tests.size > 1 || tests.exists(_.isHull)
       )
+      Covering(covering, ofOneType)
     }
   }
+
+  /** A side that is open in one of the tests is so in all: `greatest` passes over the NULL. */
+  private def openEnds(hull: Covering): Seq[(Side, Expression)] =
+    for {
+      test <- hull.covered
+      (side, NullBound.OpenEnd) <- test.nulls.toSeq
+    } yield side -> IsNull(test.on(side))
 
   /** The same tests between values of one type; None where there is none that has all of them in order. */
   private def asOneType(tests: Seq[RangeTest]): Option[Seq[RangeTest]] = {

@@ -34,7 +34,8 @@ object MonotoneColumn {
 
   /** The column that the bound rises with, where that is proven. */
   def of(bound: RangeBound): Option[Attribute] =
-    if (bound.trusted.isEmpty) risesWith(bound.child) else None
+    // Rows with a NULL come first; where it is a bound, that is no proof of their place.
+    if (bound.trusted.isEmpty && !bound.readsNull) risesWith(bound.child) else None
 
   private def risesWith(e: Expression): Option[Attribute] = e match {
     case a: Attribute                                                    => Some(a)

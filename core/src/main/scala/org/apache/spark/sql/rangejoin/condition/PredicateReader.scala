@@ -22,7 +22,9 @@ import org.apache.spark.sql.catalyst.expressions._
  *   - A comparison of an expression of one side with an expression of the other is one test.
  *   - A comparison of a difference `x - y` or a sum `x + y` of the two sides with an expression of one
  *     side is one test, of `abs(x - y) <= d` two (see [[Difference]]).
- *   - Ranges joined by OR are the range that covers them all (see [[Hull]]).
+ *   - Ranges joined by OR are the range that covers them all; a part that reads one side alone opens that
+ *     side (see [[Hull]], [[OpenEnds]]). CASE, IF, `coalesce` and other functions that choose among values are
+ *     read as what they stand for, in AND and OR (see [[Alternatives]]).
  *
  * Anything else is no test. `read` gives the reasons for what looks like a range and is none.
  */
@@ -36,13 +38,24 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
     val tests = compared.collect { case Tested(t) => t } ++ ofDifferences
     val ordered = predicates.flatMap(p => tests.filter(_.predicate.eq(p)))
     // Last, since they say less than they come from.
-    val hulls = predicates.collect { case or: Or => Hull.tests(or, readPart) }.flatten
+    val hulls = predicates.filterNot(p => tests.exists(_.predicate.eq(p))).flatMap(readAlternatives)
     (compared.collect { case Refused(r) => r } ++ refused, ordered ++ hulls)
   }
 
+  /** The tests of a predicate that is no comparison of the sides, but is made of some. */
+  private def readAlternatives(predicate: Expression): Seq[RangeTest] = {
+    val found = Alternatives.of(predicate, sideOf)
+    val isWhole = found.conjuncts.size == 1 && found.isEquivalent
+    found.conjuncts.flatMap {
+      case or: Or                       => Hull.tests(or, predicate, isWhole)(readPart, sideOf)
+      case other if other.ne(predicate) =>
+        read(Seq(other))._2.map(_.copy(predicate = predicate, exact = Inexact))
+      case _ => Nil
+    }
+  }
+
   /** The tests that a part of a disjunction implies. An equality of the sides is one in each direction. */
-  private def readPart(part: Expression): Seq[RangeTest] = {
-    val conjuncts = Predicates.split(part)
+  private def readPart(conjuncts: Seq[Expression]): Seq[RangeTest] = {
     val equalities = conjuncts.collect {
       case e @ EqualTo(a, b) if isOrdered(a) =>
         (sideOf(a), sideOf(b)) match {

@@ -15,7 +15,7 @@
 package org.apache.spark.sql.rangejoin.condition
 
 import org.apache.spark.sql.catalyst.expressions.{And, Expression, LessThan, LessThanOrEqual, Or}
-import org.apache.spark.sql.rangejoin.kernel.{OrderedLong, RangeBound}
+import org.apache.spark.sql.rangejoin.kernel.{NullBound, OrderedLong, RangeBound}
 
 /** Which child of a join. */
 sealed trait Side {
@@ -48,6 +48,9 @@ case object Inexact extends Exactness
  * @param predicate the conjunct of the join condition that the test comes from
  * @param trusted by side, what has to hold for the test to say anything of a row
  * @param exact when the test says all that the predicate says, for pairs of trusted rows
+ * @param nulls by side, what a NULL of its value means, where it is the open end of either side; none
+ *   where a NULL matches nothing
+ * @param isHull whether the test covers several that are joined by OR
  */
 case class RangeTest(
     lesser: Expression,
@@ -56,13 +59,33 @@ case class RangeTest(
     strict: Boolean,
     predicate: Expression,
     trusted: Map[Side, Expression] = Map.empty,
-    exact: Exactness = Exact
+    exact: Exactness = Exact,
+    nulls: Map[Side, NullBound] = Map.empty,
+    isHull: Boolean = false
 ) {
 
   def on(side: Side): Expression = if (side == lesserSide) lesser else greater
 
   /** Whether the values compared are longs, so that a bound decides by itself. */
   def isLosslessType: Boolean = OrderedLong.isLossless(lesser.dataType)
+
+  /** Whether a NULL is the open end of a side. */
+  def hasOpenEnds: Boolean = nulls.nonEmpty
+
+  /** Whether a row of a side in which the value is NULL may match. */
+  def readsNull(side: Side): Boolean =
+    on(side).nullable && nulls.get(side).exists(_ != NullBound.NoMatch)
+
+  /**
+   * What a NULL means to a bound.
+   *
+   * @param placed whether an open end has a long of its own; else it is unknown, as is any other end of
+   *   which a prefix is all that is known
+   */
+  def nullBound(side: Side, placed: Boolean): Option[NullBound] =
+    if (placed && isLosslessType) nulls.get(side)
+    else if (readsNull(side)) Some(NullBound.Unknown)
+    else None
 
   /** The comparison itself, where bounds are only prefixes of the values. */
   def tie: Option[Expression] =
@@ -111,7 +134,12 @@ case class RangeCondition(
     bound(test, buffered, unboundedBelow, strict = false)
 
   private def bound(test: RangeTest, side: Side, unboundedBelow: Boolean, strict: Boolean) =
-    RangeBound(test.on(side), test.trusted.get(side), unboundedBelow, strict)
+    RangeBound(
+      test.on(side),
+      test.trusted.get(side),
+      unboundedBelow,
+      strict,
+      test.nullBound(side, placed = true))
 
   /** What decides the upper test where its longs are equal; None where equal longs pass it. */
   def upperTie: Option[Expression] = upperTest.flatMap(_.tie)

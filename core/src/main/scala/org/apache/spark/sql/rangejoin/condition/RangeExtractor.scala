@@ -60,7 +60,7 @@ object RangeExtractor {
       _ <- predicates.find(!_.deterministic).map(Reason.Nondeterministic).toLeft(())
       tests <- readTests(predicates, left, right)
     } yield {
-      val range = choose(tests)
+      val range = choose(tests).map(OpenEnds.withoutNulls(_, predicates))
       val side = streamed.orElse(behavior.streamed).getOrElse(range.streamed)
       withRange(range, side, predicates)
     }
@@ -127,6 +127,8 @@ object RangeExtractor {
 
   /** The tests of a range, at most one in each direction. */
   private case class Range(leftBelowRight: Option[RangeTest], rightBelowLeft: Option[RangeTest]) {
+    def map(f: RangeTest => RangeTest): Range = Range(leftBelowRight.map(f), rightBelowLeft.map(f))
+
     private val sides = Seq[Side](RightSide, LeftSide)
 
     private def onBoth(side: Side)(holds: (Expression, Expression) => Boolean): Boolean =
@@ -137,7 +139,7 @@ object RangeExtractor {
     private def sharesColumns(side: Side): Boolean = onBoth(side)(_.references == _.references)
 
     private def hasHull: Boolean =
-      (leftBelowRight ++ rightBelowLeft).exists(_.predicate.isInstanceOf[Or])
+      (leftBelowRight ++ rightBelowLeft).exists(_.isHull)
 
     /**
      * How good the range is, the greater the better. A hull lets pass what lies between its parts: it

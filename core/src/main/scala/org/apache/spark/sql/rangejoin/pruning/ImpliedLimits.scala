@@ -59,7 +59,7 @@ object ImpliedLimits {
       range: RangeCondition,
       side: Side,
       known: Attribute => KnownValues): Seq[BinaryComparison] =
-    (range.upperTest.toSeq ++ range.lowerTest).flatMap { test =>
+    (range.upperTest.toSeq ++ range.lowerTest).filterNot(_.hasOpenEnds).flatMap { test =>
       (test.lesser, test.greater) match {
         case (lesser: Attribute, greater: Attribute) if isCompared(lesser, greater) =>
           def literal(value: Any) = Literal(value, lesser.dataType)

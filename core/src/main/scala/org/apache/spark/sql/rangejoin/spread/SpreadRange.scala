@@ -179,7 +179,14 @@ object SpreadRange {
   }
 
   private def bound(test: RangeTest, side: Side, below: Boolean) =
-    RangeBound(test.on(side), test.trusted.get(side), unboundedBelow = below, strict = false)
+    RangeBound(
+      test.on(side),
+      test.trusted.get(side),
+      unboundedBelow = below,
+      strict = false,
+      // An open end reaches as far as what is unknown, and is no place to cut at.
+      test.nullBound(side, placed = false)
+    )
 
   private def typeOf(test: RangeTest): DataType = test.lesser.dataType
 
@@ -191,7 +198,8 @@ object SpreadRange {
 
   /** Whether a side takes up one position, which is known for every row that has one. */
   private def isPoint(tests: Seq[RangeTest], side: Side): Boolean =
-    tests.forall(t => !t.trusted.contains(side) && neverRaises(t.on(side))) &&
+    tests.forall(t =>
+      !t.trusted.contains(side) && !t.readsNull(side) && neverRaises(t.on(side))) &&
       tests.tail.forall(t =>
         sameOrder(t, tests.head) && t.on(side).semanticEquals(tests.head.on(side)))
 

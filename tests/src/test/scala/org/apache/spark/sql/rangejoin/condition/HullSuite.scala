@@ -147,12 +147,21 @@ class HullSuite extends AnyFunSuite with TwoSides {
     }
   }
 
+  test("a part that reads one side alone opens that side") {
+    for (open <-
+        Seq(IsNull(r.end), IsNull(l.y), r.z > two, IsNull(r.z) && r.low < two, l.z === two)) {
+      assertSameMeaning(open || l.y < r.end, ints)
+      assertSameMeaning(open || between(l.y, r.start, r.end), ints)
+    }
+    assert(range(IsNull(r.end) || l.y < r.end).residual.isEmpty)
+    assert(range((r.z > two) || l.y < r.end).residual.nonEmpty)
+  }
+
   test("parts that leave both ends open, or have nothing in common, are refused") {
     val refused = Seq(
       Not(between(l.y, r.start, r.end)),
       l.y < r.start || l.y > r.end,
       l.y < r.y || l.z < r.z,
-      between(l.y, r.start, r.end) || l.z === two,
       between(l.y, r.start, r.end) || l.y <=> r.y,
       l.y < r.y || Cast(l.y, DoubleType) < Cast(r.z, DoubleType)
     )

@@ -139,7 +139,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
 
   test("a comparison of the sides that is no conjunct is no range, and is named") {
     val either = l.y < r.y || l.z > r.z
-    val branch = If(l.y > ten, l.y < r.y, l.z > r.z)
+    val branch = If(Not(l.y === r.z), l.y < r.y, l.z > r.z)
     for (nested <- Seq(either, Not(band), branch, IsNull(l.y < r.y))) {
       assert(extract(nested) == Left(Reason.NoConjunct(nested)))
       assert(extract(l.start < l.end && nested) == Left(Reason.NoConjunct(nested)))
@@ -151,11 +151,11 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
     val compared = l.y < r.y
     val words = Seq(
       (compared || l.z > r.z) -> "joined by OR",
-      If(l.y > ten, compared, l.z > r.z) -> "inside IF",
-      CaseWhen(Seq((l.y > ten) -> compared), Some(l.z > r.z)) -> "inside CASE",
+      If(Not(l.y === r.z), compared, l.z > r.z) -> "inside IF",
+      CaseWhen(Seq(Not(l.y === r.z) -> compared), Some(l.z > r.z)) -> "inside CASE",
       IsNull(compared) -> "inside IS NULL",
       IsNotNull(compared) -> "inside IS NOT NULL",
-      Coalesce(Seq(compared, Literal.FalseLiteral)) -> "does not bound one side by the other"
+      EqualNullSafe(compared, l.y > ten) -> "does not bound one side by the other"
     )
     for ((predicate, word) <- words) {
       val reason = extract(predicate).left.toOption.get

@@ -162,7 +162,8 @@ private object CoverageSuite {
     ) ++ comparisons ++ Seq(
       Shape("several ranges", "r.y BETWEEN l.y - 2 AND l.y + 2 AND r.z <= l.z"),
       Shape("bound that does not rise", "r.y BETWEEN 10 - l.y AND l.y % 7 + 10"),
-      Shape("ranges joined by OR", "(r.y BETWEEN l.y - 2 AND l.y OR r.y BETWEEN l.z AND l.z + 2)")
+      Shape("ranges joined by OR", "(r.y BETWEEN l.y - 2 AND l.y OR r.y BETWEEN l.z AND l.z + 2)"),
+      Shape("NULL as the open end", "l.y >= r.y AND (r.z IS NULL OR l.y < r.z)")
     )
   }
 

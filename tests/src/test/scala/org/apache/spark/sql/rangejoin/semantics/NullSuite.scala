@@ -91,4 +91,73 @@ class NullSuite extends SemanticsTest {
     tables("k INT, t INT")("1, 5", "2, 7")("1, NULL", "NULL, 3")
     check("r.t BETWEEN l.t - 2 AND l.t + 2", SomeTypes)()
   }
+
+  test("NULL as the open end of a range: every row of the other side is within it") {
+    table("l", "k INT, t INT")("1, 5", "1, NULL", "2, 7", s"1, ${Int.MaxValue}")
+    table(
+      "r",
+      "k INT, t INT, u INT")("1, 1, 9", "1, 4, NULL", "1, NULL, NULL", "1, 6, NULL", "2, 8, NULL")
+    for {
+      end <- Seq(
+        "(r.u IS NULL OR l.t < r.u)",
+        "(l.t < r.u OR r.u IS NULL)",
+        "CASE WHEN r.u IS NULL THEN true ELSE l.t < r.u END",
+        "if(r.u IS NULL, true, l.t < r.u)",
+        "(l.t >= r.u) IS NOT TRUE",
+        "NOT coalesce(l.t >= r.u, false)",
+        "l.t <= coalesce(r.u, l.t)"
+      )
+    } check(s"l.t >= r.t AND $end", JoinTypes)(1 -> 1, 1 -> 2, 4 -> 2, 4 -> 4)
+  }
+
+  test("NULL as the open end on both sides, and of both ends") {
+    val intervals = Seq("1, 1, 9", "1, 20, NULL", "1, NULL, 5", "1, NULL, NULL", "2, 3, 4")
+    tables("k INT, t INT, u INT")(intervals: _*)(intervals: _*)
+    check(
+      "(l.u IS NULL OR r.t <= l.u) AND (r.u IS NULL OR l.t <= r.u)",
+      SomeTypes)(1 -> 1, 2 -> 2, 2 -> 4, 4 -> 2, 4 -> 4, 5 -> 5)
+    check(
+      "(l.t IS NULL OR r.u IS NULL OR l.t <= r.u) AND (r.t IS NULL OR l.u IS NULL OR r.t <= l.u)",
+      SomeTypes)(
+      1 -> 1,
+      1 -> 3,
+      1 -> 4,
+      2 -> 2,
+      2 -> 4,
+      3 -> 1,
+      3 -> 3,
+      3 -> 4,
+      4 -> 1,
+      4 -> 2,
+      4 -> 3,
+      4 -> 4,
+      5 -> 5)
+  }
+
+  test("NULL as the open end beside the extremes of BIGINT, and of strings") {
+    val (most, least) = (Long.MaxValue, s"${Long.MinValue + 1} - 1")
+    table(
+      "l",
+      "k INT, t BIGINT")(s"1, $most", s"1, $most - 1", s"1, $least", s"1, $least + 1", "1, NULL")
+    table(
+      "r",
+      "k INT, u BIGINT")("1, NULL", s"1, $most", s"1, $most - 1", s"1, $least + 1", s"1, $least")
+    check("(r.u IS NULL OR l.t < r.u)", InnerAndFull)(
+      1 -> 1,
+      2 -> 1,
+      3 -> 1,
+      4 -> 1,
+      5 -> 1,
+      2 -> 2,
+      3 -> 2,
+      4 -> 2,
+      3 -> 3,
+      4 -> 3,
+      3 -> 4)
+    table("l", "k INT, t STRING")("1, '2024-01-05'", "1, NULL", "1, 'z'")
+    table("r", "k INT, t STRING, u STRING")(
+      "1, '2024-01-01', '2024-01-05'",
+      "1, '2024-01-02', NULL")
+    check("l.t >= r.t AND (r.u IS NULL OR l.t <= r.u)", InnerAndFull)(1 -> 1, 1 -> 2, 3 -> 2)
+  }
 }

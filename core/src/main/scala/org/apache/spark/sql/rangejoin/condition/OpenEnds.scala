@@ -1,0 +1,116 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.kernel.{NullBound, OrderedValue}
+import org.apache.spark.sql.rangejoin.line.TimestampPlusInterval
+import org.apache.spark.sql.types.{DataType, DecimalType, StringType}
+
+/**
+ * A NULL that stands for "no limit": `until IS NULL OR t < until` is the test `t < until` in which a row
+ * without an end passes with every row of the other side.
+ *
+ * A part of a disjunction that reads one side alone opens that side: where it holds of a row, so does the
+ * disjunction, whatever the other row is. So the value of the side becomes NULL where the part holds, and a NULL
+ * is the open end ([[NullBound]]). A NULL of the other side is less than nothing that is a value, and so passes
+ * with open ends alone.
+ */
+private[condition] object OpenEnds {
+
+  /**
+   * A test that holds, for rows of a side that is opened, with everything.
+   *
+   * @param opened by side, what opens it: one or more conditions that read the side alone
+   * @param exact whether the test and those conditions are all there is in the disjunction
+   */
+  def of(test: RangeTest, opened: Map[Side, Seq[Expression]], exact: Boolean): RangeTest =
+    if (opened.isEmpty) test
+    else {
+      val values = Seq[Side](LeftSide, RightSide).map { side =>
+        side -> opened.get(side).fold(Value(test.on(side), isExact = true))(valueOf(
+          test.on(side),
+          _))
+      }.toMap
+      val nulls = values.map { case (side, _) =>
+        side -> (if (opened.contains(side)) NullBound.OpenEnd else NullBound.OpenEndOnly)
+      }
+      test.copy(
+        lesser = values(test.lesserSide).of,
+        greater = values(test.lesserSide.other).of,
+        exact = if (exact && values.values.forall(_.isExact)) test.exact else Inexact,
+        nulls = nulls
+      )
+    }
+
+  /** A value that is NULL where its side is open; if it is not exact, elsewhere as well. */
+  private case class Value(of: Expression, isExact: Boolean)
+
+  private def valueOf(value: Expression, opened: Seq[Expression]): Value = {
+    val (byItself, others) = opened.partition {
+      case IsNull(e) => isNullWith(value, e)
+      case _         => false
+    }
+    val isExact = byItself.nonEmpty || !value.nullable
+    if (others.isEmpty) Value(value, isExact)
+    else {
+      val open = others.reduce[Expression](Or(_, _))
+      Value(If(open, Literal(null, value.dataType), value), isExact)
+    }
+  }
+
+  /** Whether an expression is NULL where another one is, and nowhere else. */
+  private def isNullWith(e: Expression, other: Expression): Boolean =
+    carried(e).semanticEquals(carried(other))
+
+  /** What an expression is NULL with: its operand, where the others are constants. */
+  def carried(e: Expression): Expression = e match {
+    case OrderedValue(child)                                           => carried(child)
+    case Cast(child, to, _, _) if keepsNulls(child, to)                => carried(child)
+    case a @ Add(child, step, _) if isStep(step) && keepsNulls(a)      => carried(child)
+    case s @ Subtract(child, step, _) if isStep(step) && keepsNulls(s) => carried(child)
+    case TimestampPlusInterval(child, step) if isStep(step)            => carried(child)
+    case DateAdd(child, step) if isStep(step)                          => carried(child)
+    case DateSub(child, step) if isStep(step)                          => carried(child)
+    case _                                                             => e
+  }
+
+  private def keepsNulls(child: Expression, to: DataType): Boolean =
+    Cast.canUpCast(child.dataType, to) && !child.dataType.isInstanceOf[StringType]
+
+  private def isStep(e: Expression): Boolean = e match {
+    case Literal(value, _) => value != null
+    case _                 => false
+  }
+
+  /** Of a sum: decimals overflow to NULL. */
+  private def keepsNulls(sum: BinaryArithmetic): Boolean =
+    sum.evalMode != EvalMode.TRY && !sum.dataType.isInstanceOf[DecimalType]
+
+  /**
+   * A test in which a NULL matches nothing, where that follows from another part of the condition: `t` is
+   * not NULL where `t >= since` holds. Then rows may stay in the order of `t`, in which NULL comes first.
+   */
+  def withoutNulls(test: RangeTest, predicates: Seq[Expression]): RangeTest =
+    if (!test.hasOpenEnds) test
+    else {
+      val notNull = predicates.filterNot(_.eq(test.predicate)).flatMap(Comparison.of(_))
+        .flatMap(c => Seq(c.lesser, c.greater)).map(carried)
+      def isNotNull(side: Side) = notNull.exists(_.semanticEquals(carried(test.on(side))))
+      test.copy(nulls = test.nulls.map { case (side, meaning) =>
+        side -> (if (isNotNull(side)) NullBound.NoMatch else meaning)
+      })
+    }
+}
