@@ -77,14 +77,16 @@ private[condition] object OpenEnds {
 
   /** What an expression is NULL with: its operand, where the others are constants. */
   def carried(e: Expression): Expression = e match {
-    case OrderedValue(child)                                           => carried(child)
-    case Cast(child, to, _, _) if keepsNulls(child, to)                => carried(child)
-    case a @ Add(child, step, _) if isStep(step) && keepsNulls(a)      => carried(child)
-    case s @ Subtract(child, step, _) if isStep(step) && keepsNulls(s) => carried(child)
-    case TimestampPlusInterval(child, step) if isStep(step)            => carried(child)
-    case DateAdd(child, step) if isStep(step)                          => carried(child)
-    case DateSub(child, step) if isStep(step)                          => carried(child)
-    case _                                                             => e
+    case OrderedValue(child)                            => carried(child)
+    case Cast(child, to, _, _) if keepsNulls(child, to) => carried(child)
+    case a @ Add(child, step, _) if isStep(step) && keepsNulls(a.dataType, a.evalMode) =>
+      carried(child)
+    case s @ Subtract(child, step, _) if isStep(step) && keepsNulls(s.dataType, s.evalMode) =>
+      carried(child)
+    case TimestampPlusInterval(child, step) if isStep(step) => carried(child)
+    case DateAdd(child, step) if isStep(step)               => carried(child)
+    case DateSub(child, step) if isStep(step)               => carried(child)
+    case _                                                  => e
   }
 
   private def keepsNulls(child: Expression, to: DataType): Boolean =
@@ -96,8 +98,8 @@ private[condition] object OpenEnds {
   }
 
   /** Of a sum: decimals overflow to NULL. */
-  private def keepsNulls(sum: BinaryArithmetic): Boolean =
-    sum.evalMode != EvalMode.TRY && !sum.dataType.isInstanceOf[DecimalType]
+  private def keepsNulls(sum: DataType, mode: EvalMode.Value): Boolean =
+    mode != EvalMode.TRY && !sum.isInstanceOf[DecimalType]
 
   /**
    * A test in which a NULL matches nothing, where that follows from another part of the condition: `t` is
