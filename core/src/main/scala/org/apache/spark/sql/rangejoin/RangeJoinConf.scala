@@ -74,6 +74,12 @@ object RangeJoinConf {
       "Spark does not know, is read until it exceeds what Spark may broadcast, and what has to be " +
       "shuffled below a side is shuffled first. A side that turns out small is broadcast.")
 
+  val SpreadWriteOnce
+      : ConfigEntry[Boolean] = flag("spark.sql.join.spreadRange.writeOnce.enabled")(
+    "When true, a side of a range join without equi keys whose rows take longer to make than to " +
+      "write (functions of users, regular expressions, digests, parsing, joins, aggregates) is made " +
+      "once, and written by a shuffle of its own, from which it is sampled and joined.")
+
   val SpreadKeys: ConfigEntry[Boolean] = flag("spark.sql.join.spreadRange.keys.enabled")(
     "When true, heavy keys of a sort-merge range join are cut by the range, where after the shuffle " +
       "a partition has far more bytes than a task ought to have.")
@@ -138,6 +144,7 @@ object RangeJoinConf {
     SpreadBuckets,
     SpreadThreshold,
     SpreadAwaitSizes,
+    SpreadWriteOnce,
     SpreadKeys,
     SpreadKeysBuckets,
     SpreadKeysThreshold,

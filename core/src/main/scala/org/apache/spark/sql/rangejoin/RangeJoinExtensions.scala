@@ -36,7 +36,8 @@ import org.apache.spark.sql.rangejoin.plan.{
   RemoveRedundantWaits,
   Repartitioned,
   SortPreparedWrites,
-  SpreadHeavyKeys
+  SpreadHeavyKeys,
+  WriteCostlySides
 }
 
 /**
@@ -60,7 +61,8 @@ import org.apache.spark.sql.rangejoin.plan.{
  * | [[PlaceSortMergeRangeJoins]] |                                                             |
  * | [[PruneLimitedScans]]        |                                                             |
  * | [[SortPreparedWrites]]       |                                                             |
- * | the five                     | otherwise: before columnar transitions and code generation  |
+ * | [[WriteCostlySides]]         | adaptive execution: after them                              |
+ * | the six                      | otherwise: before columnar transitions and code generation  |
  * | [[CutHeavyKeys]]             | likewise, after them                                        |
  *
  * On a Spark it was not made for it does nothing but warn, once.
@@ -82,6 +84,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       RangeJoinExtensions.LatePlacement.foreach { rule =>
         extensions.injectQueryStagePrepRule(_ => rule)
       }
+      extensions.injectQueryStagePrepRule(_ => WriteCostlySides(isAdaptive = true))
       extensions.injectQueryStageOptimizerRule(_ => ReadShufflesLocally)
       extensions.injectQueryStageOptimizerRule(_ => SpreadHeavyKeys)
       extensions.injectQueryStageOptimizerRule(_ => PruneStreamedScans)
@@ -122,6 +125,8 @@ object RangeJoinExtensions extends Logging {
 
   private object BeforeTransitions extends ColumnarRule {
     override def preColumnarTransitions: Rule[SparkPlan] =
-      plan => (LatePlacement :+ CutHeavyKeys).foldLeft(plan)((placed, rule) => rule(placed))
+      plan =>
+        (LatePlacement ++ Seq(WriteCostlySides(isAdaptive = false), CutHeavyKeys))
+          .foldLeft(plan)((placed, rule) => rule(placed))
   }
 }

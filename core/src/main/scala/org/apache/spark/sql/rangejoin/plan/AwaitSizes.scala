@@ -40,14 +40,20 @@ import org.apache.spark.sql.execution.{PlanLater, SortExec, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, LeftSide, RightSide, Side}
-import org.apache.spark.sql.rangejoin.spread.{AwaitSizesExec, MeasureSideExec, SideMeasure}
+import org.apache.spark.sql.rangejoin.pruning.ImpliedLimit
+import org.apache.spark.sql.rangejoin.spread.{
+  AwaitSizesExec,
+  MeasureSideExec,
+  RangeBucketExec,
+  SideMeasure
+}
 
 /**
  * Sides of joins without keys that may be far smaller than Spark thinks: it does not know how many rows a
  * filter, a join or an aggregate leaves, nor how many there are in an RDD. Under adaptive execution neither
  * side is shuffled by buckets before that is known: what is shuffled below a side is shuffled first, and
- * a side whose rows are then to be had as they are read is measured, and one whose rows are costly is
- * written first ([[CostlySide]]). After that the join is planned again; where a side is small, as a broadcast join.
+ * a side whose rows are then to be had as they are read is measured, unless it is costly and
+ * written first ([[WriteCostlySides]]). After that the join is planned again; where a side is small, as a broadcast join.
  */
 object AwaitSizes extends PredicateHelper {
 
@@ -61,25 +67,14 @@ object AwaitSizes extends PredicateHelper {
   private val Measures = TreeNodeTag[Map[Side, Measured]]("rangejoin.measures")
 
   /** Both sides of a join, each of which waits for what tells the sizes. */
-  def of(join: Join, conf: SQLConf, parallelism: Int): Map[Side, SparkPlan] = {
-    def written(side: LogicalPlan) = CostlySide.written(side, conf, parallelism)
+  def of(join: Join, conf: SQLConf): Map[Side, SparkPlan] = {
     val measures = pending(join, conf)
     Seq[Side](LeftSide, RightSide).map { side =>
-      val (of, other) = (sideOf(join, side), sideOf(join, side.other))
-      val plan = if (isWritten(of, conf)) written(of) else PlanLater(of)
-      val others = measures ++
-        (if (isWritten(other, conf)) Some(written(other)) else shuffledBelow(other, conf))
+      val plan = PlanLater(sideOf(join, side))
+      val others = measures ++ shuffledBelow(sideOf(join, side.other), conf)
       side -> (if (others.isEmpty) plan else AwaitSizesExec(plan, others))
     }.toMap
   }
-
-  /**
-   * Whether a side is written by an exchange of its own. The other side has to wait for it, which takes that equal
-   * exchanges are run once.
-   */
-  private def isWritten(side: LogicalPlan, conf: SQLConf): Boolean =
-    isOn(conf) && conf.exchangeReuseEnabled && CostlySide.isCostly(side) && !hasJoinWithoutKeys(
-      side)
 
   /**
    * The measures to be taken before the join is decided, as far as [[RemoveRedundantWaits]] finds them
@@ -94,7 +89,8 @@ object AwaitSizes extends PredicateHelper {
       .map(side => side -> Measured(new SideMeasure(limit(conf)), sideOf(join, side).outputSet))
     if (fresh.nonEmpty) join.setTagValue(Measures, measures ++ fresh)
     (measures ++ fresh).toSeq.collect {
-      case (side, Measured(measure, _)) if measure.isSmall.isEmpty =>
+      case (side, Measured(measure, _))
+          if measure.isSmall.isEmpty && !isWritten(sideOf(join, side)) =>
         MeasureSideExec.exchange(measure, PlanLater(sideOf(join, side)))
     }
   }
@@ -150,14 +146,24 @@ object AwaitSizes extends PredicateHelper {
       .flatMap(_.streamed.fold(Seq[Side](LeftSide, RightSide))(kept => Seq(kept.other)))
     sides.filter { side =>
       val plan = sideOf(join, side)
-      // The size of what is written is known without.
-      isUnknown(plan, conf) && !hasJoinWithoutKeys(plan) && !isWritten(plan, conf)
+      isUnknown(plan, conf) && !hasJoinWithoutKeys(plan)
     }
   }
 
   /** What is planned several times may not have in it what has its sides planned several times. */
   private def hasJoinWithoutKeys(side: LogicalPlan): Boolean =
     side.exists(SpreadRangeJoins.isWithoutKeys)
+
+  /** Whether the side has been written, so that its size is known. */
+  private def isWritten(side: LogicalPlan): Boolean = side match {
+    case LogicalQueryStage(_, physical) =>
+      val written = physical match {
+        case buckets: RangeBucketExec => WriteCostlySides.sideOf(buckets.child)
+        case other                    => other
+      }
+      written.isInstanceOf[ShuffleQueryStageExec]
+    case _ => false
+  }
 
   /** Whether all there is to do is to read rows and look at each; what was shuffled is there. */
   private def isRead(plan: LogicalPlan): Boolean = plan match {
@@ -172,10 +178,16 @@ object AwaitSizes extends PredicateHelper {
     case stage: QueryStageExec if !stage.isMaterialized => stage
   }
 
-  /** Whether there may be far less than Spark thinks. Conditions that rule out NULLs are everywhere. */
+  /**
+   * Whether there may be far less than Spark thinks. Conditions that rule out NULLs are everywhere, and those that
+   * are inferred from limits of the other side are in a query whose user expects no filter there.
+   */
   private def isUnknown(plan: LogicalPlan, conf: SQLConf): Boolean = plan match {
     case Filter(condition, child) =>
-      splitConjunctivePredicates(condition).exists(!_.isInstanceOf[IsNotNull]) ||
+      splitConjunctivePredicates(condition).exists {
+        case _: IsNotNull | _: ImpliedLimit => false
+        case _                              => true
+      } ||
       isUnknown(child, conf)
     case Join(_, _, _: InnerLike | LeftSemi | LeftAnti, _, _) => true
     case leaf: LeafNode => leaf.stats.sizeInBytes >= conf.defaultSizeInBytes

@@ -14,47 +14,101 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.objects.Invoke
-import org.apache.spark.sql.catalyst.expressions.xml.XPathExtract
-import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.catalyst.plans.physical.RoundRobinPartitioning
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
-import org.apache.spark.sql.execution.{PlanLater, SparkPlan}
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.expressions.objects.{InvokeLike, StaticInvoke}
+import org.apache.spark.sql.catalyst.expressions.{
+  AttributeSet,
+  Expression,
+  HigherOrderFunction,
+  NamedExpression,
+  PlanExpression,
+  UserDefinedExpression
+}
+import org.apache.spark.sql.catalyst.util.CharVarcharCodegenUtils
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, QueryStageExec}
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.exchange.Exchange
+import org.apache.spark.sql.execution.joins.{
+  BroadcastNestedLoopJoinExec,
+  CartesianProductExec,
+  ShuffledJoin
+}
+import org.apache.spark.sql.execution.python.EvalPythonExec
+import org.apache.spark.sql.execution.window.WindowExecBase
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
+import org.apache.spark.sql.sources.DataSourceRegister
+import org.apache.spark.storage.StorageLevel
 
 /**
- * Sides of joins without keys whose rows cost more to make than to write: those that call user-defined
- * functions, regular expressions, hashes, JSON and the like. Such a side would be made for its measure, for the
- * sample, for the lengths of its ranges and for the join. With an exchange of its own it is made once: adaptive
- * execution runs the exchange first, as a stage of known size, and everything else reads what it has written.
- *
- * A stage counts as read, not made, whatever is below it.
+ * Whether rows take longer to make than to write, as far as the plan tells: what is above the last exchange and is not
+ * known to be cheap. Reading columnar files, comparing, adding and casting is cheap, and so is a join with a
+ * broadcast side by key or by range; functions of users, regular expressions, digests, and joins and aggregates are not.
  */
 private[plan] object CostlySide {
 
-  def isCostly(side: LogicalPlan): Boolean = side.exists {
-    case _: ObjectConsumer | _: ObjectProducer | _: ScriptTransformation => true
-    case node => node.expressions.exists(_.exists(isCostly))
+  /**
+   * @param needed columns that are read beforehand: what only others need is computed once anyway
+   */
+  def apply(plan: SparkPlan, needed: AttributeSet): Boolean = plan match {
+    case _: Exchange | _: QueryStageExec | _: AQEShuffleReadExec => false
+    case ProjectExec(columns, child)                             =>
+      val read = columns.filter(column => needed.contains(column.toAttribute))
+      read.exists(isCostly(_: NamedExpression)) || apply(
+        child,
+        AttributeSet.fromAttributeSets(read.map(_.references)))
+    case FilterExec(condition, child) =>
+      isCostly(condition) || apply(child, needed ++ condition.references)
+    case other =>
+      isCostly(other) || other.expressions.exists(isCostly(_: Expression)) ||
+      other.children.exists(child => apply(child, child.outputSet))
   }
 
-  /** The rows of a side, written once. */
-  def written(side: LogicalPlan, conf: SQLConf, parallelism: Int): SparkPlan = {
-    // Enough for all cores to read them; not the hundreds that a shuffle of a large table may have.
-    val partitions = math.max(1, math.min(conf.numShufflePartitions, TasksPerCore * parallelism))
-    val exchange = ShuffleExchangeExec(RoundRobinPartitioning(partitions), PlanLater(side))
-    exchange.setLogicalLink(side)
-    exchange
+  private def isCostly(plan: SparkPlan): Boolean = plan match {
+    case _: ShuffledJoin | _: SortMergeRangeJoinExec | _: ShuffledRangeJoinExec |
+        _: CartesianProductExec | _: BroadcastNestedLoopJoinExec => true
+    case _: BaseAggregateExec | _: WindowExecBase  => true
+    case _: EvalPythonExec | _: ObjectConsumerExec => true
+    // Rows may be made by any function, or fetched from anywhere.
+    case rows: RDDScanExec            => !isStored(rows.inputRDD)
+    case rows: ExternalRDDScanExec[_] => !isStored(rows.rdd)
+    case _: RowDataSourceScanExec     => true
+    case files: FileSourceScanExec    => files.relation.fileFormat match {
+        case format: DataSourceRegister => ParsedFormats(format.shortName())
+        case _                          => false
+      }
+    case _ => false
   }
 
-  private val TasksPerCore = 2
+  /** Files each row of which is parsed, whatever columns are asked for. */
+  private val ParsedFormats = Set("csv", "json", "xml")
 
-  private def isCostly(e: Expression): Boolean = e match {
-    case _: UserDefinedExpression | _: PythonUDF | _: Invoke                   => true
-    case _: Sha2 | _: Sha1 | _: Md5                                            => true
-    case _: RLike | _: RegExpReplace | _: RegExpExtractBase | _: StringSplit   => true
-    case _: GetJsonObject | _: JsonToStructs | _: StructsToJson | _: JsonTuple => true
-    case _: CsvToStructs | _: XPathExtract | _: HigherOrderFunction            => true
-    case _                                                                     => false
+  private def isStored(rdd: RDD[_]): Boolean =
+    rdd.isCheckpointed || rdd.getStorageLevel != StorageLevel.NONE
+
+  private def isCostly(expression: Expression): Boolean = expression.exists {
+    case _: UserDefinedExpression | _: HigherOrderFunction => true
+    // A subquery of the sample is one of its own.
+    case _: PlanExpression[_] => true
+    case invoke: StaticInvoke => invoke.staticObject != classOf[CharVarcharCodegenUtils]
+    case _: InvokeLike        => true
+    case other                =>
+      val name = other.getClass.getSimpleName
+      Names.exists(name.contains)
   }
+
+  /** In the names of classes, of which not every line of Spark has each. */
+  private val Names = Seq(
+    "RegExp",
+    "RLike",
+    "StringSplit",
+    "Sha1",
+    "Sha2",
+    "Md5",
+    "Json",
+    "Xml",
+    "XPath",
+    "Csv",
+    "Aes")
 }

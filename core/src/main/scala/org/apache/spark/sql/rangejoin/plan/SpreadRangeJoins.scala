@@ -30,12 +30,7 @@ import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
 import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
 import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
-import org.apache.spark.sql.rangejoin.spread.{
-  AwaitSizesExec,
-  RangeBucketExec,
-  RangeSpread,
-  SpreadRange
-}
+import org.apache.spark.sql.rangejoin.spread.{RangeBucketExec, RangeSpread, SpreadRange}
 
 /**
  * Plans a join with a range and without keys, neither side of which is small or to be broadcast, as a
@@ -64,14 +59,16 @@ object SpreadRangeJoins extends JoinSelectionHelper {
         val spread = ofQuery(join)
           .getOrElse(new RangeSpread(session, range, join.left, join.right, isTiny))
         join.setTagValue(Spread, spread)
-        val sides =
+        val sides: Map[Side, SparkPlan] =
           if (spread.isSingle || RangeSpread.isPlanningSample)
             Map(LeftSide -> PlanLater(join.left), RightSide -> PlanLater(join.right))
-          else AwaitSizes.of(join, conf, session.sparkContext.defaultParallelism)
-        plan(
-          join,
-          bucketed(sides(LeftSide), LeftSide, spread),
-          bucketed(sides(RightSide), RightSide, spread))
+          else AwaitSizes.of(join, conf)
+        def side(of: Side) = {
+          val buckets = bucketed(sides(of), of, spread)
+          WriteCostlySides.mayBeWritten(buckets, join, of)
+          buckets
+        }
+        plan(join, side(LeftSide), side(RightSide))
     }
 
   /** On a join: how its rows are spread. Rules may copy it to another join. */
@@ -149,10 +146,8 @@ object PlanBucketedStages extends SparkStrategy {
       val stages = sides.flatMap { case (side, of) => stageOf(of).map(side -> _) }
       if (stages.isEmpty) Nil else Seq(joinOver(join, stages.toMap))
     // A stage below has run. It is open again how the join is done.
-    case LogicalQueryStage(_, bucket: RangeBucketExec) => bucket.child match {
-        case waiting: AwaitSizesExec => Seq(waiting.side)
-        case side                    => Seq(side)
-      }
+    case LogicalQueryStage(_, bucket: RangeBucketExec) =>
+      Seq(WriteCostlySides.sideOf(bucket.child))
     // Shuffled by its buckets, but without the join: Spark found that the other side is empty.
     case stage @ LogicalQueryStage(_, physical) if RangeBucketExec.below(physical).isDefined =>
       if (RangeBucketExec.below(physical).exists(_.isOwner))

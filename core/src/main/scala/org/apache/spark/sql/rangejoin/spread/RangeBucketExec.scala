@@ -82,7 +82,8 @@ case class RangeBucketExec(
 
   // In the thread of the query. Below a broadcast, rows are asked for in a thread of the pool of broadcasts: a
   // sample that is planned there waits for broadcasts of its own, for which the pool may have no thread left.
-  override protected def doPrepare(): Unit = spread.prepare()
+  override protected def doPrepare(): Unit =
+    spread.prepareWith(isOwner, WriteOnceExec.directlyBelow(child))
 
   /** Rows of the child; when a job over them is about to begin, there is a layout. */
   private def withLayout(rows: => RDD[InternalRow]): RDD[InternalRow] = {

@@ -23,7 +23,7 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, 
 import org.apache.spark.sql.catalyst.optimizer.{CollapseProject, ColumnPruning}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
-import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
+import org.apache.spark.sql.execution.{ProjectExec, QueryExecution, SparkPlan}
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, Side}
 import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.{JobDescription, RangeJoinConf}
@@ -90,6 +90,21 @@ final class RangeSpread(
     }
   }
 
+  /** In a plan that is not adaptive: what reads a side, if it is written before it is read. */
+  private var written = Map.empty[Boolean, Option[SparkPlan]]
+
+  /**
+   * Chooses the layout when a plan is prepared that has both sides in it, the second time that this is called. In a stage
+   * of an adaptive plan there is one of them.
+   *
+   * @param exchange what the side is written by
+   */
+  private[spread] def prepareWith(isOwner: Boolean, exchange: Option[SparkPlan]): Unit =
+    synchronized {
+      written += isOwner -> exchange
+      if (written.size == 2) prepare()
+    }
+
   private def choose(): Chosen = {
     val start = System.nanoTime()
     val partitions = session.sessionState.conf.numShufflePartitions
@@ -135,7 +150,8 @@ final class RangeSpread(
   }
 
   private[spread] def boundsOf(isOwner: Boolean): SparkPlan =
-    planningSample(QueryExecution.prepareExecutedPlan(session, pruned(boundsPlan(isOwner))))
+    written.get(isOwner).flatten.map(ProjectExec(boundsPlan(isOwner).projectList, _)).getOrElse(
+      planningSample(QueryExecution.prepareExecutedPlan(session, pruned(boundsPlan(isOwner)))))
 
   override def toString: String = s"range spread ${System.identityHashCode(this)}"
 }

@@ -29,8 +29,8 @@ import org.apache.spark.sql.{DataFrame, Row}
 /** Sides that turn out to be small before they are shuffled by buckets, and those that do not. */
 class AwaitSizesSuite extends SmallSidesTest {
 
-  /** A side with a user's function is measured where it cannot be written once ([[CostlySideSuite]]). */
-  private val Measured = Sizes :+ (SQLConf.EXCHANGE_REUSE_ENABLED.key -> "false")
+  /** A costly side is measured where it may not be written ([[CostlySideSuite]]). */
+  private val Measured = Sizes :+ (RangeJoinConf.SpreadWriteOnce.key -> "false")
 
   private def broadcasts(df: DataFrame): Seq[BroadcastRangeJoinExec] =
     collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }
@@ -148,13 +148,14 @@ class AwaitSizesSuite extends SmallSidesTest {
     views()
     def query = sql(s"""SELECT * FROM l LEFT JOIN
       (SELECT id, max(p) AS p FROM source GROUP BY id) r ON $Band""")
-    withConf(Sizes: _*) {
+    withConf(Measured: _*) {
       assert(countReadings("source")(query) == 500)
       // Planned twice without being the same: it is not waited for.
       withConf(SQLConf.EXCHANGE_REUSE_ENABLED.key -> "false")(
         assert(countReadings("source")(query) > 500))
     }
     staysByBuckets()(query)
+    staysByBuckets(RangeJoinConf.SpreadWriteOnce.key -> "false")(query)
     staysByBuckets(SQLConf.EXCHANGE_REUSE_ENABLED.key -> "false")(query)
   }
 
@@ -239,7 +240,7 @@ class AwaitSizesSuite extends SmallSidesTest {
   test("a measure is that of its side and its columns") {
     views()
     withConf(Sizes: _*) {
-      def measured(join: Join): Seq[SideMeasure] = AwaitSizes.of(join, spark.sessionState.conf, 2)
+      def measured(join: Join): Seq[SideMeasure] = AwaitSizes.of(join, spark.sessionState.conf)
         .values.flatMap(_.collect { case MeasureSideExec(measure, _) => measure }).toSeq.distinct
       def joinOf(text: String) =
         execution(sql(text)).optimizedPlan.collectFirst { case found: Join => found }.get
@@ -301,7 +302,7 @@ class AwaitSizesSuite extends SmallSidesTest {
     val few = "(SELECT * FROM r WHERE id % 50 = 1) r"
     def waits(text: String) = nodes[AwaitSizesExec](sql(text)).nonEmpty
     val plain = s"SELECT * FROM l LEFT JOIN $few ON $Band"
-    withConf(Sizes: _*) {
+    withConf(Measured: _*) {
       assert(waits(plain))
       assert(!waits(s"SELECT * FROM l LEFT JOIN r ON $Band"))
       assert(!waits(s"SELECT * FROM l JOIN r ON $Band"))
@@ -325,7 +326,7 @@ class AwaitSizesSuite extends SmallSidesTest {
 
   test("EXPLAIN says what is waited for, and reads nothing") {
     views()
-    withConf(Sizes: _*) {
+    withConf(Measured: _*) {
       val readings = countReadings("source") {
         val df =
           sql(s"SELECT * FROM l LEFT JOIN (SELECT * FROM source WHERE id % 50 = 1) r ON $Band")
@@ -359,7 +360,7 @@ class AwaitSizesSuite extends SmallSidesTest {
       Row(i.toLong, i % 6, i)
     }
     spark.createDataFrame(slow, spark.table("r").schema).createOrReplaceTempView("slow")
-    withConf(Sizes: _*) {
+    withConf(Measured: _*) {
       val df = sql(s"SELECT * FROM l LEFT JOIN (SELECT * FROM slow WHERE id % 50 = 1) r ON $Band")
       val jobs = descriptions(startedJobs {
         val error = intercept[Exception](cancelled(df.collect())).toString

@@ -14,12 +14,12 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
-import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.plans.physical.RoundRobinPartitioning
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
-import org.apache.spark.sql.functions.udf
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
+import org.apache.spark.sql.functions.{col, udf}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.{DataFrame, Row}
 
 /** A side whose rows cost more to make than to write is made once. */
 class CostlySideSuite extends SmallSidesTest {
@@ -41,10 +41,21 @@ class CostlySideSuite extends SmallSidesTest {
     s"(SELECT * FROM $name WHERE $filter) $name"
 
   /** Exchanges that write the rows of a side once. */
-  private def writes(df: DataFrame): Seq[ShuffleExchangeExec] =
-    collectWithSubqueries(executedPlan(df)) {
-      case e: ShuffleExchangeExec if e.outputPartitioning.isInstanceOf[RoundRobinPartitioning] => e
+  private def writes(df: DataFrame): Seq[WriteOnceExec] =
+    collectWithSubqueries(executedPlan(df)) { case written: WriteOnceExec => written }
+
+  private val Adaptive = SQLConf.ADAPTIVE_EXECUTION_ENABLED.key
+
+  /** An RDD of the rows of `r`, and how many of them have been made since. */
+  private def source(name: String): () => Long = {
+    val count = spark.sparkContext.longAccumulator
+    val rows = spark.sparkContext.parallelize(1 to 500, 4).map { i =>
+      count.add(1)
+      Row(i.toLong, i % 6, i * 7919 % 1000)
     }
+    spark.createDataFrame(rows, spark.table("r").schema).createOrReplaceTempView(name)
+    () => count.value
+  }
 
   private def checkRows(df: DataFrame, query: => DataFrame): Unit =
     assertSameRows(rows(df), withConf(Flag -> "false")(rows(query)), executedPlan(df).toString)
@@ -52,11 +63,15 @@ class CostlySideSuite extends SmallSidesTest {
   test("a function that a user has written is called once for each row of its side") {
     views()
     for {
-      threshold <- Seq("-1", "1000")
+      (threshold, adaptive, reuse) <-
+        Seq(("-1", "true", "false"), ("1000", "true", "true"), ("1000", "false", "true"))
       joined <- Joins
       (left, right, sides) <-
         Seq((costly("l"), "r", 1), ("l", costly("r"), 1), (costly("l"), costly("r"), 2))
-    } withConf(Sizes :+ (SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> threshold): _*) {
+    } withConf(Sizes ++ Seq(
+      SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> threshold,
+      SQLConf.EXCHANGE_REUSE_ENABLED.key -> reuse,
+      Adaptive -> adaptive): _*) {
       def query = sql(s"SELECT * FROM $left $joined $right ON $Intervals")
       val (df, calls) = counted(query)
       assert(bucketNodes(df).size == 2 && rangeJoins(df).size == 1, executedPlan(df))
@@ -118,15 +133,124 @@ class CostlySideSuite extends SmallSidesTest {
     }
   }
 
-  test("without adaptive execution, or where stages are not reused, no side is written") {
+  test("rows of an RDD, aggregates, joins and windows are made once") {
     views()
-    for {
-      off <- Seq(SQLConf.ADAPTIVE_EXECUTION_ENABLED, SQLConf.EXCHANGE_REUSE_ENABLED)
-    } withConf(Sizes :+ (off.key -> "false"): _*) {
-      def query = sql(s"SELECT * FROM l LEFT JOIN ${costly("r")} ON $Intervals")
-      val (df, _) = counted(query)
-      assert(writes(df).isEmpty && bucketNodes(df).size == 2, executedPlan(df))
+    val sides = Seq(
+      "SELECT id, p FROM source",
+      "SELECT id, max(p) AS p FROM source GROUP BY id",
+      "SELECT s.id, s.p FROM source s JOIN l ON s.id = l.id",
+      "SELECT id, p FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY id) AS n FROM source)",
+      "SELECT id, p FROM source WHERE p >= (SELECT min(p) FROM l)"
+    )
+    for (side <- sides; joined <- Seq("JOIN", "LEFT JOIN"); adaptive <- Seq("true", "false"))
+      withConf(Sizes :+ (Adaptive -> adaptive): _*) {
+        def query = sql(s"SELECT l.id, r.p FROM l $joined ($side) r ON $Band")
+        val made = source("source")
+        val df = query
+        df.collect()
+        assert(bucketNodes(df).size == 2 && writes(df).size == 1, executedPlan(df))
+        assert(made() == 500, executedPlan(df))
+        checkRows(df, query)
+      }
+  }
+
+  test("joins without keys in a chain make the rows of each once") {
+    views()
+    def chain(joins: Int) = sql((1 to joins).foldLeft(
+      s"SELECT r0.id FROM ${costly("r").dropRight(1)}r0") { (text, i) =>
+      s"$text JOIN r r$i ON r$i.p BETWEEN r${i - 1}.p AND r${i - 1}.p + 1"
+    })
+    for (adaptive <- Seq("true", "false"); reuse <- Seq("true", "false"))
+      withConf(Sizes ++ Seq(
+        SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1",
+        SQLConf.EXCHANGE_REUSE_ENABLED.key -> reuse,
+        Adaptive -> adaptive): _*) {
+        val (df, calls) = counted(chain(5))
+        assert(bucketNodes(df).size == 10 && writes(df).size == 5, executedPlan(df))
+        assert(calls == 500, executedPlan(df))
+        checkRows(df, chain(5))
+      }
+  }
+
+  test("equal sides are written once, and those that may differ are not taken for equal") {
+    views()
+    for (adaptive <- Seq("true", "false"))
+      withConf(Sizes :+ (Adaptive -> adaptive): _*) {
+        def query = sql(s"""SELECT * FROM ${costly("l")} JOIN
+          (SELECT * FROM l WHERE costly(id) >= 0) r ON $Band""")
+        val (df, calls) = counted(query)
+        assert(calls == 500 && bucketNodes(df).size == 2, executedPlan(df))
+        checkRows(df, query)
+        val count = spark.sparkContext.longAccumulator
+        val random = udf { (id: Long) => count.add(1); id }.asNondeterministic()
+        def side(name: String) = spark.table("l").where(random(col("id")) >= 0).as(name)
+        val other = side("l").join(side("r"), col("r.p").between(col("l.p"), col("l.p") + 5))
+        other.collect()
+        assert(count.value == 1000 && bucketNodes(other).size == 2, executedPlan(other))
+        assert(collectWithSubqueries(executedPlan(other)) {
+          case e @ ReusedExchangeExec(_, _: WriteOnceExec) => e
+        }.isEmpty)
+      }
+  }
+
+  test("what is written waits for the size of a side that may be small") {
+    views()
+    withConf(Sizes: _*) {
+      def query = sql(s"""SELECT * FROM (SELECT * FROM l WHERE id % 50 = 1) l JOIN
+        ${costly("r")} ON $Intervals""")
+      val (df, calls) = counted(query)
+      assert(collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }.size == 1)
+      assert(writes(df).isEmpty && calls == 500, executedPlan(df))
       checkRows(df, query)
     }
+  }
+
+  test("what is not written") {
+    views()
+    source("source")
+    withConf(Sizes: _*) {
+      def plan(text: String) = sql(text)
+      // Only what the sample reads is made more than once.
+      val ofOthers = s"SELECT * FROM l LEFT JOIN (SELECT p, costly(id) AS c FROM r) r ON $Band"
+      val plain = s"SELECT * FROM l LEFT JOIN ${costly("r")} ON $Band"
+      spark.udf.register("costly", udf { (id: Long) => id })
+      assert(writes(plan(plain)).size == 1 && writes(plan(ofOthers)).isEmpty)
+      for (off <- Seq(
+          RangeJoinConf.SpreadWriteOnce.key -> "false",
+          RangeJoinConf.SpreadThreshold.key -> "1g",
+          Buckets -> "1",
+          Flag -> "false"))
+        withConf(off)(assert(writes(plan(plain)).isEmpty, off))
+      val cached = spark.table("source").cache()
+      try {
+        cached.createOrReplaceTempView("cached")
+        assert(writes(plan(s"SELECT * FROM l LEFT JOIN cached r ON $Band")).isEmpty)
+      } finally cached.unpersist()
+    }
+  }
+
+  test("a query whose side fails or is cancelled while it is written ends, and can be run again") {
+    views()
+    for {
+      adaptive <- Seq("true", "false")
+      side <- Seq("l", "r")
+      isCancelled <- Seq(false, true)
+    }
+      withConf(Sizes ++ Seq(Adaptive -> adaptive, Buckets -> "5"): _*) {
+        spark.udf.register("failing", (p: Long) => p)
+        def query = sql(s"""SELECT l.id FROM
+          (SELECT id, ${if (side == "l") "failing(p) AS p" else "p"} FROM l) l JOIN
+          (SELECT ${if (side == "r") "failing(p) AS p" else "p"} FROM r) r ON $Band""")
+        val expected = withConf(Flag -> "false")(rows(query))
+        spark.udf.register("failing", FailingFunction.function)
+        FailingFunction.seconds = if (isCancelled) 30 else 0
+        val df = query
+        assert(writes(df).size == 1, executedPlan(df))
+        val error =
+          intercept[Exception](if (isCancelled) cancelled(rows(df)) else rows(df)).toString
+        assert(error.contains(if (isCancelled) "SPARK_JOB_CANCELLED" else "not yet"), error)
+        FailingFunction.seconds = -1
+        assertSameRows(rows(query), expected, executedPlan(df).toString)
+      }
   }
 }

@@ -1,0 +1,154 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions.AttributeSet
+import org.apache.spark.sql.catalyst.plans.logical.Join
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec
+import org.apache.spark.sql.rangejoin.RangeJoinConf
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
+import org.apache.spark.sql.rangejoin.spread._
+
+/**
+ * Has a side of a join by buckets written where its rows take longer to make than to write ([[CostlySide]]): they
+ * are read for the sample as well, and before that for their size, and are to be made once. Under adaptive
+ * execution, in which the other side waits until a side has been written; what is written has its exact
+ * size, so that it need not be measured, and is broadcast if it is small.
+ *
+ * @param isAdaptive whether the plan is, and makes stages of exchanges
+ */
+case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
+  import WriteCostlySides._
+
+  override def apply(plan: SparkPlan): SparkPlan =
+    if (!conf.getConf(RangeJoinConf.SpreadWriteOnce) || RangeSpread.isPlanningSample) plan
+    else {
+      val open = plan.collect { case b: RangeBucketExec if !b.containsTag(Decided) => b }
+      val joins = open.filterNot(_.spread.isSingle).groupBy(_.spread).values
+        // Where one side is being shuffled by its buckets the sample has been drawn.
+        .filter(_.size == 2)
+      val writings = new SharedWritings(plan)
+      val costly = joins.flatten.filter(isCostly).map(b => key(b) -> Costly(b, writings)).toMap
+      plan.transformUp {
+        case buckets: RangeBucketExec if open.exists(isSame(_, buckets)) =>
+          val result = written(buckets, costly)
+          result.copyTagsFrom(buckets)
+          result.setTagValue(Decided, ())
+          result
+      }
+    }
+
+  private def isSame(a: RangeBucketExec, b: RangeBucketExec): Boolean = key(a) == key(b)
+
+  private def key(buckets: RangeBucketExec): (RangeSpread, Boolean) =
+    (buckets.spread, buckets.isOwner)
+
+  private def isCostly(buckets: RangeBucketExec): Boolean = {
+    val (side, others) = parts(buckets.child)
+    val isMeasured = others.exists(isMeasureOf(side))
+    val needed =
+      if (isMeasured) side.outputSet
+      else AttributeSet.fromAttributeSets(buckets.bounds.map(_.references))
+    CostlySide(side, needed)
+  }
+
+  private def parts(child: SparkPlan): (SparkPlan, Seq[SparkPlan]) = child match {
+    case AwaitSizesExec(side, others) => (side, others)
+    case side                         => (side, Nil)
+  }
+
+  private def isMeasureOf(side: SparkPlan)(other: SparkPlan): Boolean = other match {
+    case MeasureSideExec.OfSide(measured) => measured.outputSet == side.outputSet
+    case _                                => false
+  }
+
+  private def written(
+      buckets: RangeBucketExec,
+      costly: Map[(RangeSpread, Boolean), Costly]): RangeBucketExec = {
+    val (spread, isOwner) = key(buckets)
+    val sides = Seq(isOwner, !isOwner).map(of => costly.get((spread, of)))
+    val (side, others) = parts(buckets.child)
+    val left = others.filterNot(other => sides.flatten.exists(_.isMeasuredBy(other)))
+    val waits =
+      if (isAdaptive) sides(1).map(other => AwaitWriteExec.of(other.writing)).toSeq else Nil
+    val child = sides.head match {
+      // What may turn out small is looked at before anything is written that could be streamed then.
+      case Some(self) => await(WriteOnceExec(self.writing, await(side, left)), waits)
+      case None       => await(side, left ++ waits)
+    }
+    buckets.copy(child = child)
+  }
+
+  private def await(side: SparkPlan, others: Seq[SparkPlan]): SparkPlan =
+    if (others.isEmpty) side else AwaitSizesExec(side, others)
+
+  private case class Costly(side: SparkPlan, writing: Writing) {
+    def isMeasuredBy(other: SparkPlan): Boolean = isMeasureOf(side)(other)
+  }
+
+  private object Costly {
+    def apply(buckets: RangeBucketExec, writings: SharedWritings): Costly = {
+      val side = parts(buckets.child)._1
+      Costly(side, writings.of(side, buckets.getTagValue(OfSide).getOrElse(new Writing)))
+    }
+  }
+
+  /** Equal sides are written once, unless they may come out otherwise. */
+  private class SharedWritings(plan: SparkPlan) {
+    private val found = scala.collection.mutable.Map[SparkPlan, Writing]()
+    if (isAdaptive && conf.exchangeReuseEnabled) plan.foreach {
+      case ShuffleQueryStageExec(_, _, WriteOnceExec(writing, child)) if writing != null =>
+        if (isRepeatable(child)) found.getOrElseUpdate(child, writing)
+      case _ =>
+    }
+
+    def of(side: SparkPlan, own: Writing): Writing =
+      if (!isRepeatable(side)) own
+      else if (isAdaptive) {
+        if (conf.exchangeReuseEnabled) found.getOrElseUpdate(side.canonicalized, own) else own
+      } else null
+
+    private def isRepeatable(side: SparkPlan): Boolean =
+      !side.exists(_.expressions.exists(!_.deterministic))
+  }
+}
+
+object WriteCostlySides {
+
+  /** On a join and on buckets: what is known of a side while it is written, if it is. */
+  private val Writings = TreeNodeTag[Map[Side, Writing]]("rangejoin.writings")
+  private val OfSide = TreeNodeTag[Writing]("rangejoin.writing")
+
+  /** Has the buckets of a side know what is kept while the join is planned again. */
+  private[plan] def mayBeWritten(buckets: RangeBucketExec, join: Join, side: Side): Unit = {
+    if (join.getTagValue(Writings).isEmpty) {
+      join.setTagValue(Writings, Seq[Side](LeftSide, RightSide).map(_ -> new Writing).toMap)
+    }
+    buckets.setTagValue(OfSide, join.getTagValue(Writings).get(side))
+  }
+
+  /** On buckets: it has been decided whether their side is written. */
+  private val Decided = TreeNodeTag[Unit]("rangejoin.decidedToWrite")
+
+  /** A side below its buckets, without what has been put there to wait or to write. */
+  private[plan] def sideOf(child: SparkPlan): SparkPlan = child match {
+    case AwaitSizesExec(side, _) => sideOf(side)
+    case WriteOnceExec(_, side)  => sideOf(side)
+    case side                    => side
+  }
+}
