@@ -40,7 +40,12 @@ import org.apache.spark.sql.execution.{PlanLater, SortExec, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, LeftSide, RightSide, Side}
-import org.apache.spark.sql.rangejoin.spread.{AwaitSizesExec, MeasureSideExec, SideMeasure}
+import org.apache.spark.sql.rangejoin.spread.{
+  AwaitSizesExec,
+  MeasureSideExec,
+  OwnerStageExec,
+  SideMeasure
+}
 
 /**
  * Sides of joins without keys that may be far smaller than Spark thinks: it does not know how many rows a
@@ -186,6 +191,7 @@ object RemoveRedundantWaits extends Rule[SparkPlan] {
         running.forall(stage => asked.contains(stage.canonicalized))
       plan.transformUp { case AwaitSizesExec(side, others) =>
         val needed = others.filter {
+          case owner: OwnerStageExec            => !owner.isMaterialized
           case MeasureSideExec.OfSide(measured) =>
             isRead(measured) && isAsked(measured.collect(AwaitSizes.running))
           case other =>
