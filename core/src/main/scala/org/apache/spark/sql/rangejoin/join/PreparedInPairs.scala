@@ -14,8 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.join
 
-import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.exchange.Exchange
+import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, ShuffleExchangeExec}
+import org.apache.spark.sql.execution.{SparkPlan, WholeStageCodegenExec}
 
 /** A node of one side of a join that has to agree with one of the other side before either runs. */
 trait PreparedInPairs extends SparkPlan {
@@ -24,11 +24,23 @@ trait PreparedInPairs extends SparkPlan {
   def prepareWith(right: PreparedInPairs): Unit
 }
 
+/** A node below the shuffle of one side of a join that may have to run the shuffle of the other side first. */
+trait BesideShuffle extends SparkPlan {
+
+  /** Called when the join is prepared. */
+  def prepareBeside(other: ShuffleExchangeExec): Unit
+}
+
 object PreparedInPairs {
 
   /** Has the nodes of both sides of a join agree, if there are any. */
-  def prepare(left: SparkPlan, right: SparkPlan): Unit =
+  def prepare(left: SparkPlan, right: SparkPlan): Unit = {
     for (ofLeft <- of(left); ofRight <- of(right)) ofLeft.prepareWith(ofRight)
+    for (ofLeft <- shuffleOf(left); ofRight <- shuffleOf(right)) {
+      shuffled(ofLeft).foreach(_.prepareBeside(ofRight))
+      shuffled(ofRight).foreach(_.prepareBeside(ofLeft))
+    }
+  }
 
   /** The node of this side, and not that of a join further below. */
   private def of(side: SparkPlan): Option[PreparedInPairs] = side match {
@@ -37,4 +49,19 @@ object PreparedInPairs {
     case node if node.children.length == 1 => of(node.children.head)
     case _                                 => None
   }
+
+  private def shuffleOf(side: SparkPlan): Option[ShuffleExchangeExec] = side match {
+    case shuffle: ShuffleExchangeExec                        => Some(shuffle)
+    case ReusedExchangeExec(_, shuffle: ShuffleExchangeExec) => Some(shuffle)
+    case _: Exchange                                         => None
+    case node if node.children.length == 1                   => shuffleOf(node.children.head)
+    case _                                                   => None
+  }
+
+  private def shuffled(shuffle: ShuffleExchangeExec): Option[BesideShuffle] =
+    shuffle.child match {
+      case node: BesideShuffle                        => Some(node)
+      case WholeStageCodegenExec(node: BesideShuffle) => Some(node)
+      case _                                          => None
+    }
 }

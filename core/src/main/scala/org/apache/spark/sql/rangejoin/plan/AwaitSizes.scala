@@ -44,6 +44,7 @@ import org.apache.spark.sql.rangejoin.pruning.ImpliedLimit
 import org.apache.spark.sql.rangejoin.spread.{
   AwaitSizesExec,
   MeasureSideExec,
+  OwnerStageExec,
   RangeBucketExec,
   SideMeasure
 }
@@ -210,6 +211,7 @@ object RemoveRedundantWaits extends Rule[SparkPlan] {
         running.forall(stage => asked.contains(stage.canonicalized))
       plan.transformUp { case AwaitSizesExec(side, others) =>
         val needed = others.filter {
+          case owner: OwnerStageExec            => !owner.isMaterialized
           case MeasureSideExec.OfSide(measured) =>
             isRead(measured) && isAsked(measured.collect(AwaitSizes.running))
           case other =>

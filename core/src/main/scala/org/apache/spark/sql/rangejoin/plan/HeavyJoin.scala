@@ -100,15 +100,13 @@ private[plan] class HeavyJoin(join: SortMergeRangeJoinExec, val shuffle: HeavySh
       else KeyedSampling.lengths(ownerRows, planner.hashes, planner.cells))
   }
 
-  /** Whether rows of a side that are lost, and computed again, are the same. */
-  private def isRepeatable(side: Side): Boolean = {
-    val of = shuffle.sides(side)
-    of.exchange.shuffleDependency.rdd.outputDeterministicLevel != DeterministicLevel.INDETERMINATE &&
-    of.exchange.child.collectFirst {
-      case node if node.logicalLink.isDefined => node.logicalLink.get
-    }
-      .exists(RepeatablePlan(_))
-  }
+  /**
+   * Whether rows of a side that are lost, and computed again, are the same, as far as Spark knows. If one comes out
+   * longer in spite of that, its task fails.
+   */
+  private def isRepeatable(side: Side): Boolean =
+    shuffle.sides(side).exchange.shuffleDependency.rdd.outputDeterministicLevel !=
+      DeterministicLevel.INDETERMINATE
 
   /** The largest task is to have less than so many rows. */
   private def worthIt(plan: KeyedPlan): Double =

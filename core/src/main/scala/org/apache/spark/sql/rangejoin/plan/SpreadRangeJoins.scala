@@ -30,7 +30,13 @@ import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
 import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
 import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
-import org.apache.spark.sql.rangejoin.spread.{RangeBucketExec, RangeSpread, SpreadRange}
+import org.apache.spark.sql.rangejoin.spread.{
+  AwaitSizesExec,
+  OwnerLengths,
+  RangeBucketExec,
+  RangeSpread,
+  SpreadRange
+}
 
 /**
  * Plans a join with a range and without keys, neither side of which is small or to be broadcast, as a
@@ -63,13 +69,21 @@ object SpreadRangeJoins extends JoinSelectionHelper {
           if (spread.isSingle || RangeSpread.isPlanningSample)
             Map(LeftSide -> PlanLater(join.left), RightSide -> PlanLater(join.right))
           else AwaitSizes.of(join, conf)
+        val lengths = new OwnerLengths(spread)
+        val isAdaptive = conf.adaptiveExecutionEnabled && !RangeSpread.isPlanningSample
         def side(of: Side) = {
-          val buckets = bucketed(sides(of), of, spread)
+          val child = sides(of)
+          val buckets =
+            bucketed(if (isAdaptive) awaiting(child, of, lengths) else child, of, lengths)
           WriteCostlySides.mayBeWritten(buckets, join, of)
           buckets
         }
         plan(join, side(LeftSide), side(RightSide))
     }
+
+  /** A side under adaptive execution; copies wait for the owner. */
+  def awaiting(child: SparkPlan, side: Side, lengths: OwnerLengths): SparkPlan =
+    if (lengths.spread.isOwner(side)) child else AwaitSizesExec.ofLengths(child, lengths)
 
   /** On a join: how its rows are spread. Rules may copy it to another join. */
   private val Spread = TreeNodeTag[RangeSpread]("rangejoin.spread")
@@ -112,13 +126,13 @@ object SpreadRangeJoins extends JoinSelectionHelper {
     }
 
   /** A side with its buckets. */
-  def bucketed(child: SparkPlan, side: Side, spread: RangeSpread): RangeBucketExec = {
-    val isOwner = spread.isOwner(side)
+  def bucketed(child: SparkPlan, side: Side, lengths: OwnerLengths): RangeBucketExec = {
+    val isOwner = lengths.spread.isOwner(side)
     RangeBucketExec(
       isOwner,
-      spread.range.bounds(isOwner).columns,
+      lengths.spread.range.bounds(isOwner).columns,
       RangeBucketExec.newBucket(),
-      spread,
+      lengths,
       child)
   }
 
@@ -157,7 +171,7 @@ object PlanBucketedStages extends SparkStrategy {
   }
 
   /** A stage whose last column is the bucket of its rows. */
-  private case class Stage(logical: LogicalPlan, physical: SparkPlan, bucket: RangeBucketExec)
+  private case class Stage(logical: LogicalQueryStage, physical: SparkPlan, bucket: RangeBucketExec)
 
   private def stageOf(plan: LogicalPlan): Option[Stage] = plan match {
     case LogicalQueryStage(_, _: RangeBucketExec) => None
@@ -168,16 +182,24 @@ object PlanBucketedStages extends SparkStrategy {
 
   private def joinOver(join: Join, stages: Map[Side, Stage]): SparkPlan = {
     val first = stages.values.head
-    val spread = first.bucket.spread
+    val lengths = first.bucket.lengths
+    val spread = lengths.spread
     val isSame = stages.forall { case (side, stage) =>
-      stage.bucket.spread.eq(spread) && stage.bucket.isOwner == spread.isOwner(side)
+      stage.bucket.lengths.eq(lengths) && stage.bucket.isOwner == spread.isOwner(side)
     } && SpreadRangeJoins.rangeOf(join, spread.range.owner).contains(spread.range)
     if (!isSame) throw invalid(first.physical)
+    lengths.check()
     def side(of: Side, logical: LogicalPlan): SparkPlan = stages.get(of) match {
       case Some(stage) =>
         stage.physical.setLogicalLink(stage.logical)
         stage.physical
-      case None => SpreadRangeJoins.bucketed(PlanLater(logical), of, spread)
+      case None =>
+        val child = PlanLater(logical)
+        val hasRun = stages.values.exists(_.logical.isMaterialized)
+        SpreadRangeJoins.bucketed(
+          if (hasRun) child else SpreadRangeJoins.awaiting(child, of, lengths),
+          of,
+          lengths)
     }
     SpreadRangeJoins.plan(join, side(LeftSide, join.left), side(RightSide, join.right))
   }

@@ -84,12 +84,14 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
     val sides = Seq(isOwner, !isOwner).map(of => costly.get((spread, of)))
     val (side, others) = parts(buckets.child)
     val left = others.filterNot(other => sides.flatten.exists(_.isMeasuredBy(other)))
-    val waits =
-      if (isAdaptive) sides(1).map(other => AwaitWriteExec.of(other.writing)).toSeq else Nil
+    // The owner waits until the copied side has been written: that must not wait for the owner.
+    val (ofOwner, ofSizes) = left.partition(_.isInstanceOf[OwnerStageExec])
+    val waits = ofOwner ++
+      (if (isAdaptive) sides(1).map(other => AwaitWriteExec.of(other.writing)) else None)
     val child = sides.head match {
       // What may turn out small is looked at before anything is written that could be streamed then.
-      case Some(self) => await(WriteOnceExec(self.writing, await(side, left)), waits)
-      case None       => await(side, left ++ waits)
+      case Some(self) => await(WriteOnceExec(self.writing, await(side, ofSizes)), waits)
+      case None       => await(side, ofSizes ++ waits)
     }
     buckets.copy(child = child)
   }

@@ -29,7 +29,10 @@ import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
  * side, which is a broadcast for that reason. Whenever one of them has run the join is planned anew, in the
  * end without this node. It passes on the rows of its side, and reads nothing else.
  *
- * @param others plans below which there are exchanges to wait for: measures, and the other side once more
+ * Likewise the side that is copied waits until an owner of intervals has been shuffled ([[OwnerStageExec]]).
+ *
+ * @param others plans below which there are exchanges to wait for: measures, and the other side once more; or what
+ *   stands for the shuffle of the owner
  */
 case class AwaitSizesExec(side: SparkPlan, others: Seq[SparkPlan]) extends SparkPlan {
 
@@ -53,6 +56,19 @@ case class AwaitSizesExec(side: SparkPlan, others: Seq[SparkPlan]) extends Spark
   override protected def withNewChildrenInternal(
       newChildren: IndexedSeq[SparkPlan]): AwaitSizesExec =
     copy(side = newChildren.head, others = newChildren.tail)
+}
+
+object AwaitSizesExec {
+
+  /** A side that is copied, which waits for the lengths of the owner, too. */
+  def ofLengths(side: SparkPlan, lengths: OwnerLengths): SparkPlan =
+    if (!lengths.isPending) side
+    else {
+      side match {
+        case AwaitSizesExec(of, others) => AwaitSizesExec(of, others :+ OwnerStageExec(lengths))
+        case of                         => AwaitSizesExec(of, Seq(OwnerStageExec(lengths)))
+      }
+    }
 }
 
 /** Measures a side when its rows are collected, and has no rows. */

@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.spread
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.SparkPlan
 
-/** Reads the bounds of a side: a sample of them, or the lengths of all rows. One job each. */
+/** Reads a sample of the bounds of both sides, in one job. */
 private[rangejoin] object BoundSampling {
 
   private val RowsPerPart = 60
@@ -57,19 +57,5 @@ private[rangejoin] object BoundSampling {
       of.high.map(positions),
       sampled.rows.map(_._2),
       sampled.others)
-  }
-
-  /** The lengths of all rows. */
-  def lengths(plan: SparkPlan, bounds: SideBounds, cells: CellSearch): Lengths = {
-    val of = bounds.places
-    def longest(rows: Iterator[InternalRow]): Array[Int] = {
-      val lengths = new Lengths.Builder
-      rows.filterNot(of.hasNull).foreach(row => lengths.add(of.length(row, cells)))
-      lengths.longest
-    }
-    val rdd = plan.execute()
-    rdd.sparkContext
-      .runJob(rdd, (rows: Iterator[InternalRow]) => longest(rows))
-      .map(Lengths(_)).foldLeft(Lengths.None)(_.merge(_))
   }
 }

@@ -23,12 +23,14 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, MutableProjection}
  * @param bounds the columns of [[SideBounds]], bound to a row of this side
  * @param places where the bounds are among them
  * @param keepsNull whether a row whose bounds are NULL, which matches nothing, is kept
+ * @param lengths counts the lengths of an owner of intervals; else null
  */
 final class BucketAssigner(
     layout: BucketLayout,
     bounds: Seq[Expression],
     places: BoundColumns,
-    keepsNull: Boolean
+    keepsNull: Boolean,
+    lengths: LengthCounter
 ) extends Serializable {
 
   /** An assigner for one partition. */
@@ -37,6 +39,7 @@ final class BucketAssigner(
   final class Assignment(partition: Int) {
     private val evaluate = MutableProjection.create(bounds)
     evaluate.initialize(partition)
+    if (lengths != null) lengths.begin(partition)
 
     /** The bucket of the last row of the owner. */
     var ownerId: Int = _
@@ -47,7 +50,7 @@ final class BucketAssigner(
       val hasNull = places.hasNull(values)
       ownerId =
         if (hasNull) layout.anyId(partition)
-        else places.ownerId(values, layout)
+        else places.ownerId(values, layout, lengths)
       keepsNull || !hasNull
     }
 

@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.DataType
 /**
  * Rows of the owner of nearly the same length, in cells, which share their buckets.
  *
- * @param longest the length of the longest row; the other side looks back as far from its low end
+ * @param longest no row is longer; the other side looks back as far from its low end
  * @param width the number of cells of a bucket
  * @param firstBucket the first of its buckets; one follows for each further `width` cells
  */
@@ -37,8 +37,7 @@ case class LengthClass(longest: Int, width: Int, firstBucket: Int)
  * }}}
  *
  * Exact for any cuts: a cell never falls as the value rises. Whatever comes to lie in a bucket by
- * being near is refused by the join. `longest` must hold for every row, so a row that is longer than
- * what was found beforehand is an error.
+ * being near is refused by the join. `longest` must hold for every row: a row that is longer is an error.
  *
  * @param classOfLength by the number of bits of a length, the class; -1 where there is none
  * @param ids by bucket, its id: the value of the join key (see [[BucketIds]])
@@ -63,10 +62,15 @@ final class BucketLayout(
   def ownerId(low: Int, high: Int): Int = ids(ownerBucket(low, high))
 
   def ownerBucket(low: Int, high: Int): Int = {
-    val length = math.max(0, high - low)
-    val index = classOfLength(BucketLayout.bitsOf(length))
-    if (index < 0 || length > classes(index).longest) throw BucketLayout.unexpectedLength()
+    val index = classOf(math.max(0, high - low))
+    if (index < 0) throw BucketLayout.unexpectedLength()
     bucketAt(index, low)
+  }
+
+  /** The class of a length; -1 where there is none, or none for rows as long. */
+  private def classOf(length: Int): Int = {
+    val index = classOfLength(BucketLayout.bitsOf(length))
+    if (index >= 0 && length > classes(index).longest) -1 else index
   }
 
   private def bucketAt(index: Int, cell: Int): Int = {
@@ -83,6 +87,31 @@ final class BucketLayout(
     if (high < low - classes(index).longest) -1 else bucketAt(index, high)
 
   def id(bucket: Int): Int = ids(bucket)
+
+  /**
+   * The same buckets, where copies look back by these lengths, and by none where there is none. Rows are where they
+   * have been.
+   */
+  def lookingBack(lengths: Lengths): BucketLayout = {
+    val longest = classes.indices.map { index =>
+      classOfLength.indices.filter(classOfLength(_) == index).map(lengths.longest(_)).max
+    }
+    val there = classes.indices.filter(longest(_) >= 0)
+    new BucketLayout(
+      cells,
+      there.map(index => classes(index).copy(longest = longest(index))).toArray,
+      classOfLength.map(there.indexOf(_)),
+      ids)
+  }
+
+  /** Whether all rows of these lengths are found by their copies. */
+  def covers(lengths: Lengths): Boolean = lengths.longest.forall { length =>
+    length < 0 || classOf(length) >= 0
+  }
+
+  /** The buckets in which there may be rows of the owner. */
+  def usedBuckets: Int =
+    math.max(1, classes.map(of => (cells.size + of.width - 1) / of.width).sum)
 
   /** The same buckets by other ids, which need not differ from each other. */
   def withIds(other: Array[Int]): BucketLayout =
@@ -124,9 +153,8 @@ object BucketLayout {
     Array(id))
 
   def unexpectedLength(): Throwable = new SparkException(
-    "A range join by buckets has read a row that was not there, or was shorter, when its rows were " +
-      "looked at beforehand: the table has changed since, or its rows are not the same each time " +
-      "they are read. Run the query again, or write the side with both ends of the range to a table first.")
+    "A range join by buckets has lost shuffled rows, and has found a longer range when it read them again: " +
+      "the table has changed since, or its rows are not the same each time they are read. Run the query again.")
 }
 
 /**

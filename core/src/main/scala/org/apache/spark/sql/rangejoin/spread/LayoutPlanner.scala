@@ -35,7 +35,7 @@ case class SideSample(
 }
 
 /**
- * The lengths of all rows of an owner, in cells, by their number of bits.
+ * The lengths of rows of an owner, in cells, by their number of bits.
  *
  * @param longest the longest length of so many bits, -1 where there is none
  */
@@ -67,8 +67,8 @@ object Lengths {
 }
 
 /**
- * Decides on cells and buckets, from samples of both sides. Everything it decides is a matter of speed
- * alone, but for the lengths of the owner's rows, which have to be those of all rows.
+ * Decides on cells and buckets, from samples of both sides. All of it is a matter of speed alone, if either every
+ * length has a class, or the lengths are those of all rows.
  *
  * Cuts are quantiles of the rows of both sides together, so that a bucket has about as many rows as any
  * other however both sides are distributed. Buckets are made wider until the copies are no more than the
@@ -124,37 +124,68 @@ final class LayoutPlanner(
       Array.fill(copied.weight.length)(cells.size - 1))(_.map(cells.cell(_: Position)))
   )
 
+  /** By row of the sample of the owner: its first cell and its last. */
+  private lazy val ownerCells: (Array[Int], Array[Int]) = {
+    val starts = owner.places.map(cells.cell(_: Position))
+    (starts, owner.high.fold(starts)(_.map(cells.cell(_: Position))))
+  }
+
+  /** By number of bits, how many rows of the sample of the owner are so long, and the longest of them. */
+  private lazy val (sampledRows, sampled): (Array[Int], Lengths) = {
+    val (rows, lengths) = (new Array[Int](33), new Lengths.Builder)
+    for ((start, end) <- ownerCells._1.zip(ownerCells._2)) {
+      val length = math.max(0, end - start)
+      rows(BucketLayout.bitsOf(length)) += 1
+      lengths.add(length)
+    }
+    (rows, Lengths(lengths.longest))
+  }
+
   /** The layout, given the lengths of all rows of the owner. */
-  def layout(lengths: Lengths, partitions: Int): BucketLayout = {
-    val widths = Iterator.iterate(cellsPerBucket)(_ * 2)
-    val layouts = widths.map(width => width -> layoutOf(lengths, width, partitions))
+  def layout(lengths: Lengths, partitions: Int): BucketLayout =
+    narrowest(identity)(width => layoutOf(known(lengths, width), partitions))
+
+  /**
+   * The layout for an owner of whose lengths no more is known than the sample has. Each that there may be has a
+   * class; when they have been counted the other side looks where there are rows ([[BucketLayout.lookingBack]]).
+   */
+  def openLayout(partitions: Int): BucketLayout =
+    narrowest(expected)(width => layoutOf(possible(width), partitions))
+
+  /** An open layout, if there are no other lengths than those of the sample. */
+  def expected(open: BucketLayout): BucketLayout = open.lookingBack(sampled)
+
+  /**
+   * The layout with the narrowest buckets that do not take too many copies.
+   *
+   * @param used what copies are made for
+   */
+  private def narrowest(used: BucketLayout => BucketLayout)(
+      layoutOf: Int => BucketLayout): BucketLayout = {
+    val layouts = Iterator.iterate(cellsPerBucket)(_ * 2).map(width => width -> layoutOf(width))
     if (isForced) layouts.next()._2
     else {
       val rows = owner.rows + copied.rows
       // Pairs need not be rows of the result: a join may stop at the first match, or refuse most.
       val most = Slack * (rows + math.min(pairs, MostPairs * rows))
-      layouts.find { case (width, l) => width >= cells.size || copies(l) <= most }.get._2
+      layouts.find { case (width, l) => width >= cells.size || copies(used(l)) <= most }.get._2
     }
   }
 
-  private def layoutOf(lengths: Lengths, width: Int, partitions: Int): BucketLayout = {
+  /** Numbers of bits that make a class, and what is to be known of the class. */
+  private case class Group(bits: Seq[Int], longest: Int, width: Int)
+
+  private def layoutOf(groups: Seq[Group], partitions: Int): BucketLayout = {
     val classOfLength = Array.fill(33)(-1)
     val classes = Array.newBuilder[LengthClass]
-    var (number, first) = (0, 0)
-    for (group <- groups(lengths, width)) {
-      val longest = math.min(group.map(lengths.longest(_)).max, cells.size)
-      val isLong = lengths.ne(Lengths.Any) && longest > width / ShortPart
-      val of = LengthClass(
-        longest,
-        if (isLong) math.max(width, longest / MostLookedBack + 1) else width,
-        first)
-      classes += of
-      group.foreach(classOfLength(_) = number)
-      number += 1
-      first += (cells.size + of.width - 1) / of.width
+    var first = 0
+    for ((group, number) <- groups.zipWithIndex) {
+      classes += LengthClass(group.longest, group.width, first)
+      group.bits.foreach(classOfLength(_) = number)
+      first += (cells.size + group.width - 1) / group.width
     }
     // Without any row of the owner there still is a bucket.
-    if (number == 0) classes += LengthClass(0, cells.size, 0)
+    if (groups.isEmpty) classes += LengthClass(0, cells.size, 0)
     new BucketLayout(
       cells,
       classes.result(),
@@ -162,21 +193,47 @@ final class LayoutPlanner(
       BucketIds(math.max(1, first), partitions))
   }
 
-  /** Numbers of bits that make a class: short beside a bucket, and then two by two. */
-  private def groups(lengths: Lengths, width: Int): Seq[Seq[Int]] = {
+  /** Classes of the lengths that there are. */
+  private def known(lengths: Lengths, width: Int): Seq[Group] = {
     val present = lengths.longest.indices.filter(lengths.longest(_) >= 0)
-    if (lengths.eq(Lengths.Any)) Seq(present)
+    if (lengths.eq(Lengths.Any)) Seq(Group(present, cells.size, width))
     else {
-      val (short, long) = present.partition(bits => lengths.longest(bits) <= width / ShortPart)
-      (short +: long.groupBy(_ / 2).toSeq.sortBy(_._1).map(_._2)).filter(_.nonEmpty)
+      grouped(present, lengths.longest(_), width).map { bits =>
+        val longest = math.min(bits.map(lengths.longest(_)).max, cells.size)
+        val isLong = longest > width / ShortPart
+        Group(bits, longest, if (isLong) math.max(width, longest / MostLookedBack + 1) else width)
+      }
     }
+  }
+
+  /** Classes of all lengths that there may be. */
+  private def possible(width: Int): Seq[Group] = {
+    def most(bits: Int) = math.min((1 << bits) - 1, cells.size - 1)
+    def likely(bits: Int) = if (sampledRows(bits) > 0) sampled.longest(bits) else most(bits)
+    grouped(0 to BucketLayout.bitsOf(cells.size - 1), likely, width).map { bits =>
+      val longest = most(bits.max)
+      val rows = bits.map(sampledRows(_)).sum
+      val wide =
+        if (bits.map(likely).max <= width / ShortPart) width
+        // There are few such rows, if any: they are not to make many copies.
+        else if (rows == 0) longest
+        else if (rows < SureRows) longest / MostLookedBack + 1
+        else bits.map(sampled.longest(_)).max / MostLookedBack + 1
+      Group(bits, longest, math.max(width, wide))
+    }
+  }
+
+  /** Numbers of bits that make a class: short beside a bucket, and then two by two. */
+  private def grouped(present: Seq[Int], longest: Int => Int, width: Int): Seq[Seq[Int]] = {
+    val (short, long) = present.partition(longest(_) <= width / ShortPart)
+    (short +: long.groupBy(_ / 2).toSeq.sortBy(_._1).map(_._2)).filter(_.nonEmpty)
   }
 
   /** How many rows of the other side there are in all buckets; some of them may be in each. */
   def copies(layout: BucketLayout): Double = {
     val (low, high) = copiedCells
     low.indices.map(i => layout.copies(low(i), high(i)) * copied.weight(i)).sum +
-      copied.others * layout.numBuckets
+      copied.others * layout.usedBuckets
   }
 
   /** The rows of the largest bucket, of both sides. */
@@ -190,8 +247,7 @@ final class LayoutPlanner(
       steps(first) += weight
       steps(last + 1) -= weight
     }
-    val starts = owner.places.map(cells.cell(_: Position))
-    val ends = owner.high.fold(starts)(_.map(cells.cell(_: Position)))
+    val (starts, ends) = ownerCells
     for (i <- starts.indices) {
       val bucket = layout.ownerBucket(starts(i), ends(i))
       add(bucket, bucket, owner.weight(i))
@@ -226,6 +282,9 @@ object LayoutPlanner {
 
   /** Of a class of longer rows a row of the other side looks back by so many buckets. */
   private val MostLookedBack = 3
+
+  /** So many rows of a sample show how long rows of a class are. */
+  private val SureRows = 20
 
   /** Of pairs in range, so many for a row are taken for rows of the result. */
   private val MostPairs = 10

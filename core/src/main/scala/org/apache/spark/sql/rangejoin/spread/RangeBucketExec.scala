@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
+import java.io.ObjectOutputStream
+
 import scala.annotation.tailrec
 
 import org.apache.spark.rdd.RDD
@@ -25,29 +27,34 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
-import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
+import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, ShuffleExchangeExec}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.rangejoin.join.BesideShuffle
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
 
 /**
  * Adds the bucket of a row as a column, by which both sides of a join without keys are then shuffled
  * and joined. A row of the owner gets one bucket; a row of the other side comes out once for each bucket
- * that may hold a match (see [[BucketLayout]]), which may be none.
+ * that may hold a match (see [[BucketLayout]]), which may be none. Where the owner has intervals it is shuffled
+ * first, as copies follow from the lengths that are counted meanwhile: adaptive execution sees to that by itself
+ * ([[AwaitSizesExec]]), and otherwise the node of the copies runs the shuffle of the owner.
  *
  * Promises nothing of the partitioning of its child: there is always a shuffle by bucket above.
  *
  * @param bounds of this side, as the spread has them, over the columns of the child
  * @param bucket the column
- * @param spread what this side has in common with the other one, on the driver
+ * @param lengths what this side has in common with the other one, on the driver
  */
 case class RangeBucketExec(
     isOwner: Boolean,
     bounds: Seq[Expression],
     bucket: Attribute,
-    @transient spread: RangeSpread,
+    @transient lengths: OwnerLengths,
     child: SparkPlan
-) extends UnaryExecNode with CodegenSupport {
+) extends UnaryExecNode with CodegenSupport with BesideShuffle {
+
+  def spread: RangeSpread = lengths.spread
 
   override def output: Seq[Attribute] = child.output :+ bucket
 
@@ -63,7 +70,7 @@ case class RangeBucketExec(
     if (isOwner) "owner" else "copies",
     bounds.filterNot(_.isInstanceOf[GuardedValue]).mkString("[", ", ", "]"),
     bucket,
-    if (spread != null && spread.isSingle) "one bucket" else "boundaries: quantiles of both sides"
+    if (lengths != null && spread.isSingle) "one bucket" else "boundaries: quantiles of both sides"
   )
 
   override lazy val metrics: Map[String, SQLMetric] = Map(
@@ -78,7 +85,24 @@ case class RangeBucketExec(
 
   private def places: BoundColumns = spread.range.bounds(isOwner).places
 
-  @transient private lazy val layoutRef = new LayoutRef
+  /** The shuffle of the owner, which the copies have to run. */
+  @transient private var ofOwner: Option[ShuffleExchangeExec] = None
+
+  override def prepareBeside(other: ShuffleExchangeExec): Unit = if (!isOwner) {
+    ofOwner = RangeBucketExec.below(other)
+      .filter(owner => owner.isOwner && owner.lengths.eq(lengths))
+      .map(_ => other)
+  }
+
+  @transient private lazy val layoutRef = new LayoutRef(() => currentLayout)
+
+  /** The layout of the copies, once there is one. */
+  @transient @volatile private var ofCopies: BucketLayout = _
+
+  private def currentLayout: BucketLayout = if (isOwner) lengths.ofOwner else ofCopies
+
+  /** Whether the lengths of rows are counted. */
+  private def isCounted: Boolean = isOwner && !spread.range.isPoint
 
   // In the thread of the query. Below a broadcast, rows are asked for in a thread of the pool of broadcasts: a
   // sample that is planned there waits for broadcasts of its own, for which the pool may have no thread left.
@@ -88,14 +112,23 @@ case class RangeBucketExec(
   /** Rows of the child; when a job over them is about to begin, there is a layout. */
   private def withLayout(rows: => RDD[InternalRow]): RDD[InternalRow] = {
     spread.prepare()
-    new RowsBeforeJob(rows, () => chooseLayout())
+    val input = rows
+    if (isCounted) layoutRef.lengths = lengths.count(sparkContext, input.getNumPartitions)
+    new RowsBeforeJob(input, () => chooseLayout())
   }
 
   /** Chooses the layout unless that has been done; its figures are posted as metrics. */
   private def chooseLayout(): Unit = {
     val chosen = spread.get()
-    layoutRef.layout = chosen.layout
-    longMetric("numBuckets").set(chosen.layout.numBuckets)
+    val buckets =
+      if (isOwner) chosen.buckets
+      else {
+        ofCopies = lengths.ofCopies(ofOwner.map { shuffle => () =>
+          ShuffledBytes.await(sparkContext, Seq(shuffle.shuffleDependency))
+        })
+        ofCopies.usedBuckets
+      }
+    longMetric("numBuckets").set(buckets)
     longMetric("largestBucket").set(chosen.largest)
     if (isOwner) longMetric("samplingTime").set(chosen.millis)
     val posted = Seq("numBuckets", "largestBucket") ++ (if (isOwner) Seq("samplingTime") else Nil)
@@ -112,7 +145,8 @@ case class RangeBucketExec(
     val rowsOut = longMetric("numOutputRows")
     val copies = if (isOwner) null else longMetric("numCopies")
     withLayout(child.execute()).mapPartitionsWithIndexInternal { (index, rows) =>
-      val assign = new BucketAssigner(ref.layout, evaluated, at, keepsNull).start(index)
+      val assign =
+        new BucketAssigner(ref.layout, evaluated, at, keepsNull, ref.lengths).start(index)
       val joined = new JoinedRow
       val added = new GenericInternalRow(1)
       val project = UnsafeProjection.create(outputTypes.map(_.dataType).toArray)
@@ -172,7 +206,10 @@ case class RangeBucketExec(
     val id = ctx.freshName("bucket")
     val column = ExprCode(FalseLiteral, JavaCode.variable(id, IntegerType))
     if (isOwner) {
-      val place = (lowCell ++ places.high.map(cellOf)).mkString(s"$layout.ownerId(", ", ", ")")
+      val cells = (lowCell ++ places.high.map(cellOf)).mkString(", ")
+      val place =
+        if (isCounted) s"${countedLengths(ctx, ref)}.ownerId($layout, $cells)"
+        else s"$layout.ownerId($cells)"
       val ofNull = if (isNull.isEmpty) ""
       else if (spread.range.keepsUnmatched) s"($isNull) ? $layout.anyId(partitionIndex) : "
       else ""
@@ -212,6 +249,12 @@ case class RangeBucketExec(
     }
   }
 
+  private def countedLengths(ctx: CodegenContext, ref: String): String = ctx.addMutableState(
+    classOf[LengthCounter].getName,
+    "lengths",
+    v => s"$v = $ref.lengths(); $v.begin(partitionIndex);",
+    forceInline = true)
+
   override protected def withNewChildInternal(newChild: SparkPlan): RangeBucketExec =
     copy(child = newChild)
 }
@@ -244,7 +287,21 @@ object RangeBucketExec {
   }
 }
 
-/** Holds the layout for generated code, which exists before it. */
-final class LayoutRef extends Serializable {
-  var layout: BucketLayout = _
+/**
+ * Holds the layout for tasks, whose code exists before it. It is the one that there is when a stage is submitted, which
+ * may be again after others have run.
+ */
+final class LayoutRef(@transient current: () => BucketLayout) extends Serializable {
+  private var sent: BucketLayout = _
+
+  /** What counts the lengths of the owner's rows; null where they are not counted. */
+  var lengths: LengthCounter = _
+
+  /** The layout, in a task. */
+  def layout: BucketLayout = sent
+
+  private def writeObject(out: ObjectOutputStream): Unit = synchronized {
+    sent = current()
+    out.defaultWriteObject()
+  }
 }

@@ -33,10 +33,9 @@ import org.apache.spark.sql.rangejoin.{JobDescription, RangeJoinConf}
  * them is about to run, and kept as long as the plan. The sides of a plan refer to the same object, and
  * two joins never do: that is what makes an exchange over a [[RangeBucketExec]] equal to another one.
  *
- * To choose it, the bounds of both sides are read: queries of their own, of the columns the bounds need.
- * An owner of points is only sampled. For one of ranges the longest lengths must be known, which takes
- * a second pass, provided that the rows are the same each time they are read; else any row counts as
- * long as there is.
+ * To choose it, a sample of the bounds of both sides is read: a query of its own, of the columns the bounds
+ * need. Rows may be other ones when they are read for the join: nothing but balance depends on the sample. How far
+ * copies look back follows from what is shuffled (see [[OwnerLengths]]).
  *
  * Lives on the driver.
  *
@@ -51,10 +50,18 @@ final class RangeSpread(
 ) extends Logging {
   import RangeSpread._
 
-  /** A layout, and what there is to say of it. */
-  case class Chosen(layout: BucketLayout, largest: Long, millis: Long)
+  /**
+   * A layout, and what there is to say of it.
+   *
+   * @param buckets in which there are rows of the owner, by the sample
+   * @param largest how many rows there are in the largest of them, likewise
+   */
+  case class Chosen(layout: BucketLayout, buckets: Int, largest: Long, millis: Long)
 
-  private var chosen: Option[Chosen] = None
+  @volatile private var chosen: Option[Chosen] = None
+
+  /** The layout, if it has been chosen. */
+  def layout: Option[BucketLayout] = chosen.map(_.layout)
 
   def isOwner(side: Side): Boolean = side == range.owner
 
@@ -109,36 +116,34 @@ final class RangeSpread(
     val start = System.nanoTime()
     val partitions = session.sessionState.conf.numShufflePartitions
     if (isSingle) {
-      Chosen(BucketLayout.single(range.dataType, BucketIds(1, partitions).head), 0L, 0L)
+      Chosen(BucketLayout.single(range.dataType, BucketIds(1, partitions).head), 1, 0L, 0L)
     } else {
       val bound = range.ofOwner.low.orElse(range.ofOwner.high).get.child.sql
-      val (layout, largest) = JobDescription.within(
+      val (layout, expected, largest) = JobDescription.within(
         session.sparkContext,
         s"range join without a key: bounds of $bound")(chooseLayout(partitions))
       val millis = NANOSECONDS.toMillis(System.nanoTime() - start)
-      logInfo(s"Range join without a key: ${layout.numBuckets} buckets, chosen in $millis ms")
-      Chosen(layout, largest, millis)
+      logInfo(s"Range join without a key: ${expected.usedBuckets} buckets, chosen in $millis ms")
+      Chosen(layout, expected.usedBuckets, largest, millis)
     }
   }
 
-  private def chooseLayout(partitions: Int): (BucketLayout, Long) = {
+  /** The layout, what is likely to be used of it, and the rows of the largest bucket. */
+  private def chooseLayout(partitions: Int): (BucketLayout, BucketLayout, Long) = {
     val most = if (forced > 0) forced else BucketsPerPartition * partitions
-    val ownerPlan = boundsOf(isOwner = true)
     val sampleSize = BoundSampling.sizeFor(most)
     val (owner, copied) = BoundSampling.sample(
-      BoundSampling.Side(ownerPlan, range.ofOwner),
+      BoundSampling.Side(boundsOf(isOwner = true), range.ofOwner),
       BoundSampling.Side(boundsOf(isOwner = false), range.ofCopied),
       sampleSize)
     val worth = ((owner.rows + copied.rows) / RowsPerBucket).toInt
     val buckets = if (forced > 0) forced else math.max(1, math.min(most, worth))
     val planner = new LayoutPlanner(range.dataType, owner, copied, buckets, forced > 0)
-    val lengths =
-      if (range.isPoint || planner.cells.size == 1) Lengths.Zero
-      else if (RepeatablePlan(boundsPlan(isOwner = true))) {
-        BoundSampling.lengths(ownerPlan, range.ofOwner, planner.cells)
-      } else Lengths.Any
-    val layout = planner.layout(lengths, partitions)
-    (layout, planner.largest(layout).toLong)
+    val layout =
+      if (range.isPoint) planner.layout(Lengths.Zero, partitions)
+      else planner.openLayout(partitions)
+    val expected = if (range.isPoint) layout else planner.expected(layout)
+    (layout, expected, planner.largest(expected).toLong)
   }
 
   private def boundsPlan(isOwner: Boolean): Project = {

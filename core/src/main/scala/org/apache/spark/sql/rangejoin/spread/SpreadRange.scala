@@ -77,17 +77,24 @@ case class BoundColumns(
   private def cellNear(near: Int, row: InternalRow, at: Int, cells: CellSearch): Int =
     if (isLossless) cells.cellNear(near, row.getLong(at)) else cell(row, at, cells)
 
-  /** The number of cells from the low end of a row to its high end. */
+  /** The number of cells from the low end of a row to its high end; of an owner of intervals. */
   def length(row: InternalRow, cells: CellSearch): Int = {
     val first = cell(row, low.get, cells)
     math.max(0, cellNear(first, row, high.get, cells) - first)
   }
 
-  /** The id of the bucket of a row of the owner. */
-  def ownerId(row: InternalRow, layout: BucketLayout): Int = {
+  /**
+   * The id of the bucket of a row of the owner.
+   *
+   * @param lengths where the length of an interval counts; null where it need not
+   */
+  def ownerId(row: InternalRow, layout: BucketLayout, lengths: LengthCounter = null): Int = {
     val first = cell(row, all.head, layout.cells)
     if (all.size == 1) layout.ownerId(first)
-    else layout.ownerId(first, cellNear(first, row, all.last, layout.cells))
+    else {
+      val last = cellNear(first, row, all.last, layout.cells)
+      if (lengths == null) layout.ownerId(first, last) else lengths.ownerId(layout, first, last)
+    }
   }
 
   /** Visits the ids of the buckets of a row of the other side. */

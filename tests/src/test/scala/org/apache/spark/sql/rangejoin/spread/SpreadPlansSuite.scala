@@ -28,6 +28,7 @@ import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.storage.StorageLevel
 
 /** Joins by range buckets within plans, and those that stay what they are. */
 class SpreadPlansSuite extends SpreadTest {
@@ -134,29 +135,27 @@ class SpreadPlansSuite extends SpreadTest {
 
   test("over an RDD whose rows are longer when they are read again, cached or not") {
     views()
-    SpreadPlansSuite.readings.set(0)
-    val rows = spark.createDataFrame(
-      spark.sparkContext.parallelize(0 until 4, 4).flatMap { part =>
-        // Of four partitions: a sample and the lengths are two readings.
-        val length = if (SpreadPlansSuite.readings.getAndIncrement() < 8) 1 else 1400
-        (0 until 75).map(i => Row(part, i * 19, i * 19 + length))
-      },
-      StructType.fromDDL("part int, s int, e int")
-    )
-    def isRepeatable(df: DataFrame): Boolean = RepeatablePlan(execution(df).optimizedPlan)
-    rows.createOrReplaceTempView("longer")
-    withConf(Buckets -> "9", SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
-      val query = sql("SELECT d.part FROM longer d LEFT JOIN r ON d.s <= r.e AND r.s <= d.e")
-      assert(bucketNodes(query).size == 2, executedPlan(query))
-      assert(query.collect().map(_.getInt(0)).toSet.size == 4)
-      assert(!isRepeatable(rows) && isRepeatable(sql("SELECT * FROM r")))
-      assert(isRepeatable(rows.localCheckpoint()))
-      for ((table, expected) <- Seq(rows.filter("s > 0") -> false, spark.range(9).toDF() -> true)) {
-        table.cache()
-        // What is evicted from memory is computed again.
-        try assert(isRepeatable(table.select("*")) == expected)
-        finally table.unpersist(blocking = true)
+    for (isCached <- Seq(false, true)) {
+      SpreadPlansSuite.readings.set(0)
+      val longer = spark.createDataFrame(
+        spark.sparkContext.parallelize(0 until 4, 4).flatMap { part =>
+          // Of four partitions: the sample is one reading.
+          val length = if (SpreadPlansSuite.readings.getAndIncrement() < 4) 1 else 1400
+          (0 until 75).map(i => Row(part, i * 19, i * 19 + length))
+        },
+        StructType.fromDDL("part int, s int, e int")
+      )
+      if (isCached) longer.persist(StorageLevel.MEMORY_ONLY)
+      longer.createOrReplaceTempView("longer")
+      withConf(Buckets -> "9", SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+        def query = sql("SELECT d.*, r.id FROM longer d LEFT JOIN r ON d.s <= r.e AND r.s <= d.e")
+        val df = query
+        assert(bucketNodes(df).size == 2, executedPlan(df))
+        val found = rows(df)
+        assert(SpreadPlansSuite.readings.get == (if (isCached) 4 else 8))
+        assertSameRows(found, withConf(Flag -> "false")(rows(query)), executedPlan(df).toString)
       }
+      longer.unpersist(blocking = true)
     }
   }
 

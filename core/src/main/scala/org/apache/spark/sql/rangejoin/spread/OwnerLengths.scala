@@ -1,0 +1,155 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.spread
+
+import java.util.concurrent.atomic.AtomicReference
+import java.util.{Arrays, BitSet}
+
+import org.apache.spark.SparkContext
+import org.apache.spark.internal.Logging
+import org.apache.spark.util.AccumulatorV2
+
+/**
+ * The lengths of an owner of intervals, on which depends how far copies of the other side look back. They are
+ * counted by the map tasks of the owner's own shuffle, and known when it has run: nothing is read twice. From
+ * the moment that copies are laid out by them (they are ''settled'') they hold: a map task that runs again after
+ * that, and finds a longer row, fails.
+ *
+ * One object for both sides of a join in one plan, on the driver. A sample's plan of the same join has another.
+ */
+private[rangejoin] final class OwnerLengths(val spread: RangeSpread) extends Logging {
+  private var counters: List[LengthCounter] = Nil
+
+  @volatile private var settled: Option[BucketLayout] = None
+
+  /** Defined when all rows have been counted; as a query stage keeps its result. */
+  val result: AtomicReference[Option[Any]] = new AtomicReference(None)
+
+  /** Whether the copies depend on lengths that are still to be counted. */
+  def isPending: Boolean = !spread.range.isPoint && !spread.isSingle && result.get.isEmpty
+
+  /** Counts the lengths of rows that are about to be shuffled. */
+  def count(context: SparkContext, partitions: Int): LengthCounter = synchronized {
+    val counter = new LengthCounter(partitions, () => result.set(Some(())))
+    context.register(counter)
+    counters ::= counter
+    if (partitions == 0) result.set(Some(()))
+    counter
+  }
+
+  /** The layout for a map task of the owner that is about to start; null before there is one. */
+  def ofOwner: BucketLayout = settled.orElse(spread.layout).orNull
+
+  /**
+   * The layout for the copies. Where the lengths are not known, as the owner has been shuffled elsewhere or twice,
+   * each class is as long as it may be.
+   *
+   * @param shuffleOwner runs the owner's shuffle, if that is for this side to do
+   */
+  def ofCopies(shuffleOwner: Option[() => Unit]): BucketLayout = {
+    val planned = spread.get().layout
+    if (spread.range.isPoint) planned
+    else {
+      // Not under the lock, as others may have locked what is to be run.
+      if (settled.isEmpty && isPending) shuffleOwner.foreach(_.apply())
+      synchronized {
+        if (settled.isEmpty) settled = Some(settle(planned))
+        settled.get
+      }
+    }
+  }
+
+  private def settle(planned: BucketLayout): BucketLayout = counters match {
+    case Seq(counter) if counter.isComplete => planned.lookingBack(counter.value)
+    case _                                  =>
+      if (planned.numBuckets > 1)
+        logWarning(
+          "The lengths of a range join's owner have not been counted: more rows are copied")
+      planned
+  }
+
+  /** Fails if a task that had begun before the copies were laid out has come upon a longer row. */
+  def check(): Unit = synchronized {
+    for (layout <- settled; counter <- counters)
+      if (!layout.covers(counter.value)) throw BucketLayout.unexpectedLength()
+  }
+}
+
+/**
+ * Counts the lengths of rows as they are shuffled: by their number of bits the longest one. As they are maxima it
+ * does no harm that tasks run again, or twice at a time.
+ *
+ * @param partitions of the rows that are shuffled, each of which is read by a task
+ * @param whenComplete called on the driver when all of them have been read
+ */
+final class LengthCounter(partitions: Int, @transient whenComplete: () => Unit)
+    extends AccumulatorV2[Int, Lengths] {
+
+  private val longest: Array[Int] = Lengths.None.longest.clone()
+
+  /** In a task, its partition. */
+  private var partition = -1
+
+  /** On the driver, the partitions that have been read. */
+  @transient private val read = new BitSet
+
+  /** Called first of all in a task. */
+  def begin(partition: Int): Unit = this.partition = partition
+
+  /** The id of the bucket of a row, whose length counts. */
+  def ownerId(layout: BucketLayout, low: Int, high: Int): Int = {
+    add(math.max(0, high - low))
+    layout.ownerId(low, high)
+  }
+
+  override def add(length: Int): Unit = {
+    val bits = BucketLayout.bitsOf(length)
+    if (length > longest(bits)) longest(bits) = length
+  }
+
+  override def isZero: Boolean = partition < 0 && (read == null || read.isEmpty)
+
+  override def reset(): Unit = {
+    Arrays.fill(longest, -1)
+    partition = -1
+    if (read != null) read.clear()
+  }
+
+  override def copy(): LengthCounter = {
+    val result = new LengthCounter(partitions, null)
+    result.merge(this)
+    result
+  }
+
+  override def copyAndReset(): LengthCounter = new LengthCounter(partitions, null)
+
+  override def merge(other: AccumulatorV2[Int, Lengths]): Unit = other match {
+    case of: LengthCounter =>
+      val isNowComplete = synchronized {
+        for (bits <- longest.indices) longest(bits) = math.max(longest(bits), of.longest(bits))
+        val before = isComplete
+        if (of.partition >= 0) read.set(of.partition)
+        if (of.read != null) read.or(of.read)
+        isComplete && !before
+      }
+      if (isNowComplete && whenComplete != null) whenComplete()
+    case _ => throw new UnsupportedOperationException(s"Not the lengths of rows: $other")
+  }
+
+  override def value: Lengths = synchronized(Lengths(longest.clone()))
+
+  /** Whether tasks have read all partitions. */
+  def isComplete: Boolean = synchronized(read.cardinality == partitions)
+}
