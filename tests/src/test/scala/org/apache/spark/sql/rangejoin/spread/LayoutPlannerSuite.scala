@@ -14,6 +14,9 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
+import scala.util.Random
+
+import org.apache.spark.SparkException
 import org.apache.spark.sql.types.{DataType, LongType, StringType}
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -41,5 +44,79 @@ class LayoutPlannerSuite extends AnyFunSuite {
   test("one bucket where there are no boundaries") {
     val none = SideSample(Some(Array.empty[Position]), None, Array.empty, 1e6)
     assert(layout(none, none.copy(high = none.low), StringType).numBuckets == 1)
+  }
+
+  /** Intervals from a cell, of a length in positions. */
+  private def intervals(of: Seq[(Long, Long)]): SideSample = SideSample(
+    Some(of.map { case (start, _) => Position(start, null) }.toArray),
+    Some(of.map { case (start, length) => Position(start + length, null) }.toArray),
+    Array.fill(of.size)(1.0)
+  )
+
+  test(
+    "an owner whose lengths were not sampled: every length has a class, and every pair one bucket") {
+    val random = new Random(7)
+    def rows(n: Int, most: Int) =
+      Seq.fill(n)((
+        random.nextInt(10000).toLong,
+        (random.nextDouble() * random.nextInt(most)).toLong))
+    for {
+      (sampledMost, most) <- Seq((20, 20), (20, 10000), (10000, 20), (300, 2000))
+      buckets <- Seq(1, 5, 100)
+      isForced <- Seq(true, false)
+    } {
+      val (copied, owner) = (rows(300, 50), rows(300, most))
+      val planner = new LayoutPlanner(
+        LongType,
+        intervals(rows(500, sampledMost)),
+        intervals(copied),
+        buckets,
+        isForced)
+      val open = planner.openLayout(3)
+      def cells(of: (Long, Long)) = (open.cells.cell(of._1), open.cells.cell(of._1 + of._2))
+      val counted = new LengthCounter(1, null)
+      for ((low, high) <- owner.map(cells)) counted.add(high - low)
+      for (layout <- Seq(open, open.lookingBack(counted.value))) {
+        assert(layout.covers(counted.value))
+        for (a <- owner; b <- copied if a._1 <= b._1 + b._2 && b._1 <= a._1 + a._2) {
+          val bucket = (layout.ownerId _).tupled(cells(a))
+          assert(bucket == (open.ownerId _).tupled(cells(a)))
+          var found = 0
+          (layout.foreachCopy _).tupled(cells(b))(id => if (id == bucket) found += 1)
+          assert(found == 1, (a, b))
+        }
+      }
+    }
+  }
+
+  test("no copies for lengths that no row has, and few for a row that no sample has") {
+    val random = new Random(11)
+    val starts = Seq.fill(20000)(random.nextInt(1000000).toLong)
+    val planner = new LayoutPlanner(
+      LongType,
+      intervals(starts.map((_, 10L))),
+      SideSample(
+        intervals(starts.map((_, 0L))).low,
+        intervals(starts.map((_, 0L))).high,
+        Array.fill(20000)(1.0)),
+      100,
+      isForced = false
+    )
+    val open = planner.openLayout(10)
+    def copies(longest: Int*) = {
+      val counted = new LengthCounter(1, null)
+      longest.foreach(counted.add)
+      planner.copies(open.lookingBack(counted.value)) / 20000
+    }
+    assert(copies() == 0)
+    assert(copies(1) >= 1 && copies(1) <= 1.1)
+    for (length <- Seq(20, 200, 1000, 3000)) assert(copies(1, length) <= 3.1, length)
+    // Rows that there had not been when the copies were made.
+    val counted = new LengthCounter(1, null)
+    counted.add(1)
+    val short = open.lookingBack(counted.value)
+    counted.add(200)
+    assert(!short.covers(counted.value) && open.lookingBack(counted.value).covers(counted.value))
+    assert(intercept[SparkException](short.ownerId(5, 205)).getMessage.contains("longer range"))
   }
 }

@@ -147,7 +147,10 @@ class SpreadPlansSuite extends SpreadTest {
       )
       if (isCached) longer.persist(StorageLevel.MEMORY_ONLY)
       longer.createOrReplaceTempView("longer")
-      withConf(Buckets -> "9", SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+      withConf(
+        Buckets -> "9",
+        SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false",
+        RangeJoinConf.SpreadWriteOnce.key -> "false") {
         def query = sql("SELECT d.*, r.id FROM longer d LEFT JOIN r ON d.s <= r.e AND r.s <= d.e")
         val df = query
         assert(bucketNodes(df).size == 2, executedPlan(df))
