@@ -69,7 +69,7 @@ object DependenciesSuite {
     "hint" -> Set("line"),
     "window" -> Set.empty,
     "sort" -> Set("line", "kernel"),
-    "prepared" -> Set("sort", "kernel"),
+    "prepared" -> Set("line", "sort", "kernel"),
     "condition" -> Set("line", "kernel"),
     "spread" -> Set("line", "join", "condition", "index", "kernel"),
     "join" -> Set("condition", "kernel"),

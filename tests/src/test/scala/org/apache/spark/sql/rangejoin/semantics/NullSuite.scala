@@ -14,6 +14,9 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest.Engines
+
 /** NULL in a key, a bound or a range column matches nothing; a row with it is not lost. */
 class NullSuite extends SemanticsTest {
   import SemanticsTest._
@@ -159,5 +162,24 @@ class NullSuite extends SemanticsTest {
       "1, '2024-01-01', '2024-01-05'",
       "1, '2024-01-02', NULL")
     check("l.t >= r.t AND (r.u IS NULL OR l.t <= r.u)", InnerAndFull)(1 -> 1, 1 -> 2, 3 -> 2)
+  }
+
+  test("what opens a range hides no error that stock raises, and adds none") {
+    spark.range(0, 3, 1, 2).selectExpr(
+      s"if(id = 1, ${Long.MaxValue}, id) AS id",
+      "1 AS k",
+      "id = 1 AS open").createOrReplaceTempView("l")
+    spark.range(0, 4, 1, 2).selectExpr("1 AS k", "id AS u").createOrReplaceTempView("r")
+    def join(on: String) = spark.sql(s"SELECT l.id, r.u FROM l JOIN r ON l.k = r.k AND ($on)")
+    withConf(SQLConf.ANSI_ENABLED.key -> "true") {
+      for (flag <- Seq("true", "false")) withConf(Flag -> flag) {
+        val error = intercept[ArithmeticException](join("l.id + 1 < r.u OR l.open").collect())
+        assert(error.getMessage.contains("ARITHMETIC_OVERFLOW"), (flag, error))
+      }
+      val shortCircuit = "l.open OR l.id + 1 < r.u"
+      val expected = withConf(Flag -> "false")(rows(join(shortCircuit)))
+      assert(expected.size == 4 + 2)
+      checkRangeJoins(join(shortCircuit), expected, joins = 1, Engines)
+    }
   }
 }
