@@ -16,12 +16,11 @@ package org.apache.spark.sql.rangejoin.spread
 
 import java.util.concurrent.ConcurrentHashMap
 
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
-import org.apache.spark.{MapOutputTrackerMaster, SparkEnv, SparkException, TaskContext}
 
 /** Owners of intervals whose rows are other ones, and longer, when they are read again. */
 class GrowingOwnerSuite extends SpreadTest {
@@ -56,7 +55,8 @@ class GrowingOwnerSuite extends SpreadTest {
     Buckets -> "9",
     // A costly owner is written once, and would not be read again.
     RangeJoinConf.SpreadWriteOnce.key -> "false",
-    SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1"))
+    SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1"
+  ))
 
   test("rows that are longer from the second or the third reading on") {
     views()
@@ -98,57 +98,6 @@ class GrowingOwnerSuite extends SpreadTest {
           assertSameRows(found, withConf(Flag -> "false")(rows(join(joined, owner))), s"$engine")
         }
       } finally spark.sql("DROP TABLE growing")
-    }
-  }
-
-  test("copies look back as far as rows are long, and wait for no more than that") {
-    views()
-    for (engine <- ByBuckets; joined <- Joined.filterNot(_.contains("few"))) withConf(
-      engine :+ (Buckets -> "200"): _*) {
-      for ((length, most) <- Seq("id % 5" -> 1.1, "IF(id = 7, 1000, id % 5)" -> 3.2)) {
-        val df = join(joined, intervals(length))
-        assertSameRows(
-          rows(df),
-          withConf(Flag -> "false")(rows(join(joined, intervals(length)))),
-          executedPlan(df).toString)
-        // Were any length taken for possible, each row would be in several buckets of each class.
-        val copied = bucketNodes(df).find(!_.isOwner).get
-        assert(copied.metrics("numOutputRows").value <= 400 * most, executedPlan(df))
-        assert(!executedPlan(df).exists(_.isInstanceOf[AwaitSizesExec]), executedPlan(df))
-      }
-    }
-  }
-
-  /** Loses what the owner of a query that has run has shuffled, as when executors are lost. */
-  private def loseShuffled(df: DataFrame): Unit = {
-    val shuffles = collect(executedPlan(df)) {
-      case shuffle: ShuffleExchangeExec if RangeBucketExec.below(shuffle).exists(_.isOwner) =>
-        shuffle.shuffleDependency.shuffleId
-    }
-    assert(shuffles.size == 1, executedPlan(df))
-    SparkEnv.get.mapOutputTracker.asInstanceOf[MapOutputTrackerMaster]
-      .unregisterAllMapAndMergeOutput(shuffles.head)
-  }
-
-  test("rows that are lost when copies have been made: the same ones again, or an error") {
-    views()
-    spark.udf.register("grown", (i: Long) => GrowingOwnerSuite.length(i))
-    for (engine <- ByBuckets; joined <- Joined) withConf(engine: _*) {
-      GrowingOwnerSuite.begin(Int.MaxValue)
-      val df = join(joined, intervals("grown(id)"))
-      val expected = rows(df)
-      def readings = GrowingOwnerSuite.readings
-      assert(readings == 2)
-      loseShuffled(df)
-      assertSameRows(rows(df), expected, executedPlan(df).toString)
-      assert(readings == 3)
-      GrowingOwnerSuite.begin(0)
-      loseShuffled(df)
-      val error = intercept[SparkException](df.collect())
-      assert(
-        error.getMessage.contains("has lost shuffled rows, and has found a longer range"),
-        error)
-      assert(readings > 0)
     }
   }
 }

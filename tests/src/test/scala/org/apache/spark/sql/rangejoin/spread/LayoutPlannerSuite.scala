@@ -79,10 +79,12 @@ class LayoutPlannerSuite extends AnyFunSuite {
       for (layout <- Seq(open, open.lookingBack(counted.value))) {
         assert(layout.covers(counted.value))
         for (a <- owner; b <- copied if a._1 <= b._1 + b._2 && b._1 <= a._1 + a._2) {
-          val bucket = (layout.ownerId _).tupled(cells(a))
-          assert(bucket == (open.ownerId _).tupled(cells(a)))
+          val (first, last) = cells(a)
+          val bucket = layout.ownerId(first, last)
+          assert(bucket == open.ownerId(first, last))
           var found = 0
-          (layout.foreachCopy _).tupled(cells(b))(id => if (id == bucket) found += 1)
+          val (low, high) = cells(b)
+          layout.foreachCopy(low, high)(id => if (id == bucket) found += 1)
           assert(found == 1, (a, b))
         }
       }
