@@ -38,7 +38,7 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan =
     if (!conf.getConf(RangeJoinConf.SpreadWriteOnce) || RangeSpread.isPlanningSample) plan
     else {
-      val open = plan.collect { case b: RangeBucketExec if !b.containsTag(Decided) => b }
+      val open = plan.collect { case b: RangeBucketExec if b.getTagValue(Decided).isEmpty => b }
       val joins = open.filterNot(_.spread.isSingle).groupBy(_.spread).values
         // Where one side is being shuffled by its buckets the sample has been drawn.
         .filter(_.size == 2)
