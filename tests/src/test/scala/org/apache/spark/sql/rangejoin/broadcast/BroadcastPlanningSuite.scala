@@ -245,10 +245,10 @@ class BroadcastPlanningSuite extends BroadcastTables {
   }
 
   test("self joins") {
-    table(100, 3).createOrReplaceTempView("events")
+    table(100, 3).createOrReplaceTempView("held")
     for (keys <- Seq("a.k = b.k AND ", "")) {
       checkAgainstStock(spark.sql(
-        s"""SELECT a.id, b.id FROM events a JOIN events b
+        s"""SELECT a.id, b.id FROM held a JOIN held b
            |ON ${keys}b.t > a.t AND b.t <= a.t + 10 AND a.id <> b.id""".stripMargin))
     }
   }

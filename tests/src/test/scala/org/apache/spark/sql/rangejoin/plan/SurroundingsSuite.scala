@@ -56,9 +56,9 @@ class SurroundingsSuite extends BandOfTables {
   test("self join") {
     checkAgainstStock(l.join(table(200, 1).as("r"), band))
     val t = table(100, 3)
-    t.createOrReplaceTempView("events")
+    t.createOrReplaceTempView("selves")
     checkAgainstStock(spark.sql(
-      """SELECT a.id, b.id FROM events a JOIN events b
+      """SELECT a.id, b.id FROM selves a JOIN selves b
         |ON a.k = b.k AND b.t > a.t AND b.t <= a.t + 10 AND a.id <> b.id""".stripMargin
     ))
   }
