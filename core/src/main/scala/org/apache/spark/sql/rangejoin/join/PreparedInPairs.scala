@@ -43,20 +43,21 @@ object PreparedInPairs {
   }
 
   /** The node of this side, and not that of a join further below. */
-  private def of(side: SparkPlan): Option[PreparedInPairs] = side match {
-    case node: PreparedInPairs             => Some(node)
-    case _: Exchange                       => None
-    case node if node.children.length == 1 => of(node.children.head)
-    case _                                 => None
+  private def of(side: SparkPlan): Option[PreparedInPairs] =
+    first(side) { case node: PreparedInPairs => node }
+
+  private def shuffleOf(side: SparkPlan): Option[ShuffleExchangeExec] = first(side) {
+    case shuffle: ShuffleExchangeExec                        => shuffle
+    case ReusedExchangeExec(_, shuffle: ShuffleExchangeExec) => shuffle
   }
 
-  private def shuffleOf(side: SparkPlan): Option[ShuffleExchangeExec] = side match {
-    case shuffle: ShuffleExchangeExec                        => Some(shuffle)
-    case ReusedExchangeExec(_, shuffle: ShuffleExchangeExec) => Some(shuffle)
-    case _: Exchange                                         => None
-    case node if node.children.length == 1                   => shuffleOf(node.children.head)
-    case _                                                   => None
-  }
+  /** The first node of a kind of this side, down to its exchange. */
+  private def first[T](side: SparkPlan)(kind: PartialFunction[SparkPlan, T]): Option[T] =
+    kind.lift(side).orElse(side match {
+      case _: Exchange                       => None
+      case node if node.children.length == 1 => first(node.children.head)(kind)
+      case _                                 => None
+    })
 
   private def shuffled(shuffle: ShuffleExchangeExec): Option[BesideShuffle] =
     shuffle.child match {

@@ -19,11 +19,7 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{BROADCAST, Generate, Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.execution.adaptive.{
-  InvalidAQEPlanException,
-  LogicalQueryStage,
-  QueryStageExec
-}
+import org.apache.spark.sql.execution.adaptive.{InvalidAQEPlanException, LogicalQueryStage}
 import org.apache.spark.sql.execution.joins.{
   BroadcastNestedLoopJoinExec,
   CartesianProductExec,
@@ -175,12 +171,7 @@ object PlanBucketedStages extends SparkStrategy {
   }
 
   /** A stage whose last column is the bucket of its rows. */
-  private case class Stage(logical: LogicalPlan, physical: SparkPlan, bucket: RangeBucketExec) {
-    def isMaterialized: Boolean = physical.exists {
-      case stage: QueryStageExec => stage.isMaterialized
-      case _                     => false
-    }
-  }
+  private case class Stage(logical: LogicalPlan, physical: SparkPlan, bucket: RangeBucketExec)
 
   private def stageOf(plan: LogicalPlan): Option[Stage] = plan match {
     case LogicalQueryStage(_, _: RangeBucketExec) => None
@@ -204,7 +195,7 @@ object PlanBucketedStages extends SparkStrategy {
         stage.physical
       case None =>
         val child = PlanLater(logical)
-        val hasRun = stages.values.exists(_.isMaterialized)
+        val hasRun = stages.values.exists(!_.physical.exists(AwaitSizes.running.isDefinedAt))
         SpreadRangeJoins.bucketed(
           if (hasRun) child else SpreadRangeJoins.awaiting(child, of, lengths),
           of,

@@ -13,6 +13,8 @@
  */
 package org.apache.spark.sql.rangejoin.spread
 
+import java.util.Arrays
+
 import org.apache.spark.sql.types.DataType
 
 /**
@@ -54,7 +56,7 @@ object Lengths {
   val Any: Lengths = Lengths(Array.fill(33)(Int.MaxValue))
 
   /** Takes in the lengths of rows, one after the other. */
-  final class Builder {
+  final class Builder extends Serializable {
 
     /** As of [[Lengths]]; tasks send this, which any serializer takes. */
     val longest: Array[Int] = None.longest.clone()
@@ -63,6 +65,11 @@ object Lengths {
       val bits = BucketLayout.bitsOf(length)
       longest(bits) = math.max(longest(bits), length)
     }
+
+    def merge(other: Builder): Unit =
+      for (bits <- longest.indices) longest(bits) = math.max(longest(bits), other.longest(bits))
+
+    def clear(): Unit = Arrays.fill(longest, -1)
   }
 }
 

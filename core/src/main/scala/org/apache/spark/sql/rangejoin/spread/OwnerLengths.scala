@@ -14,8 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.spread
 
+import java.util.BitSet
 import java.util.concurrent.atomic.AtomicReference
-import java.util.{Arrays, BitSet}
 
 import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
@@ -97,7 +97,7 @@ private[rangejoin] final class OwnerLengths(val spread: RangeSpread) extends Log
 final class LengthCounter(partitions: Int, @transient whenComplete: () => Unit)
     extends AccumulatorV2[Int, Lengths] {
 
-  private val longest: Array[Int] = Lengths.None.longest.clone()
+  private val lengths = new Lengths.Builder
 
   /** In a task, its partition. */
   private var partition = -1
@@ -114,15 +114,12 @@ final class LengthCounter(partitions: Int, @transient whenComplete: () => Unit)
     layout.ownerId(low, high)
   }
 
-  override def add(length: Int): Unit = {
-    val bits = BucketLayout.bitsOf(length)
-    if (length > longest(bits)) longest(bits) = length
-  }
+  override def add(length: Int): Unit = lengths.add(length)
 
   override def isZero: Boolean = partition < 0 && (read == null || read.isEmpty)
 
   override def reset(): Unit = {
-    Arrays.fill(longest, -1)
+    lengths.clear()
     partition = -1
     if (read != null) read.clear()
   }
@@ -138,7 +135,7 @@ final class LengthCounter(partitions: Int, @transient whenComplete: () => Unit)
   override def merge(other: AccumulatorV2[Int, Lengths]): Unit = other match {
     case of: LengthCounter =>
       val isNowComplete = synchronized {
-        for (bits <- longest.indices) longest(bits) = math.max(longest(bits), of.longest(bits))
+        lengths.merge(of.lengths)
         val before = isComplete
         if (of.partition >= 0) read.set(of.partition)
         if (of.read != null) read.or(of.read)
@@ -148,7 +145,7 @@ final class LengthCounter(partitions: Int, @transient whenComplete: () => Unit)
     case _ => throw new UnsupportedOperationException(s"Not the lengths of rows: $other")
   }
 
-  override def value: Lengths = synchronized(Lengths(longest.clone()))
+  override def value: Lengths = synchronized(Lengths(lengths.longest.clone()))
 
   /** Whether tasks have read all partitions. */
   def isComplete: Boolean = synchronized(read.cardinality == partitions)
