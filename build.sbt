@@ -55,7 +55,7 @@ lazy val builtFor = Compile / sourceGenerators += Def.task {
   val lines = SparkLine.sharing(line.jar).map("\"" + _ + "\"").mkString(", ")
   IO.write(
     file,
-    s"""package org.apache.spark.sql.rangejoin.line
+    s"""package org.apache.spark.sql.rangejoin.shims
        |
        |/** The lines of Spark that this jar is for, as `major.minor`. */
        |object BuiltFor {

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from sessions import SMALL, cpu_seconds, cpu_seconds_of_tasks, session, stages
 
-CUT = "spark.sql.join.spreadRange.keys.enabled"
+CUT = "spark.sql.join.skew.enabled"
 POINTS = "pmod(xxhash64(id, {seed}), 1000000000)"
 #: A key of rank n has about n to the power of -1.2 of the rows of the first one.
 ZIPF = "INT(least(1000000, pow(pmod(xxhash64(id, 9{seed}), 1000000) / 1000000D + 1e-6, -5)))"
@@ -92,13 +92,11 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=64)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--threshold", default="32MB")
-    parser.add_argument("--static", action="store_true", help="without adaptive execution")
     args = parser.parse_args()
     spark = session()
     spark.conf.set("spark.sql.shuffle.partitions", args.tasks)
     spark.conf.set("spark.sql.adaptive.coalescePartitions.minPartitionNum", args.tasks)
-    spark.conf.set("spark.sql.join.spreadRange.keys.threshold", args.threshold)
-    spark.conf.set("spark.sql.adaptive.enabled", str(not args.static).lower())
+    spark.conf.set("spark.sql.join.skew.threshold", args.threshold)
     spark.conf.set(SMALL, -1)
     print("| case | pairs | seconds | uncut | cpu | uncut | longest | uncut | tasks | uncut |")
     print("|---" * 10 + "|")

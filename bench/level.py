@@ -1,4 +1,4 @@
-"""Joins in which a range wins nothing, beside stock Spark: `python bench/level.py [--only ...]`.
+"""Overhead on joins that a range cannot speed up: `python bench/level.py [--only ...]`.
 
 What is asked here is whether a query is ever slower for having a range join. In most cases a
 range parts no rows: a key has few of them, or all are in range, or the condition has no range at

@@ -29,7 +29,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -41,6 +40,7 @@ from sessions import FLAG, SMALL, session, stages
 
 import rangejoin
 from rangejoin.demo import data
+from rangejoin.demo.limited import within
 
 NAMES = {
     "ours": "ours",
@@ -158,26 +158,13 @@ class Contest:
         """Runs a job of Spark with these settings; cancels it at the limit."""
         for key, value in conf.items():
             self.spark.conf.set(key, value)
-        stopped = threading.Event()
-
-        def stop() -> None:
-            stopped.set()
-            self.spark.sparkContext.cancelAllJobs()
-
         last = max(stages(self.spark), default=-1)
-        timer = threading.Timer(self.limit, stop)
-        timer.start()
         begin = time.monotonic()
-        try:
-            result = work()
-            seconds = time.monotonic() - begin
-        except Exception:
-            if not stopped.is_set():
-                raise
+        done = within(self.spark, self.limit, lambda: (work(), time.monotonic()))
+        if done is None:
             return None
-        finally:
-            timer.cancel()
-        return Run(seconds, result, self.memory_since(last))
+        result, end = done
+        return Run(end - begin, result, self.memory_since(last))
 
     def memory_since(self, last: int) -> int:
         """Peak execution memory of the stage that took most, of those after `last`."""

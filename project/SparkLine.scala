@@ -43,7 +43,7 @@ final case class SparkLine(
     else {
       val environment = root / s".venv-spark-$pyspark"
       val jars = (environment ** "pyspark" / "jars" * "*.jar").get
-      if (jars.isEmpty) sys.error(s"There is no pyspark in $environment: make spark LINE=$line")
+      if (jars.isEmpty) sys.error(s"There is no pyspark in $environment: make setup LINE=$line")
       jars
     }
 }

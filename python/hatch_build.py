@@ -38,7 +38,8 @@ class JarHook(BuildHookInterface):  # type: ignore[type-arg]
         if found != wanted:
             raise RuntimeError(
                 f"a wheel carries exactly {', '.join(wanted)} in {JARS}, but there is "
-                f"{', '.join(found) or 'none'}; run `make wheel` at the root of the repository"
+                f"{', '.join(found) or 'none'}; run `make wheel`, or `make wheel-all`, at the "
+                "root of the repository"
             )
 
 

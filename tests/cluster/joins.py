@@ -22,6 +22,13 @@ FROM ({SIDE}) AS l JOIN ({SIDE}) AS r ON l.k = r.k AND r.t BETWEEN l.t - 10 AND 
 # No key: the optimizer finds none in a condition of both sides.
 KEYLESS = QUERY.replace("l.k = r.k AND r.t", "(l.id + r.id) % 50 = 0 AND r.t")
 
+# Likewise, of intervals of a table: each is in one bucket, and the points are copied to it.
+GROWING = f"""
+SELECT l.id AS a, coalesce(r.id, -1) AS b, repeat('x', 1000) AS wide
+FROM growing AS l LEFT JOIN ({SIDE}) AS r
+  ON (l.id + r.id) % 50 = 0 AND r.t BETWEEN l.t AND l.e
+"""
+
 # Without a key, and the side that is kept is the one that is small enough to be broadcast.
 SMALL = SIDE.replace("range(0, 2000, 1, 4)", "range(0, 100, 1, 2)")
 PRESERVED = f"""

@@ -15,10 +15,12 @@ import pytest
 from held import HeldQuery, assert_recomputed
 from joins import (
     BELOW_SIDE,
+    GROWING,
     KEPT,
     KEYLESS,
     MATCHED,
     QUERY,
+    SIDE,
     Rows,
     broadcast,
     plan,
@@ -239,9 +241,26 @@ def test_buckets_are_the_same_when_an_executor_is_lost_between_shuffle_and_join(
     spark: SparkSession, cluster: Cluster, tmp_path: Path
 ) -> None:
     stock = rows_of_stock(spark, KEYLESS)
-    with settings(spark, join__spreadRange__buckets="7"):
+    with settings(spark, join__rangePartitioning__buckets="7"):
         assert_recomputed(HeldQuery(spark, tmp_path, query=KEYLESS), cluster, stock)
     assert len(stock) > 1000
+
+
+def test_rows_that_are_lost_when_their_table_has_grown_are_read_again(
+    spark: SparkSession, cluster: Cluster, tmp_path: Path
+) -> None:
+    intervals = f"SELECT id, t, t + 10 AS e FROM ({SIDE}) WHERE t >= 0"
+    spark.sql(f"CREATE TABLE growing USING parquet AS {intervals}")
+    try:
+        stock = rows_of_stock(spark, GROWING)
+        with settings(spark, join__rangePartitioning__buckets="7"):
+            query = HeldQuery(spark, tmp_path, query=GROWING, node="RangeBucket")
+            query.held_task(cluster)
+            spark.sql(f"INSERT INTO growing SELECT id + 10000, t, t + 100 FROM ({SIDE})")
+            assert_recomputed(query, cluster, stock)
+        assert len(stock) > 1000
+    finally:
+        spark.sql("DROP TABLE growing")
 
 
 @pytest.mark.usefixtures("spilling")
@@ -253,7 +272,7 @@ def test_places_are_the_same_when_an_executor_is_lost_between_second_shuffle_and
     tmp_path: Path,
     adaptive: str,
 ) -> None:
-    with settings(spark, adaptive__enabled=adaptive, join__spreadRange__keys__buckets="7"):
+    with settings(spark, adaptive__enabled=adaptive, join__skew__buckets="7"):
         assert_recomputed(HeldQuery(spark, tmp_path), cluster, stock_rows)
 
 

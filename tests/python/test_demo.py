@@ -10,9 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rangejoin import ENABLED_CONF, RangeJoinError
 from rangejoin.cli import main
-from rangejoin.demo import airborne, contest, data, job, report
+from rangejoin.demo import FULL, SHORT, Extent, airborne, contest, data, extent, job, report
 from rangejoin.demo.airborne import Airborne
 from rangejoin.demo.contest import Band, Timing
+from rangejoin.demo.limited import within
 
 FACTS = {"cores": "2", "system": "Linux", "spark": "4.2.0", "python": "3.11", "java": "17"}
 
@@ -50,7 +51,7 @@ def test_the_table_shows_medians_runs_and_ratios() -> None:
 
 
 PARTS = {
-    airborne.JANUARY: Airborne(
+    extent.JANUARY: Airborne(
         26_398,
         3_255_948,
         {
@@ -59,7 +60,7 @@ PARTS = {
             airborne.RANGE: Timing("SortMergeRangeJoin", [1.0, 0.5]),
         },
     ),
-    airborne.YEAR: Airborne(
+    extent.YEAR: Airborne(
         327_346,
         40_978_104,
         {
@@ -83,12 +84,41 @@ def test_results_are_written_for_readers_and_for_programs(tmp_path: Path) -> Non
     assert content["machine"] == FACTS
     assert content["bands"][0]["contestants"]["range join, sort-merge"] == {
         "operator": "SortMergeRangeJoin",
+        "stopped": False,
         "seconds": [0.5, 2.0, 1.0],
         "median_seconds": 1.0,
     }
 
 
-@pytest.mark.parametrize("bands", [BANDS, BANDS[:1]])
+STOPPED = [
+    Band(
+        3,
+        2_346_286,
+        {
+            "stock default": Timing("BroadcastHashJoin", [30.0], stopped=True),
+            "stock sort-merge": Timing("SortMergeJoin", [18.0]),
+            "range join, default": Timing("BroadcastRangeJoin", [1.0]),
+            "range join, sort-merge": Timing("SortMergeRangeJoin", [2.0]),
+        },
+    )
+]
+
+
+def test_a_join_that_was_stopped_is_shown_as_one_that_takes_longer(tmp_path: Path) -> None:
+    row = report.table(STOPPED).splitlines()[-1]
+    assert [cell.strip() for cell in row.strip("|").split("|")][2:] == [
+        *("> 30 s (stopped)", "18.00 s (1 run)", "1.00 s (1 run)", "2.00 s (1 run)"),
+        *("> 30.0x", "9.0x"),
+    ]
+    part = Airborne(9, 9, {airborne.STOCK: Timing("CartesianProduct", [30.0], stopped=True)})
+    assert "| a week | 9 | 9 | > 30 s | not run | not run |" in airborne.table({extent.WEEK: part})
+    assert report._labels(STOPPED, "stock default") == ["↑\n> 30 s"]
+    report.write_results(tmp_path, STOPPED, FACTS, "rangejoin demo", 1, {})
+    content = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert content["bands"][0]["contestants"]["stock default"]["stopped"] is True
+
+
+@pytest.mark.parametrize("bands", [BANDS, BANDS[:1], STOPPED])
 def test_the_chart_is_a_png(tmp_path: Path, bands: list[Band]) -> None:
     path = tmp_path / "times.png"
     report.write_chart(path, bands, report.machine_line(FACTS))
@@ -99,6 +129,7 @@ def test_a_first_run_over_a_minute_is_enough() -> None:
     assert Timing("", [60.1]).is_slow
     assert not Timing("", [59.9, 70.0]).is_slow
     assert not Timing().is_slow
+    assert Timing("", [1.0], stopped=True).is_slow
 
 
 @pytest.mark.parametrize(
@@ -160,7 +191,91 @@ def test_all_contestants_agree_on_a_few_flights(
     assert [len(timing.seconds) for timing in result.timings.values()] == [2, 2, 2, 2]
     assert result.timings["range join, default"].operator == "BroadcastRangeJoin"
     assert result.timings["range join, sort-merge"].operator == "SortMergeRangeJoin"
-    assert len(capsys.readouterr().out.splitlines()) == 8
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 16
+    assert lines[0] == "  ±1 h, run 1 of 2: stock default ..."
+    assert lines[1].split() == [
+        "stock",
+        "default",
+        lines[1].split()[2],
+        "s",
+        "2",
+        "rows",
+        "BroadcastHashJoin",
+    ]
+    assert {result.ratio(*rivals)[-1] for rivals in contest.RIVALS} == {"x"}
+
+
+ENDLESS = (
+    "SELECT sum(hash(a.id + b.id)) FROM range(10000000) a JOIN range(10000000) b ON a.id <> b.id"
+)
+
+
+NEAR = "SELECT count(*) FROM range(9) a JOIN range(9) b ON b.id BETWEEN a.id AND a.id + 1"
+
+
+def _turns(
+    spark: SparkSession, entries: dict[str, tuple[contest.Contestant, str]], limit: float
+) -> tuple[contest.Contest, list[tuple[int, str]]]:
+    """Two runs of queries that take turns, with the session's settings as they were."""
+
+    def entry(contestant: contest.Contestant, sql: str) -> contest.Entry:
+        return contestant, lambda: spark.sql(sql)
+
+    before = spark.conf.get(contest.THRESHOLD_CONF)
+    found = contest.Contest(
+        "here", "rows", {name: entry(*of) for name, of in entries.items()}, limit
+    )
+    try:
+        return found, [(run, name) for run, name, _ in found.turns(spark, runs=2)]
+    finally:
+        spark.conf.set(contest.THRESHOLD_CONF, str(before))
+        spark.conf.unset(ENABLED_CONF)
+
+
+def test_a_stock_join_is_stopped_at_the_limit(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entries = {"endless": (contest.STOCK_DEFAULT, ENDLESS), "ours": (contest.RANGE_DEFAULT, NEAR)}
+    found, turns = _turns(spark, entries, limit=1)
+    # One that was stopped has no second turn.
+    assert turns == [(1, "endless"), (1, "ours"), (2, "ours")]
+    assert (found.timings["endless"].stopped, found.timings["endless"].seconds) == (True, [1])
+    assert found.result == (17,)
+    assert spark.sparkContext.statusTracker().getActiveJobsIds() == []
+    out = capsys.readouterr().out
+    assert "here, run 1 of 2: endless, at most 1 s ..." in out
+    assert "> 1 s           stopped" in out
+
+
+def test_stock_joins_that_end_before_the_limit_are_compared(spark: SparkSession) -> None:
+    entries = {"stock": (contest.STOCK_DEFAULT, NEAR), "ours": (contest.RANGE_DEFAULT, NEAR)}
+    found, turns = _turns(spark, entries, limit=300)
+    assert turns == [(1, "stock"), (1, "ours"), (2, "stock"), (2, "ours")]
+    assert (found.result, found.first) == ((17,), "stock")
+    assert not found.timings["stock"].stopped
+
+
+def test_what_fails_before_the_limit_is_raised(spark: SparkSession) -> None:
+    with pytest.raises(Exception, match="of its own"):
+        within(spark, 60, lambda: spark.sql("SELECT raise_error('of its own')").collect())
+    assert within(spark, 60, lambda: 7) == 7
+    assert not spark.sparkContext.getJobTags()
+
+
+def test_answers_that_differ_are_told(spark: SparkSession) -> None:
+    entries = {
+        "one": (contest.STOCK_DEFAULT, lambda: spark.sql("SELECT 1")),
+        "two": (contest.STOCK_DEFAULT, lambda: spark.sql("SELECT 2")),
+    }
+    try:
+        with pytest.raises(
+            RangeJoinError, match=r"'two' returned \(2,\) where 'one' returned \(1,\)"
+        ):
+            list(contest.Contest("here", "rows", entries).turns(spark, runs=1))
+    finally:
+        spark.conf.set(contest.THRESHOLD_CONF, "-1")
+        spark.conf.unset(ENABLED_CONF)
 
 
 def test_flights_that_took_off_while_another_was_in_the_air(
@@ -168,24 +283,27 @@ def test_flights_that_took_off_while_another_was_in_the_air(
 ) -> None:
     flights = spark.sql("""
         SELECT * FROM VALUES
-            (1, TIMESTAMP'2013-01-02 05:00:00', 0, -10.0, 130.0, 100),
-            (1, TIMESTAMP'2013-01-02 06:00:00', 50, 0.0, 20.0, 200),
-            (1, TIMESTAMP'2013-01-02 07:00:00', 0, 0.0, 10.0, 400),
-            (1, TIMESTAMP'2013-01-02 07:00:00', 0, CAST(NULL AS DOUBLE), 10.0, 800),
-            (2, TIMESTAMP'2013-01-02 07:00:00', 30, 0.0, 10.0, 1600)
-        AS t(month, time_hour, minute, dep_delay, air_time, distance)""")
+            (1, 7, TIMESTAMP'2013-01-02 05:00:00', 0, -10.0, 130.0, 100),
+            (1, 8, TIMESTAMP'2013-01-02 06:00:00', 50, 0.0, 20.0, 200),
+            (1, 7, TIMESTAMP'2013-01-02 07:00:00', 0, 0.0, 10.0, 400),
+            (1, 7, TIMESTAMP'2013-01-02 07:00:00', 0, CAST(NULL AS DOUBLE), 10.0, 800),
+            (2, 7, TIMESTAMP'2013-01-02 07:00:00', 30, 0.0, 10.0, 1600)
+        AS t(month, day, time_hour, minute, dep_delay, air_time, distance)""")
     before = spark.conf.get(contest.THRESHOLD_CONF)
     try:
-        parts = airborne.measure(spark, flights, runs=1)
+        times = (extent.JANUARY, extent.YEAR, extent.WEEK)
+        parts = airborne.measure(spark, flights, Extent((1,), 1, None, times))
     finally:
         spark.conf.set(contest.THRESHOLD_CONF, str(before))
         spark.conf.unset(ENABLED_CONF)
     # From 4:50 to 7:00, 6:50 to 7:10, and 7:00 to 7:10; each with itself.
     assert (parts["January"].flights, parts["January"].pairs) == (3, 6)
     assert (parts["the year"].flights, parts["the year"].pairs) == (4, 7)
+    # Without the second of them.
+    assert (parts["a week"].flights, parts["a week"].pairs) == (2, 3)
     out = capsys.readouterr().out
     assert "CartesianProduct" in out
-    assert out.count("rangejoin.explain:\n1. SortMergeRangeJoin, INNER") == 2
+    assert out.count("rangejoin.explain:\n1. SortMergeRangeJoin, INNER") == 3
 
 
 def test_the_demo_explains_its_joins(
@@ -233,6 +351,34 @@ def test_without_its_extra_the_demo_says_what_to_install(
     assert main(["demo", "--output-dir", str(tmp_path)]) == 1
     message = capsys.readouterr().err
     assert "pyarrow, matplotlib: pip install 'spark-range-join[demo]'" in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], SHORT),
+        (["--full"], FULL),
+        (["--hours", "1", "2", "--runs", "2"], Extent((1, 2), 2, 30.0, (extent.WEEK,))),
+        (["--full", "--limit", "9"], Extent((1, 3, 24), 3, 9, (extent.JANUARY, extent.YEAR))),
+    ],
+)
+def test_what_is_run_is_chosen_on_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], expected: Extent
+) -> None:
+    asked: list[tuple[Extent, Path, str]] = []
+    monkeypatch.setattr("rangejoin.demo.run_demo", lambda *given: asked.append(given))
+    assert main(["demo", *arguments]) == 0
+    assert asked == [(expected, Path("demo-output"), "columns")]
+
+
+def test_the_demo_says_how_long_it_may_take_and_how_to_repeat_it() -> None:
+    assert "stopped after 30 s: less than three minutes on two cores." in SHORT.words
+    assert "±1 h, ±3 h, ±24 h, 3 runs of each join" in FULL.words
+    assert Extent((1,), 1, None, (extent.WEEK,)).words.endswith("run to their end.")
+    repeated = "rangejoin demo --hours 3 --runs 1 --limit 30 --bounds columns"
+    assert job._command(SHORT, "columns") == repeated
+    repeated = "rangejoin demo --full --hours 1 3 24 --runs 3 --bounds inline"
+    assert job._command(FULL, "inline") == repeated
 
 
 @pytest.mark.parametrize("arguments", [["--hours", "0"], ["--runs", "-1"], ["--runs", "x"]])

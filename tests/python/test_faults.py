@@ -72,6 +72,6 @@ def test_a_second_class_loader_finds_the_flag_registered(
     urls[0] = jvm.java.io.File(second_jar).toURI().toURL()
     parent = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     loader = jvm.org.apache.spark.util.ChildFirstURLClassLoader(urls, parent)
-    conf = "org.apache.spark.sql.rangejoin.RangeJoinConf$"
+    conf = "org.apache.spark.sql.rangejoin.conf.RangeJoinConf$"
     again = jvm.java.lang.Class.forName(conf, True, loader)
     assert not again.equals(jvm.java.lang.Class.forName(conf, True, parent))

@@ -106,7 +106,9 @@ def test_the_lines_are_those_of_the_table() -> None:
 def test_a_package_without_the_jar_says_how_to_get_it(
     jars: Path, line: str, scala: str | None
 ) -> None:
-    wanted = rf"for Spark {line}.*found .*_3\.5_2\.12-.*; reinstall the wheel.*`make wheel"
+    wanted = (
+        rf"for Spark {line}.*found .*_3\.5_2\.12-.*; reinstall the wheel.*`make wheel LINE={line}`"
+    )
     with pytest.raises(RangeJoinError, match=wanted):
         _choose(jars, line, scala)
 

@@ -5,6 +5,7 @@
 >>> rangejoin.check(spark)
 """
 
+from rangejoin.asof import join_asof
 from rangejoin.errors import RangeJoinError
 from rangejoin.explained import Explanation, JoinExplanation, PairEstimate, explain
 from rangejoin.health import check
@@ -26,6 +27,7 @@ __all__ = [
     "configure",
     "explain",
     "jar_path",
+    "join_asof",
     "metrics",
     "prepare",
 ]

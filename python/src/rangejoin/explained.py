@@ -92,6 +92,9 @@ class JoinExplanation:
     """Rows of the index; of a broadcast range join."""
     index_size: int | None = None
     """Bytes of the index; of a broadcast range join."""
+    best: str | None = None
+    """Which matches of a streamed row are wanted, such as `row_number <= 1 by b.t DESC`; None for
+    all of them."""
     owner: str | None = None
     """`left` or `right` where the join is spread over tasks by buckets of its range: the side each
     row of which is in one bucket, while rows of the other are copied."""
@@ -218,6 +221,7 @@ def _join(report: dict[str, Any]) -> JoinExplanation:
         spill_size=figure("spillSize"),
         index_rows=figure("indexRows"),
         index_size=figure("indexSize"),
+        best=report.get("best"),
         owner=report.get("owner"),
         buckets=figure("numBuckets"),
         copies=figure("numCopies"),

@@ -21,10 +21,11 @@ def metrics(df: DataFrame) -> list[dict[str, int]]:
     action all are zero. Peaks are sums over tasks, sizes are in bytes.
 
     Returns:
-        For each range join: `numOutputRows`, `numCandidates`, `numEvictedRows`, `peakWindowRows`,
-        `peakMemory`, `spilledRows` and `spillSize`; of a broadcast range join `numOutputRows`,
-        `numCandidates`, `indexRows`, `indexSize` and `indexTime` (nanoseconds). An empty list where
-        the plan has no range join.
+        For each range join `numOutputRows` and `numCandidates`. Of a sort-merge or shuffled one
+        also `numEvictedRows`, `peakWindowRows`, `peakMemory`, `spilledRows` and `spillSize`; of a
+        shuffled one also `buildDataSize`, `buildTime` (milliseconds) and `sortedPartitions`; of a
+        broadcast one also `indexRows`, `indexSize` and `indexTime` (nanoseconds). An empty list
+        where the plan has no range join.
 
     Raises:
         RangeJoinError: `df` is of a Spark Connect session, whose plans stay on the server (its
@@ -35,7 +36,8 @@ def metrics(df: DataFrame) -> list[dict[str, int]]:
     if jdf is None:
         raise RangeJoinError(
             "the plan of a Spark Connect DataFrame stays on the server: after an action, look for "
-            "SortMergeRangeJoin and BroadcastRangeJoin in df.executionInfo.metrics.toText()"
+            "SortMergeRangeJoin, ShuffledRangeJoin and BroadcastRangeJoin in "
+            "df.executionInfo.metrics.toText()"
         )
     jvm: Any = vars(df.sparkSession)["_jvm"]
     if not can_load(jvm, METRICS_CLASS):

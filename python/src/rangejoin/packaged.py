@@ -67,7 +67,7 @@ def _choose(folder: Path, line: str, scala: str | None) -> Path:
         raise RangeJoinError(
             f"expected one spark-range-join jar for {wanted} in {folder}, found {names}; reinstall "
             "the wheel (pip install --force-reinstall spark-range-join), or in a source tree run "
-            f"`make wheel`, or `make wheel LINE={line}`"
+            f"`make wheel LINE={line}`"
         )
     return fitting[0].path
 

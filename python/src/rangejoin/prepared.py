@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rangejoin.columns import is_case_sensitive, quoted, unordered
 from rangejoin.errors import RangeJoinError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import DataType
 
 BYTES_PER_BUCKET = 128 << 20
 """What a bucket is meant to have, as Spark estimates the size of the rows."""
@@ -104,7 +104,7 @@ def prepare(
     elif buckets is None:
         buckets = _buckets_for(df)
     first, *others = key_columns
-    rows = df.repartition(buckets, *(_quoted(name) for name in key_columns))
+    rows = df.repartition(buckets, *(quoted(name) for name in key_columns))
     writer = rows.write.format(format).mode(mode).bucketBy(buckets, first, *others)
     writer.sortBy(first, *others, *range_columns).saveAsTable(table)
     return PreparedTable(table, key_columns, range_columns, buckets)
@@ -117,7 +117,7 @@ def _columns(df: DataFrame, names: str | Sequence[str], role: str) -> tuple[str,
         raise RangeJoinError(f"a prepared table has at least one {role} column")
     fields = {field.name: field for field in df.schema.fields}
     by_lower = {name.lower(): name for name in fields}
-    is_case_sensitive = df.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true"
+    exact = is_case_sensitive(df.sparkSession)
     found = []
     for name in wanted:
         if not isinstance(name, str):
@@ -125,7 +125,7 @@ def _columns(df: DataFrame, names: str | Sequence[str], role: str) -> tuple[str,
                 f"a {role} column is given by its name, and not as {name!r}: add what is computed "
                 "as a column, df.withColumn(name, ...), and join by that column"
             )
-        column = name if is_case_sensitive else by_lower.get(name.lower(), name)
+        column = name if exact else by_lower.get(name.lower(), name)
         if column not in fields:
             remedy = (
                 f"add it as a column, df.withColumn(name, F.col({name!r})), and join by that"
@@ -133,29 +133,15 @@ def _columns(df: DataFrame, names: str | Sequence[str], role: str) -> tuple[str,
                 else f"it has {', '.join(fields)}"
             )
             raise RangeJoinError(f"{name!r} is not a column of the DataFrame: {remedy}")
-        unordered = _unordered(fields[column].dataType)
-        if unordered is not None:
+        without_order = unordered(fields[column].dataType)
+        if without_order is not None:
             raise RangeJoinError(
-                f"the {role} column {name!r} is of type {unordered}, which has no order"
+                f"the {role} column {name!r} is of type {without_order}, which has no order"
             )
         found.append(column)
     if len(set(found)) < len(found):
         raise RangeJoinError(f"{', '.join(found)}: a {role} column is named twice")
     return tuple(found)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
-
-
-def _unordered(kind: DataType) -> str | None:
-    """The name of a type without an order, if the type is one or has one inside."""
-    if kind.typeName() in ("map", "variant", "interval"):
-        return kind.typeName()
-    inner = [field.dataType for field in getattr(kind, "fields", [])]
-    if kind.typeName() == "array":
-        inner.append(vars(kind)["elementType"])
-    return next(filter(None, map(_unordered, inner)), None)
 
 
 def _described(spark: SparkSession, table: str) -> PreparedTable | None:

@@ -57,6 +57,8 @@ def lines(join: JoinExplanation) -> Iterator[tuple[str, str]]:
     if join.streamed is not None:
         other = "broadcast" if join.operator.startswith("Broadcast") else "buffered"
         yield "sides", f"{join.streamed} is streamed, {join.buffered} is {other}"
+    if join.best is not None:
+        yield "matches", cut(join.best)
     if join.owner is not None:
         yield "buckets", f"{buckets(join)}owner: {join.owner}"
     if join.reason is not None:

@@ -9,22 +9,29 @@ from rangejoin.demo.contest import (
     RANGE_SORT_MERGE,
     STOCK_SORT_MERGE,
     Contest,
-    Contestant,
+    Entry,
     Timing,
     executed_plan,
 )
+from rangejoin.demo.extent import JANUARY, WEEK, YEAR
 from rangejoin.explained import explain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import DataFrame, SparkSession
 
-YEAR, JANUARY = "the year", "January"
+    from rangejoin.demo.extent import Extent
+
 STOCK, BINS, RANGE = "stock", "bins of an hour, by hand", "range join"
 
-EXPECTED_ROWS = {YEAR: 40_978_104, JANUARY: 3_255_948}
-"""Pairs, counted by another engine."""
+EXPECTED_ROWS = {YEAR: 40_978_104, JANUARY: 3_255_948, WEEK: 768_800}
+"""Pairs, counted by other means."""
+
+_TIMES = {
+    WEEK: ("month = 1 AND day <= 7", (STOCK, BINS, RANGE)),
+    JANUARY: ("month = 1", (STOCK, BINS, RANGE)),
+    YEAR: ("true", (BINS, RANGE)),
+}
+"""The flights of a time, and who joins them: stock compares each flight of it with each other."""
 
 _CONDITION = "b.took_off BETWEEN a.took_off AND a.landed"
 _DIGEST = "SELECT count(*) AS pairs, sum(a.distance) AS distance, sum(b.distance) AS others"
@@ -46,16 +53,17 @@ class Airborne:
     timings: dict[str, Timing]
 
 
-def measure(spark: SparkSession, flights: DataFrame, runs: int) -> dict[str, Airborne]:
+def measure(spark: SparkSession, flights: DataFrame, extent: Extent) -> dict[str, Airborne]:
     """Joins flights with those that took off while they were in the air; prints each run.
 
     Both sides are the same flights, and neither is broadcast. Stock Spark compares every flight
-    with every other, and so joins those of January only; bins are what one writes by hand instead.
+    with every other, and so joins those of a month at most; bins are what one writes by hand
+    instead.
 
     Args:
         spark: a session with the extension.
         flights: the flights of the demo's data.
-        runs: how often each join runs; once where a first run takes over a minute.
+        extent: the times, runs and limit.
 
     Returns:
         By time, what was measured.
@@ -64,13 +72,11 @@ def measure(spark: SparkSession, flights: DataFrame, runs: int) -> dict[str, Air
         RangeJoinError: two contestants differ in their result, or a plan is not the expected one.
     """
     found = {}
-    for time, months, names in (
-        (JANUARY, "month = 1", (STOCK, BINS, RANGE)),
-        (YEAR, "true", (BINS, RANGE)),
-    ):
-        flown = took_off_and_landed(flights.where(months))
+    for time in extent.times:
+        which, names = _TIMES[time]
+        flown = took_off_and_landed(flights.where(which))
         flown.createOrReplaceTempView("flown")
-        found[time] = _measure(spark, time, names, runs, flown.count())
+        found[time] = _measure(spark, time, names, extent, flown.count())
         spark.catalog.dropTempView("flown")
     return found
 
@@ -85,14 +91,14 @@ def took_off_and_landed(flights: DataFrame) -> DataFrame:
 
 
 def _measure(
-    spark: SparkSession, time: str, names: tuple[str, ...], runs: int, flights: int
+    spark: SparkSession, time: str, names: tuple[str, ...], extent: Extent, flights: int
 ) -> Airborne:
-    def entry(name: str) -> tuple[Contestant, Callable[[], DataFrame]]:
+    def entry(name: str) -> Entry:
         contestant = RANGE_SORT_MERGE if name == RANGE else STOCK_SORT_MERGE
         return contestant, lambda: spark.sql(_BINS if name == BINS else _RANGE)
 
-    contest = Contest(time, "pairs", {name: entry(name) for name in names})
-    for run, name, query in contest.turns(spark, runs):
+    contest = Contest(time, "pairs", {name: entry(name) for name in names}, extent.limit)
+    for run, name, query in contest.turns(spark, extent.runs):
         if name == RANGE and run == 1:
             print(f"\n{executed_plan(query)}\nrangejoin.explain:\n{explain(query)}\n", flush=True)
     return Airborne(flights, contest.result[0], contest.timings)
@@ -104,7 +110,7 @@ def table(parts: dict[str, Airborne]) -> str:
     lines.append("|---|---:|---:|---:|---:|---:|")
     for time, part in parts.items():
         cells = [
-            f"{part.timings[name].median:.2f} s" if name in part.timings else "not run"
+            part.timings[name].shown if name in part.timings else "not run"
             for name in (STOCK, BINS, RANGE)
         ]
         lines.append(f"| {time} | {part.flights:,} | {part.pairs:,} | {' | '.join(cells)} |")

@@ -6,8 +6,9 @@ import re
 import statistics
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from rangejoin.demo.limited import within
 from rangejoin.errors import RangeJoinError
 from rangejoin.names import BROADCAST_NODE, ENABLED_CONF, PLAN_NODE
 
@@ -64,10 +65,14 @@ RIVALS = ((STOCK_DEFAULT, RANGE_DEFAULT), (STOCK_SORT_MERGE, RANGE_SORT_MERGE))
 
 @dataclass
 class Timing:
-    """The runs of one contestant on one band: seconds of each, and the join node of the plan."""
+    """The runs of one contestant on one band: seconds of each, and the join node of the plan.
+
+    One that was `stopped` has the limit as its seconds: it takes longer than that.
+    """
 
     operator: str = ""
     seconds: list[float] = field(default_factory=list)
+    stopped: bool = False
 
     @property
     def median(self) -> float:
@@ -77,7 +82,12 @@ class Timing:
     @property
     def is_slow(self) -> bool:
         """Whether one run is enough."""
-        return bool(self.seconds) and self.seconds[0] > SLOW_SECONDS
+        return self.stopped or (bool(self.seconds) and self.seconds[0] > SLOW_SECONDS)
+
+    @property
+    def shown(self) -> str:
+        """The median, as in a table."""
+        return f"> {self.median:g} s" if self.stopped else f"{self.median:.2f} s"
 
 
 @dataclass
@@ -88,9 +98,10 @@ class Band:
     rows: int
     timings: dict[str, Timing]
 
-    def ratio(self, stock: Contestant, ours: Contestant) -> float:
-        """How many times longer than the range join `ours` the join `stock` took."""
-        return self.timings[stock.name].median / self.timings[ours.name].median
+    def ratio(self, stock: Contestant, ours: Contestant) -> str:
+        """How many times longer than the range join `ours` the join `stock` took, as `40.1x`."""
+        slower, faster = self.timings[stock.name], self.timings[ours.name]
+        return f"{'> ' if slower.stopped else ''}{slower.median / faster.median:.1f}x"
 
 
 @dataclass(frozen=True)
@@ -163,19 +174,26 @@ def check_operator(contestant: Contestant, operator: str) -> None:
         raise RangeJoinError(f"the plan of '{contestant.name}' runs {operator or 'no join'}")
 
 
+Entry: TypeAlias = "tuple[Contestant, Callable[[], DataFrame]]"
+"""How a contestant runs, and its query."""
+
+
 @dataclass
 class Contest:
     """Queries that take turns, and have to give the same answer.
 
     `entries` has, by its name, how a contestant runs, and its query: one row, the first value of
-    which counts `unit`. `result` is the answer, `timings` what was measured.
+    which counts `unit`. Stock joins are stopped after `limit` seconds, if that is given. `result`
+    is the answer of those that were not, and `first` gave it; `timings` is what was measured.
     """
 
     name: str
     unit: str
-    entries: Mapping[str, tuple[Contestant, Callable[[], DataFrame]]]
+    entries: Mapping[str, Entry]
+    limit: float | None = None
     timings: dict[str, Timing] = field(default_factory=dict)
     result: tuple[int, ...] = ()
+    first: str = ""
 
     def turns(self, spark: SparkSession, runs: int) -> Iterator[tuple[int, str, DataFrame]]:
         """Runs and prints each entry so often, and yields run, name and query after each of them.
@@ -183,32 +201,47 @@ class Contest:
         Raises:
             RangeJoinError: two runs differ in their result, or a plan in its operator.
         """
-        width = max(map(len, self.entries))
         for run in range(1, runs + 1):
             for name, (contestant, query) in self.entries.items():
                 timing = self.timings.setdefault(name, Timing())
                 if timing.is_slow:
                     continue
                 contestant.apply(spark)
+                limit = self.limit if contestant.node is None else None
+                at_most = "" if limit is None else f", at most {limit:g} s"
+                print(f"  {self.name}, run {run} of {runs}: {name}{at_most} ...", flush=True)
                 digest = query()
-                result = run_timed(digest, timing)
-                print(
-                    f"  {self.name:<8}  run {run}  {name:<{width}}  {timing.seconds[-1]:8.2f} s  "
-                    f"{result[0]:>12,} {self.unit}  {timing.operator}",
-                    flush=True,
-                )
+                result = within(spark, limit, lambda: run_timed(digest, timing))  # noqa: B023
+                if result is None and limit is not None:
+                    note_stopped(digest, timing, limit)
+                self._print(name, timing, result)
                 check_operator(contestant, timing.operator)
-                self.result = self.result or result
-                if result != self.result:
-                    raise RangeJoinError(
-                        f"{self.name}: '{name}' returned {result} where "
-                        f"'{next(iter(self.entries))}' returned {self.result}"
-                    )
+                if result is not None:
+                    self._compare(name, result)
                 yield run, name, digest
 
+    def _print(self, name: str, timing: Timing, result: tuple[int, ...] | None) -> None:
+        width = max(map(len, self.entries))
+        took = f"> {timing.seconds[-1]:g} s" if timing.stopped else f"{timing.seconds[-1]:.2f} s"
+        rows = "stopped" if result is None else f"{result[0]:,} {self.unit}"
+        print(f"    {name:<{width}}  {took:>10}  {rows:>16}  {timing.operator}", flush=True)
 
-def measure(spark: SparkSession, query: Query, hours: int, runs: int) -> Band:
+    def _compare(self, name: str, result: tuple[int, ...]) -> None:
+        if not self.result:
+            self.first, self.result = name, result
+        elif result != self.result:
+            raise RangeJoinError(
+                f"{self.name}: '{name}' returned {result} where "
+                f"'{self.first}' returned {self.result}"
+            )
+
+
+def measure(
+    spark: SparkSession, query: Query, hours: int, runs: int, limit: float | None = None
+) -> Band:
     """Times all contestants on one band, in turns, and compares what they return.
+
+    Stock joins are stopped after `limit` seconds, if that is given, and not compared then.
 
     Raises:
         RangeJoinError: two runs differ in their result, or a plan in its operator.
@@ -217,7 +250,7 @@ def measure(spark: SparkSession, query: Query, hours: int, runs: int) -> Band:
     def digest() -> DataFrame:
         return query.digest(hours)
 
-    contest = Contest(f"±{hours} h", "rows", {of.name: (of, digest) for of in CONTESTANTS})
+    contest = Contest(f"±{hours} h", "rows", {of.name: (of, digest) for of in CONTESTANTS}, limit)
     for _ in contest.turns(spark, runs):
         pass
     return Band(hours, contest.result[0], contest.timings)
@@ -230,3 +263,10 @@ def run_timed(digest: DataFrame, timing: Timing) -> tuple[int, ...]:
     timing.seconds.append(time.perf_counter() - start)
     timing.operator = join_operator(executed_plan(digest))
     return result
+
+
+def note_stopped(digest: DataFrame, timing: Timing, limit: float) -> None:
+    """Notes that a run of `digest` was stopped after `limit` seconds."""
+    timing.stopped = True
+    timing.seconds = [limit]
+    timing.operator = join_operator(executed_plan(digest))

@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rangejoin.demo import airborne, contest, data, report
+from rangejoin.demo.extent import FULL, Extent
 from rangejoin.errors import RangeJoinError
 from rangejoin.explained import explain
 from rangejoin.health import check
 from rangejoin.session import configure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -25,17 +26,14 @@ EXPECTED_CANDIDATES = 2_931_609_351
 """Pairs of a flight and an hour of weather at the same airport."""
 
 
-def run_demo(
-    hours: Sequence[int], runs: int, output_dir: Path, bounds: str = contest.COLUMNS
-) -> None:
+def run_demo(extent: Extent, output_dir: Path, bounds: str = contest.COLUMNS) -> None:
     """Joins flights with weather, four ways, and with flights in the air; prints and writes times.
 
     Into `output_dir` go `data/` (kept for the next time), `results.md`, `results.json` and
     `times.png`.
 
     Args:
-        hours: half widths of the band, in hours; a row of the table each.
-        runs: how often each join runs; once where a first run takes over a minute.
+        extent: the bands, how often each join runs, and when a stock join is stopped.
         output_dir: made where it is missing.
         bounds: where the ends of the band are computed, `inline` or `columns`; see `Query`.
 
@@ -44,7 +42,9 @@ def run_demo(
             not the expected one; or a plan is not.
     """
     data.require_extra()
+    print(extent.words, flush=True)
     paths = data.prepare(output_dir / "data")
+    print("Starting Spark ...", flush=True)
     with _session() as spark:
         check(spark)
         facts = report.machine(spark)
@@ -57,22 +57,30 @@ def run_demo(
             f"{candidates:,} pairs at the same airport",
             flush=True,
         )
-        _print_plans(spark, query, hours[0])
-        _warm_up(spark, query, hours[0])
-        bands = [_band(spark, query, value, runs) for value in hours]
+        _print_plans(spark, query, extent.hours[0])
+        _warm_up(spark, query, extent.hours[0])
+        print("\nEach flight with the weather at its origin\n", flush=True)
+        bands = [_band(spark, query, hours, extent) for hours in extent.hours]
         print("\nWithout a key: who took off while a flight was in the air\n", flush=True)
-        parts = airborne.measure(spark, flights, runs)
+        parts = airborne.measure(spark, flights, extent)
     for time, part in parts.items():
         if part.pairs != airborne.EXPECTED_ROWS[time]:
             raise RangeJoinError(
                 f"{time}: {part.pairs:,} pairs instead of {airborne.EXPECTED_ROWS[time]:,}"
             )
     print(f"\n{report.table(bands)}\n\n{airborne.table(parts)}\n")
-    words = " ".join(str(value) for value in hours)
-    command = f"rangejoin demo --hours {words} --runs {runs} --bounds {bounds}"
-    report.write_results(output_dir, bands, facts, command, candidates, parts)
+    report.write_results(output_dir, bands, facts, _command(extent, bounds), candidates, parts)
     report.write_chart(output_dir / "times.png", bands, report.machine_line(facts))
     print(f"Written: {', '.join(str(output_dir / n) for n in _WRITTEN)}", flush=True)
+
+
+def _command(extent: Extent, bounds: str) -> str:
+    """What one types to have the same again."""
+    words = ["rangejoin demo"]
+    words += ["--full"] if extent.times == FULL.times else []
+    words += ["--hours", *map(str, extent.hours), "--runs", str(extent.runs)]
+    words += [] if extent.limit is None else ["--limit", f"{extent.limit:g}"]
+    return " ".join([*words, "--bounds", bounds])
 
 
 _WRITTEN = ("results.md", "results.json", "times.png")
@@ -123,7 +131,7 @@ def _print_plans(spark: SparkSession, query: contest.Query, hours: int) -> None:
 
 def _warm_up(spark: SparkSession, query: contest.Query, hours: int) -> None:
     """Runs every contestant once on the flights of one week, untimed, and explains its join."""
-    print("\nWarming up ...", flush=True)
+    print("\nWarming up with the flights of a week, untimed: less than a minute ...", flush=True)
     for contestant in contest.CONTESTANTS:
         contestant.apply(spark)
         digest = query.first_week().digest(hours)
@@ -131,8 +139,8 @@ def _warm_up(spark: SparkSession, query: contest.Query, hours: int) -> None:
         print(f"\nrangejoin.explain, {contestant.name}, one week:\n{explain(digest)}", flush=True)
 
 
-def _band(spark: SparkSession, query: contest.Query, hours: int, runs: int) -> contest.Band:
-    band = contest.measure(spark, query, hours, runs)
+def _band(spark: SparkSession, query: contest.Query, hours: int, extent: Extent) -> contest.Band:
+    band = contest.measure(spark, query, hours, extent.runs, extent.limit)
     expected = EXPECTED_ROWS.get(hours)
     if expected is not None and band.rows != expected:
         raise RangeJoinError(f"±{hours} h: {band.rows:,} rows instead of {expected:,}")

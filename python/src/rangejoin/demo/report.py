@@ -51,7 +51,7 @@ def table(bands: Sequence[Band]) -> str:
     lines = [
         [f"±{band.hours} h", f"{band.rows:,}"]
         + [_seconds(timing) for timing in band.timings.values()]
-        + [f"{band.ratio(stock, ours):.1f}x" for stock, ours in RIVALS]
+        + [band.ratio(stock, ours) for stock, ours in RIVALS]
         for band in bands
     ]
     widths = [max(len(line[column]) for line in [header, *lines]) for column in range(len(header))]
@@ -61,7 +61,8 @@ def table(bands: Sequence[Band]) -> str:
 
 def _seconds(timing: Timing) -> str:
     runs = len(timing.seconds)
-    return f"{timing.median:.2f} s ({runs} run{'s' if runs > 1 else ''})"
+    how = "stopped" if timing.stopped else f"{runs} run{'s' if runs > 1 else ''}"
+    return f"{timing.shown} ({how})"
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -128,6 +129,7 @@ def _timings_as_json(timings: dict[str, Timing]) -> dict[str, Any]:
     return {
         name: {
             "operator": timing.operator,
+            "stopped": timing.stopped,
             "seconds": [round(value, 4) for value in timing.seconds],
             "median_seconds": round(timing.median, 4),
         }
@@ -135,8 +137,15 @@ def _timings_as_json(timings: dict[str, Timing]) -> dict[str, Any]:
     }
 
 
+def _labels(bands: Sequence[Band], name: str) -> list[str]:
+    timings = [band.timings[name] for band in bands]
+    return [f"↑\n{t.shown}" if t.stopped else f"{t.median:.3g} s" for t in timings]
+
+
 def write_chart(path: Path, bands: Sequence[Band], caption: str) -> None:
     """Draws the medians as grouped bars over a logarithmic axis, into a PNG file.
+
+    A bar with an arrow is of a join that was stopped there: it takes longer than that.
 
     Args:
         path: where the picture goes.
@@ -163,7 +172,7 @@ def write_chart(path: Path, bands: Sequence[Band], caption: str) -> None:
             label=f"{contestant.name} ({operator})",
         )
         weight = "bold" if contestant.node else "normal"
-        axes.bar_label(bars, [f"{value:.3g} s" for value in medians], padding=3, weight=weight)
+        axes.bar_label(bars, _labels(bands, contestant.name), padding=3, weight=weight)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.margins(y=0.25)

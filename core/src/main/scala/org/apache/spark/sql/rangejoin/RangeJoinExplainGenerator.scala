@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin
 
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.rangejoin.explain.JoinReports
-import org.apache.spark.sql.rangejoin.line.ExplainProvider
+import org.apache.spark.sql.rangejoin.shims.ExplainProvider
 
 /**
  * Adds to EXPLAIN, and to the plan in the SQL tab, which joins are range joins, and why the others are

@@ -19,26 +19,28 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinHint}
-import org.apache.spark.sql.rangejoin.line.{BuiltFor, ClassicSession, Hints}
 import org.apache.spark.sql.rangejoin.plan.{
-  CutHeavyKeys,
-  InferRangeFilters,
   MarkRangeJoins,
-  PlaceBroadcastRangeJoins,
-  PlaceShuffledRangeJoins,
-  PlaceSortMergeRangeJoins,
-  PlanBucketedStages,
-  PlanIndexedStages,
-  PruneLimitedScans,
-  PruneStreamedScans,
+  PlaceRangeJoins,
+  PlanBegunStages,
+  RankAsOfJoins,
+  RankMatchesInPlace,
   ReadShufflesLocally,
-  RemoveRedundantWaits,
-  Repartitioned,
-  SortPreparedWrites,
-  SpreadHeavyKeys,
+  RemoveRedundantDeferrals,
+  WantBestMatches,
   WriteCostlySides
 }
+import org.apache.spark.sql.rangejoin.pushdown.{
+  InferRangeFilters,
+  PruneByIndexedKeys,
+  PruneLimitedScans,
+  PruneStreamedScans
+}
+import org.apache.spark.sql.rangejoin.shims.{BuiltFor, ClassicSession, Hints}
+import org.apache.spark.sql.rangejoin.skew.SplitSkewedKeys
+import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
 
 /**
  * The way in: name this class in `spark.sql.extensions`. Where each rule fires:
@@ -47,23 +49,22 @@ import org.apache.spark.sql.rangejoin.plan.{
  * |:-----------------------------|:------------------------------------------------------------|
  * | [[ResolveRangeJoinHint]]     | analysis: with Spark's join hints; in Hive sessions, later  |
  * | [[KeepRangeJoinHint]]        | analysis: when relations are resolved                       |
+ * | [[RankAsOfJoins]]            | between analysis and optimizer, once for each query         |
  * | [[InferRangeFilters]]        | optimizer, once: when filters are where they belong         |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
- * | [[PlanIndexedStages]]        | planner strategy: joins over a broadcast that has begun     |
- * | [[PlanBucketedStages]]       | planner strategy: joins over a shuffle that has begun       |
- * | [[Repartitioned]]            | planner strategy: plans nothing, notes what users ask for   |
+ * | [[PlanBegunStages]]          | planner strategy: joins over stages that have begun         |
  * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
- * | [[SpreadHeavyKeys]]          | adaptive execution: likewise, when sizes are known          |
+ * | [[SplitSkewedKeys]]          | adaptive execution: likewise, when sizes are known          |
  * | [[PruneStreamedScans]]       | adaptive execution: likewise, when an index is there        |
- * | [[RemoveRedundantWaits]]     | adaptive execution: a query stage preparation rule          |
- * | [[PlaceBroadcastRangeJoins]] | adaptive execution: the query stage preparation rules' last |
- * | [[PlaceShuffledRangeJoins]]  | five                                                        |
- * | [[PlaceSortMergeRangeJoins]] |                                                             |
+ * | [[RemoveRedundantDeferrals]] | adaptive execution: a query stage preparation rule          |
+ * | [[WantBestMatches]]          | adaptive execution: the query stage preparation rules' last |
+ * | [[PlaceRangeJoins]]          | five                                                        |
+ * | [[RankMatchesInPlace]]       |                                                             |
  * | [[PruneLimitedScans]]        |                                                             |
  * | [[SortPreparedWrites]]       |                                                             |
  * | [[WriteCostlySides]]         | adaptive execution: after them                              |
- * | the six                      | otherwise: before columnar transitions and code generation  |
- * | [[CutHeavyKeys]]             | likewise, after them                                        |
+ * | [[PruneByIndexedKeys]]       | adaptive execution: after all of these                      |
+ * | the seven                    | otherwise: before columnar transitions and code generation  |
  *
  * On a Spark it was not made for it does nothing but warn, once.
  */
@@ -74,28 +75,24 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       RangeJoinConf.all.foreach(entry => logDebug(s"Registered ${entry.key}"))
       Hints.inject(extensions, ResolveRangeJoinHint)
       extensions.injectPostHocResolutionRule(_ => KeepRangeJoinHint)
+      extensions.injectPlanNormalizationRule(_ => RankAsOfJoins)
       extensions.injectPreCBORule(_ => InferRangeFilters)
-      extensions.injectPlannerStrategy(_ => Repartitioned)
-      // First: a join over a range index is planned as that, and by no other strategy.
-      extensions.injectPlannerStrategy(_ => PlanIndexedStages)
-      extensions.injectPlannerStrategy(_ => PlanBucketedStages)
-      extensions.injectPlannerStrategy(session => strategy(ClassicSession.of(session)))
-      extensions.injectQueryStagePrepRule(_ => RemoveRedundantWaits)
+      // First: a join over a stage that has begun for it is planned as that, and by no other strategy.
+      extensions.injectPlannerStrategy(_ => PlanBegunStages)
+      extensions.injectPlannerStrategy(session => MarkRangeJoins(ClassicSession.of(session)))
+      extensions.injectQueryStagePrepRule(_ => RemoveRedundantDeferrals)
       RangeJoinExtensions.LatePlacement.foreach { rule =>
         extensions.injectQueryStagePrepRule(_ => rule)
       }
       extensions.injectQueryStagePrepRule(_ => WriteCostlySides(isAdaptive = true))
+      extensions.injectQueryStagePrepRule(_ => PruneByIndexedKeys)
       extensions.injectQueryStageOptimizerRule(_ => ReadShufflesLocally)
-      extensions.injectQueryStageOptimizerRule(_ => SpreadHeavyKeys)
+      extensions.injectQueryStageOptimizerRule(_ => SplitSkewedKeys)
       extensions.injectQueryStageOptimizerRule(_ => PruneStreamedScans)
       extensions.injectColumnar(_ => RangeJoinExtensions.BeforeTransitions)
     } else {
       RangeJoinExtensions.warnOnce(SPARK_VERSION)
     }
-
-  /** Decides which joins become range joins. */
-  protected def strategy(session: ClassicSession.SparkSession): MarkRangeJoins =
-    MarkRangeJoins(session)
 }
 
 object RangeJoinExtensions extends Logging {
@@ -117,16 +114,17 @@ object RangeJoinExtensions extends Logging {
 
   /** In their order, under adaptive execution and without. */
   private val LatePlacement: Seq[Rule[SparkPlan]] = Seq(
-    PlaceBroadcastRangeJoins,
-    PlaceShuffledRangeJoins,
-    PlaceSortMergeRangeJoins,
+    WantBestMatches,
+    PlaceRangeJoins,
+    RankMatchesInPlace,
     PruneLimitedScans,
     SortPreparedWrites)
 
   private object BeforeTransitions extends ColumnarRule {
     override def preColumnarTransitions: Rule[SparkPlan] =
       plan =>
-        (LatePlacement ++ Seq(WriteCostlySides(isAdaptive = false), CutHeavyKeys))
+        (LatePlacement ++
+          Seq(WriteCostlySides(isAdaptive = false), PruneByIndexedKeys))
           .foldLeft(plan)((placed, rule) => rule(placed))
   }
 }

@@ -16,9 +16,7 @@ package org.apache.spark.sql.rangejoin
 
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
-import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
-import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
+import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 
 import org.json4s.JsonDSL._
 import org.json4s.jackson.JsonMethods.compact
@@ -31,11 +29,7 @@ object RangeJoinMetrics extends AdaptiveSparkPlanHelper {
    * JSON array of objects, by the names of the metrics.
    */
   def json(query: QueryExecution): String = compact(
-    collect(query.executedPlan) {
-      case join: SortMergeRangeJoinExec => join
-      case join: BroadcastRangeJoinExec => join
-      case join: ShuffledRangeJoinExec  => join
-    }.map { join =>
+    collect(query.executedPlan) { case join: RangeJoinExec => join }.map { join =>
       join.metrics.toSeq.sortBy(_._1).map { case (name, metric) => name -> metric.value }.toMap
     }
   )

@@ -29,19 +29,19 @@ class DependenciesSuite extends AnyFunSuite {
     val broken = for {
       source <- sources
       imported <- importsOf(source.text)
-      if imported != source.pkg && !Allowed(source.pkg)(imported)
+      if imported != source.pkg && !allowed(source.pkg)(imported)
     } yield s"${source.file}: $imported"
     assert(broken == Nil)
   }
 
   test("every package has its rule, and every rule its package") {
-    assert(sources.map(_.pkg).toSet == Allowed.keySet)
+    assert(sources.map(_.pkg).toSet == Allowed.keySet + Root)
   }
 
   test("the rules make no circle, and keep the operators apart") {
     def reach(from: String): Set[String] = Allowed(from).flatMap(to => reach(to) + to)
     // A circle would not come to an end.
-    for (pkg <- Allowed.keys) assert(!reach(pkg)(pkg))
+    for (pkg <- Allowed.keys) assert(!reach(pkg)(pkg) && !reach(pkg)(Root))
     val operators = Set("merge", "broadcast", "shuffled")
     for (operator <- operators) assert(!operators.exists(reach(operator)))
   }
@@ -56,58 +56,70 @@ class DependenciesSuite extends AnyFunSuite {
         |}
         |val x = new org.apache.spark.sql.rangejoin.sort.X
         |""".stripMargin
-    assert(importsOf(text) == Set("merge", "broadcast", "plan", "index", "sort"))
+    assert(importsOf(text) == Set(Root, "merge", "broadcast", "plan", "index", "sort"))
+    assert(importsOf("val x = org.apache.spark.sql.rangejoin.RangeJoinExtensions") == Set(Root))
   }
 }
 
 object DependenciesSuite {
   private case class Source(pkg: String, file: Path, text: String)
 
+  /** The ways in, which stand beside the packages. They may import any of them, and none may import them. */
+  private val Root = "root"
+
   private val Allowed: Map[String, Set[String]] = Map(
-    "line" -> Set.empty,
-    "kernel" -> Set("line"),
-    "hint" -> Set("line"),
+    "conf" -> Set.empty,
+    "shims" -> Set.empty,
+    "hint" -> Set("shims"),
+    "kernel" -> Set("shims"),
+    "condition" -> Set("kernel", "shims"),
+    "reduce" -> Set("condition", "kernel"),
+    "join" -> Set("condition", "kernel", "reduce"),
+    "index" -> Set("condition", "join", "kernel", "reduce"),
+    "broadcast" -> Set("condition", "conf", "index", "join", "kernel", "reduce", "shims"),
+    "partitioning" -> Set("condition", "conf", "index", "join", "kernel", "shims"),
+    "pushdown" -> Set("broadcast", "condition", "conf", "index", "kernel", "shims"),
+    "sort" -> Set("kernel", "shims"),
+    "sortedtables" -> Set("conf", "kernel", "shims", "sort"),
     "window" -> Set.empty,
-    "sort" -> Set("line", "kernel"),
-    "prepared" -> Set("line", "sort", "kernel"),
-    "condition" -> Set("line", "kernel"),
-    "spread" -> Set("line", "join", "condition", "index", "kernel"),
-    "join" -> Set("condition", "kernel"),
-    "index" -> Set("join", "condition", "kernel"),
-    "pruning" -> Set("condition", "index", "kernel"),
-    "scan" -> Set("line", "join", "condition", "window", "sort", "kernel"),
-    "merge" -> Set("line", "join", "scan", "condition", "kernel"),
-    "broadcast" -> Set("line", "join", "condition", "index", "kernel"),
-    "shuffled" -> Set("line", "join", "scan", "index", "sort", "condition", "kernel"),
+    "scan" -> Set("condition", "join", "kernel", "reduce", "shims", "sort", "window"),
+    "merge" -> Set("condition", "join", "kernel", "reduce", "scan"),
+    "shuffled" -> Set("condition", "conf", "index", "join", "kernel", "reduce", "scan", "sort"),
     "plan" -> Set(
-      "line",
-      "shuffled",
-      "merge",
       "broadcast",
-      "spread",
-      "prepared",
-      "pruning",
-      "join",
-      "scan",
       "condition",
+      "conf",
       "hint",
       "index",
-      "sort",
-      "kernel"),
-    "explain" -> Set(
-      "line",
-      "plan",
-      "shuffled",
-      "merge",
-      "broadcast",
-      "spread",
       "join",
+      "kernel",
+      "merge",
+      "partitioning",
+      "pushdown",
+      "reduce",
+      "scan",
+      "shims",
+      "shuffled",
+      "sort",
+      "sortedtables"
+    ),
+    "explain" -> Set(
+      "broadcast",
       "condition",
-      "sort")
+      "conf",
+      "join",
+      "merge",
+      "partitioning",
+      "plan",
+      "reduce",
+      "shims",
+      "shuffled",
+      "sort"),
+    "skew" -> Set("condition", "conf", "join", "kernel", "merge", "partitioning", "shims", "sort")
   )
 
   private val Base = "org.apache.spark.sql.rangejoin"
-  private val Named = (Base.replace(".", "\\.") + "\\.([a-z]\\w*)").r
+  private val Named = (Base.replace(".", "\\.") + "\\.(\\w+)").r
   private val Several = (Base.replace(".", "\\.") + "\\.\\{([^}]*)\\}").r
 
   /** The packages of the project that a source names. */
@@ -115,11 +127,13 @@ object DependenciesSuite {
     val code = text.linesIterator.filterNot(_.startsWith("package ")).mkString("\n")
     val inBraces = Several.findAllMatchIn(code).flatMap(_.group(1).split(","))
       .map(_.trim.takeWhile(c => c.isLetterOrDigit))
-      .filter(_.headOption.exists(_.isLower))
-    (Named.findAllMatchIn(code).map(_.group(1)) ++ inBraces).toSet
+    (Named.findAllMatchIn(code).map(_.group(1)) ++ inBraces)
+      .map(name => if (name.headOption.exists(_.isLower)) name else Root).toSet
   }
 
-  /** What is in a package; the ways in, which stand beside the packages, may import any of them. */
+  private def allowed(pkg: String): Set[String] =
+    if (pkg == Root) Allowed.keySet else Allowed(pkg)
+
   private lazy val sources: Seq[Source] = {
     val root = Paths.get(System.getProperty("rangejoin.home"))
     for {
@@ -128,8 +142,9 @@ object DependenciesSuite {
       base = root.resolve(s"$module/src/main/$language/${Base.replace('.', '/')}")
       if Files.exists(base)
       file <- Files.walk(base).iterator.asScala.toSeq
-      if Files.isRegularFile(file) && file.getParent != base
-    } yield Source(base.relativize(file).getName(0).toString, file, textOf(file))
+      if Files.isRegularFile(file)
+      pkg = if (file.getParent == base) Root else base.relativize(file).getName(0).toString
+    } yield Source(pkg, file, textOf(file))
   }
 
   private def textOf(file: Path): String = new String(Files.readAllBytes(file), UTF_8)

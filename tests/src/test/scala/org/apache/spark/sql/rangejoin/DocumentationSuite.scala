@@ -20,6 +20,7 @@ import org.apache.spark.internal.config.ConfigEntry
 import org.apache.spark.sql.catalyst.expressions.{Ascending, If, IsNull, Literal, Or, SortOrder}
 import org.apache.spark.sql.catalyst.plans.LeftOuter
 import org.apache.spark.sql.rangejoin.condition.Reason
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -75,6 +76,25 @@ class DocumentationSuite extends AnyFunSuite {
     assert(missing.isEmpty, "add a line for each of these to the map in design/02-modules.md")
     assert(gone.isEmpty, "these are in the map of design/02-modules.md, and in no source folder")
   }
+
+  test("design/13-channels.md has every tag of plan nodes, with the files that write and read it") {
+    val rows = Repository.table("design/13-channels.md", "tag", "on", "written by", "read by")
+    val tags = sources.flatMap { case (_, text) => Tag.findAllMatchIn(text).map(_.group(1)) }
+    assert(tags.sorted == rows.map(_.head.filterNot(_ == '`')).sorted)
+    val named = rows.map(row => row(2) + row(3)).mkString
+    val (users, others) =
+      sources.partition { case (_, text) => text.contains("etTagValue(") }
+    for ((name, _) <- users) assert(named.contains(s"`$name`"), s"$name reads or writes a tag")
+    for ((name, _) <- others) assert(!named.contains(s"`$name`"), s"$name has to do with no tag")
+  }
+
+  test("design/13-channels.md has every variable of a thread, and mark of a column") {
+    val page = Repository.lines("design/13-channels.md").filter(_.startsWith("| ")).mkString("\n")
+    for ((name, text) <- sources) {
+      val marks = Seq("ThreadLocal", "MetadataBuilder()").filter(text.contains(_))
+      if (marks.nonEmpty) assert(page.contains(s"`$name`"), s"$name has a ${marks.mkString(", ")}")
+    }
+  }
 }
 
 private object DocumentationSuite {
@@ -86,12 +106,14 @@ private object DocumentationSuite {
     Reason.NoConjunct(Or(Literal.TrueLiteral, Literal.TrueLiteral)),
     Reason.NoConjunct(If(Literal.TrueLiteral, Literal(1), Literal(2))),
     Reason.NoConjunct(IsNull(Literal(1))),
+    Reason.DifferentColumns(Literal(1)),
+    Reason.OutsideOfRange(Literal(1)),
+    Reason.MixedSides(Literal(1)),
     Reason.InexactDifference(Literal(1)),
     Reason.Nondeterministic(Literal(1)),
     Reason.UnsupportedJoinType(LeftOuter),
     Reason.SubqueryInBuildBound(Literal(1)),
     Reason.UnregisteredIndex,
-    Reason.DynamicPruning,
     Reason.NoKey,
     Reason.OrderedStreamedSide(Seq(SortOrder(Literal(1), Ascending))),
     Reason.NullAware,
@@ -113,6 +135,15 @@ private object DocumentationSuite {
   }
 
   private def row(cells: Seq[String]): String = cells.mkString("| ", " | ", " |")
+
+  private val Tag = """TreeNodeTag\[[^"]*?\]\(\s*"([^"]+)"\)""".r
+
+  /** The files of the product, by the name of their class, with their text. */
+  private lazy val sources: Seq[(String, String)] = for {
+    module <- Seq("codegen", "core")
+    path <- Repository.files(s"$module/src/main")
+    Source(_, name) <- Seq(path.toString)
+  } yield name -> Repository.lines(s"$module/src/main/$path").mkString("\n")
 
   /** A path below `src/main`: the folder below the root package, and the name of the file. */
   private val Source = """(?:java|scala[^/]*)/org/apache/spark/sql/rangejoin/(.*?)(\w+)\.\w+""".r

@@ -18,7 +18,8 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.SparkScriptTransformationExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 import org.scalatest.BeforeAndAfterAll
 

@@ -16,14 +16,17 @@ package org.apache.spark.sql.rangejoin
 
 import java.util.concurrent.ConcurrentHashMap
 
+import scala.reflect.ClassTag
+
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Repartition}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.joins.SortMergeJoinExec
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.internal.{SQLConf, StaticSQLConf}
-import org.apache.spark.sql.rangejoin.line.ClassicSession.{Dataset, SparkSession}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.{Dataset, SparkSession}
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.{SparkConf, SparkContext}
@@ -164,6 +167,10 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
 
   protected def executedPlan(df: DataFrame): SparkPlan = execution(df).executedPlan
 
+  /** The nodes of a class in the plan of a query, those of subqueries included. */
+  protected def nodes[T <: SparkPlan: ClassTag](df: DataFrame): Seq[T] =
+    collectWithSubqueries(executedPlan(df)) { case node: T => node }
+
   protected def rangeJoins(df: DataFrame): Seq[SortMergeRangeJoinExec] =
     collect(executedPlan(df)) { case join: SortMergeRangeJoinExec => join }
 
@@ -181,6 +188,9 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
     assert(elements.size == 1)
     elements.head
   }
+
+  /** An error and what it was raised by: Spark 3.5 wraps what a task raises. */
+  protected def causes(error: Throwable): Iterator[Throwable] = RangeJoinTest.causes(error)
 
   /** A test of what not every line of Spark has: where it is missing the test is ignored, and the log says so. */
   protected def testWhere(isThere: Boolean)(name: String)(body: => Unit): Unit =
@@ -300,6 +310,9 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
 }
 
 object RangeJoinTest {
+
+  def causes(error: Throwable): Iterator[Throwable] =
+    Iterator.iterate(error)(_.getCause).takeWhile(_ != null)
 
   /** Keys of the configuration and their values. */
   type Settings = Seq[(String, String)]

@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.bench
 import java.util.concurrent.atomic.AtomicLong
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
-import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 /** What benchmarks measure time by. */
 private sealed trait Clock {

@@ -17,8 +17,9 @@ package org.apache.spark.sql.rangejoin.bench
 import java.util.concurrent.TimeUnit
 
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
-import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
+import org.apache.spark.sql.rangejoin.RangeJoinExtensions
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 import org.openjdk.jmh.annotations._
 

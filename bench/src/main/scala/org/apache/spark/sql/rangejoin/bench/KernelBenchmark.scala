@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.kernel._
-import org.apache.spark.sql.rangejoin.line.RaisingArithmetic
+import org.apache.spark.sql.rangejoin.shims.RaisingArithmetic
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 

@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.bench
 
-import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 private object LocalSession {
 

@@ -17,8 +17,9 @@ package org.apache.spark.sql.rangejoin.bench
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.debug.codegenStringSeq
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.line.ClassicSession.{Dataset, SparkSession}
-import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
+import org.apache.spark.sql.rangejoin.RangeJoinExtensions
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.{Dataset, SparkSession}
 
 /**
  * Joins whose residual is long, beside stock Spark: a key, a band, and a residual of a number of terms

@@ -17,8 +17,9 @@ package org.apache.spark.sql.rangejoin.bench
 import java.nio.file.Files
 
 import org.apache.spark.sql.functions.col
-import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
-import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
+import org.apache.spark.sql.rangejoin.RangeJoinExtensions
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 /**
  * Band joins of two tables of a million rows that are bucketed and sorted by their key, which a stock

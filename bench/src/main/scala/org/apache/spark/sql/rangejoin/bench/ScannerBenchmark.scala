@@ -22,8 +22,8 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.condition.{EveryPair, JoinTypeBehavior}
 import org.apache.spark.sql.rangejoin.join.PairTests
 import org.apache.spark.sql.rangejoin.kernel._
-import org.apache.spark.sql.rangejoin.line.RaisingArithmetic
 import org.apache.spark.sql.rangejoin.scan.{ScannerParts, StreamedRangeScanner, WindowMetrics}
+import org.apache.spark.sql.rangejoin.shims.RaisingArithmetic
 import org.apache.spark.sql.rangejoin.window._
 import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
 
@@ -99,7 +99,7 @@ class ScannerBenchmark {
   @Benchmark
   def scan(blackhole: Blackhole): Unit = {
     val window = Windows.create(WindowLimits.None)
-    val scanner = new StreamedRangeScanner(
+    val scanner = StreamedRangeScanner(
       streamed.iterator,
       buffered.iterator,
       ScannerParts(
@@ -109,7 +109,8 @@ class ScannerBenchmark {
         3,
         PairTests(InterpretedPredicate(Literal.TrueLiteral)),
         ScannerBenchmark.metrics,
-        keys = 1
+        keys = 1,
+        best = None
       ),
       JoinTypeBehavior(None, EveryPair)
     )

@@ -16,8 +16,9 @@ package org.apache.spark.sql.rangejoin.bench
 
 import java.nio.file.Files
 
-import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
-import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinExtensions}
+import org.apache.spark.sql.rangejoin.RangeJoinExtensions
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 /**
  * Band joins of two tables where Spark builds a hash table of the right one, or sorts both: stock's and

@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.{RDDScanExec, SortExec, SparkPlan}
-import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 import org.apache.spark.sql.types.{DataType, LongType}
 

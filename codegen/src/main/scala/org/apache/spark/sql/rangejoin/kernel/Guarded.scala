@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.kernel
 import scala.util.control.NonFatal
 
 import org.apache.spark.TaskKilledException
-import org.apache.spark.sql.rangejoin.line.EvaluatedInPlace
+import org.apache.spark.sql.rangejoin.shims.EvaluatedInPlace
 
 /**
  * An expression that answers where evaluating its children raises an error: ranges are read ahead

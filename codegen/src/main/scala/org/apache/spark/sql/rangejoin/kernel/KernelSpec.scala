@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.kernel
 
-import org.apache.spark.sql.catalyst.expressions.{CodeGeneratorWithInterpretedFallback, Expression}
+import org.apache.spark.sql.catalyst.expressions.Expression
 
 /**
  * The expressions of a kernel, each bound to the row of its side. Keys of the two sides stand in
@@ -37,15 +37,4 @@ case class KernelSpec(
   require(streamedKeys.size == bufferedKeys.size, "keys of the two sides come in pairs")
   require(lower.isDefined == evictBound.isDefined, "the lower test has a bound on both sides")
   require(upper.isDefined == sortBound.isDefined, "the upper test has a bound on both sides")
-}
-
-/** Makes the kernel of a spec: generated, or interpreted where Spark is told to or has to. */
-object RangeJoinKernelFactory
-    extends CodeGeneratorWithInterpretedFallback[KernelSpec, RangeJoinKernel] {
-
-  override protected def createCodeGeneratedObject(spec: KernelSpec): RangeJoinKernel =
-    GenerateRangeJoinKernel.generate(spec)
-
-  override protected def createInterpretedObject(spec: KernelSpec): RangeJoinKernel =
-    new InterpretedRangeJoinKernel(spec)
 }

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.kernel
 
 import java.math.BigInteger
 
-import org.apache.spark.sql.rangejoin.line.{BinaryStrings, TimeOfDay}
+import org.apache.spark.sql.rangejoin.shims.{BinaryStrings, TimeOfDay}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
 

@@ -205,24 +205,3 @@ object RangeBound {
       value
     }
 }
-
-/**
- * What a bound says of a row in which it is NULL, of a test in which NULL is the open end of a side: as in
- * `until IS NULL OR t < until`.
- */
-sealed trait NullBound
-
-object NullBound {
-
-  /** It is the open end of its side: every row of the other side passes. */
-  case object OpenEnd extends NullBound
-
-  /** The open ends of the other side pass, and no value does. */
-  case object OpenEndOnly extends NullBound
-
-  /** The original condition decides about every pair. */
-  case object Unknown extends NullBound
-
-  /** Such a row matches nothing, since another part of the condition does not hold for it. */
-  case object NoMatch extends NullBound
-}

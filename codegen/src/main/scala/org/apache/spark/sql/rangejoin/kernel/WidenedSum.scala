@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.kernel
 
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.expressions.{BinaryExpression, Expression}
-import org.apache.spark.sql.rangejoin.line.NullIntolerantExpression
+import org.apache.spark.sql.rangejoin.shims.NullIntolerantExpression
 import org.apache.spark.sql.types.{DataType, DoubleType}
 
 /**

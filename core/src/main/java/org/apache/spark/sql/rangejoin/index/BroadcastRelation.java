@@ -24,7 +24,8 @@ import scala.collection.Iterator;
  * one, the index travels in Spark's own exchange, with its limits, timeouts, metrics and reuse.
  * Java, since the trait is sealed to Scala.
  *
- * <p>Only the range join asks the index, through a cursor; as a hashed relation it answers nothing.
+ * <p>Only the range join asks the index for rows, through a cursor; as a hashed relation it has its
+ * keys alone, for filters of partitions.
  */
 public abstract class BroadcastRelation implements HashedRelation {
 
@@ -39,11 +40,6 @@ public abstract class BroadcastRelation implements HashedRelation {
 
   @Override
   public InternalRow getValue(InternalRow key) {
-    throw notHashed();
-  }
-
-  @Override
-  public Iterator<InternalRow> keys() {
     throw notHashed();
   }
 

@@ -24,7 +24,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.index.{IndexJoin, RangeCursor}
-import org.apache.spark.sql.rangejoin.join.{ErrorUnlessMatched, OwnMethod, RowColumns}
+import org.apache.spark.sql.rangejoin.join.{ErrorUnlessMatched, RowColumns, SplitExpression}
 import org.apache.spark.sql.types.{BooleanType, LongType}
 
 /**
@@ -67,7 +67,7 @@ private[broadcast] class BroadcastRangeJoinCodegen(
    *   the flag stands in their place
    */
   def ofRow(emit: Emit): String =
-    if (index.isOfNoRows && (keys.isEmpty || behavior.needsNoKeyOverNoRows)) withoutMatch(emit)
+    if (index.buildIsEmpty && (keys.isEmpty || behavior.needsNoKeyOverNoRows)) withoutMatch(emit)
     else search(emit)
 
   /** The code for a streamed row that has no match, and whose keys are not evaluated. */
@@ -131,9 +131,16 @@ private[broadcast] class BroadcastRangeJoinCodegen(
     val (lowerBound, upperBound) =
       (range.lowerBound.map(ofStreamed), range.upperBound.map(ofStreamed))
     val ties = AttributeSet((range.upperTie ++ range.lowerTie).flatMap(_.references))
-    val read = lowerBound ++ upperBound ++ streamed.filter(ties.contains).map(ofStreamed)
-    val parameters = OwnMethod.parameters(ctx, read.toSeq)
+    val read =
+      lowerBound ++ upperBound ++ join.boundPoint ++ streamed.filter(ties.contains).map(ofStreamed)
+    val parameters = SplitExpression.parameters(ctx, read.toSeq)
     val (lower, upper) = (valueOf(lowerBound), valueOf(upperBound))
+    val aim = join.boundPoint.map(_.genCode(ctx)).fold("") { point =>
+      s"""
+         |${point.code}
+         |$cursor.aim(${point.isNull} ? Long.MIN_VALUE : ${point.value});
+       """.stripMargin
+    }
     val body =
       s"""
          |${lower.code}
@@ -141,11 +148,12 @@ private[broadcast] class BroadcastRangeJoinCodegen(
          |if (${lower.isNull} || ${upper.isNull}) {
          |  $cursor.skip();
          |} else {
+         |  $aim
          |  $cursor.search(${lower.value}, ${upper.value});
          |  $answers
          |}
        """.stripMargin
-    parameters.fold(body)(OwnMethod.define(ctx, "void", "search", _)(body) + ";")
+    parameters.fold(body)(SplitExpression.define(ctx, "void", "search", _)(body) + ";")
   }
 
   /** Answers what the search asks, where bounds are only prefixes. */
@@ -175,6 +183,9 @@ private[broadcast] class BroadcastRangeJoinCodegen(
   private def valueOf(bound: Option[Expression]): ExprCode = bound.fold(
     ExprCode(EmptyBlock, FalseLiteral, JavaCode.literal("0L", LongType)))(_.genCode(ctx))
 
+  /** Says that the current row is a match, where only the best are wanted. */
+  private val take: String = if (join.best.isEmpty) "" else s"$cursor.take();"
+
   private def everyPair(emit: Emit): String =
     s"""
        |${if (index.keyIsUnique) "if" else "while"} ($goOn $cursor.next()) {
@@ -182,6 +193,7 @@ private[broadcast] class BroadcastRangeJoinCodegen(
        |  boolean $holds = true;
        |  $check
        |  if ($holds) {
+       |    $take
        |    ${emit(columns)}
        |  }
        |}
@@ -200,6 +212,7 @@ private[broadcast] class BroadcastRangeJoinCodegen(
        |    $buildRow = $cursor.row();
        |    $check
        |    $matched |= $holds;
+       |    ${if (take.isEmpty) "" else s"if ($holds) { $take }"}
        |  } else {
        |    $more = false;
        |    $holds = !$matched;
@@ -278,7 +291,7 @@ private[broadcast] class BroadcastRangeJoinCodegen(
     ctx.INPUT_ROW = if (late.contains(null)) buildRow else null
     ctx.currentVars = late ++ input ++ variables.map(_._2)
     val bound = bindReference(predicate, build ++ streamed ++ variables.map(_._1))
-    val value = OwnMethod.split(bound).genCode(ctx)
+    val value = SplitExpression.split(bound).genCode(ctx)
     s"""{
        |  $read
        |  ${value.code}

@@ -19,18 +19,19 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
-import org.apache.spark.sql.catalyst.optimizer.{BuildRight, BuildSide}
+import org.apache.spark.sql.catalyst.optimizer.BuildSide
 import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.catalyst.plans.physical._
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.index.{IndexJoin, RangeIndex, RangeIndexMode}
-import org.apache.spark.sql.rangejoin.join.{ExplainedJoin, JoinOutput, RangeJoinIterator}
-import org.apache.spark.sql.rangejoin.line.HashJoins
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.index.{IndexedRangeJoinExec, RangeIndex, RangeIndexMode}
+import org.apache.spark.sql.rangejoin.join.RangeJoinIterator
+import org.apache.spark.sql.rangejoin.reduce.BestMatches
+import org.apache.spark.sql.rangejoin.shims.HashJoins
 
 /**
  * A join of which one side is broadcast, and whose condition holds a range, with or without equi
@@ -40,10 +41,7 @@ import org.apache.spark.sql.rangejoin.line.HashJoins
  * Where rows of the broadcast side come out without a match, or are all that comes out, its tasks mark
  * those that have one ([[MarkedRows]]).
  *
- * Takes the place of a `BroadcastHashJoinExec`, or where there are no keys of
- * a `BroadcastNestedLoopJoinExec`, and promises what that node promised. The range is derived from
- * `condition`, which stays whole, so that the node can always be explained, rewritten and compared
- * like the stock one.
+ * Takes the place of a `BroadcastHashJoinExec`, or where there are no keys of a `BroadcastNestedLoopJoinExec`.
  */
 case class BroadcastRangeJoinExec(
     leftKeys: Seq[Expression],
@@ -53,21 +51,15 @@ case class BroadcastRangeJoinExec(
     condition: Option[Expression],
     left: SparkPlan,
     right: SparkPlan,
-    isSkewJoin: Boolean = false
-) extends JoinCodegenSupport {
+    isSkewJoin: Boolean = false,
+    best: Option[BestMatches] = None
+) extends IndexedRangeJoinExec {
 
-  private lazy val streamLeft = buildSide == BuildRight
-  private lazy val streamedSide: Side = if (streamLeft) LeftSide else RightSide
+  override protected def otherSideName: String = "Broadcast side"
 
-  /** The range, or why there is none that a broadcast serves. */
-  lazy val extracted: Either[Reason, RangeCondition] =
+  override lazy val extracted: Either[Reason, RangeCondition] =
     for {
-      range <- RangeExtractor.extract(
-        joinType,
-        condition,
-        left.outputSet,
-        right.outputSet,
-        Some(streamedSide))
+      range <- super.extracted
       _ <- (range.sortBound ++ range.evictBound)
         .find(_.exists(_.isInstanceOf[PlanExpression[_]]))
         .map(bound => Reason.SubqueryInBuildBound(bound.child))
@@ -75,20 +67,14 @@ case class BroadcastRangeJoinExec(
       _ <- Either.cond(!RangeIndexMode.needsRegistration, (), Reason.UnregisteredIndex)
     } yield range
 
-  private lazy val range: RangeCondition = extracted.getOrElse(
-    throw new IllegalStateException(s"no range in the condition of\n${simpleStringWithNodeId()}"))
+  override protected lazy val derived: Either[Reason, RangeCondition] = extracted
 
-  private lazy val behavior: JoinTypeBehavior = JoinTypeBehavior.of(joinType, streamedSide).get
+  def buildPlan: SparkPlan = otherPlan
 
-  lazy val (streamedPlan, buildPlan) = if (streamLeft) (left, right) else (right, left)
-  private lazy val (streamedKeys, buildKeys) =
-    if (streamLeft) (leftKeys, rightKeys) else (rightKeys, leftKeys)
+  private def buildKeys: Seq[Expression] = otherKeys
 
-  private def packed(keys: Seq[Expression]): Seq[Expression] =
-    if (keys.isEmpty) Nil else HashJoin.rewriteKeyExpr(keys)
-
-  /** Columns of the build side; bounds may come after them. */
-  private lazy val buildColumns: Seq[Attribute] = BuildBounds.without(buildPlan.output)
+  /** Bounds may come after the columns of the build side. */
+  override protected def isAdded(column: Attribute): Boolean = BuildBounds.isAdded(column)
 
   private lazy val buildBounds = BuildBounds(range, buildColumns, buildKeys)
 
@@ -99,8 +85,9 @@ case class BroadcastRangeJoinExec(
     buildBounds.evict,
     buildBounds.sortValue,
     buildBounds.evictValue,
-    conf.getConf(RangeJoinConf.SmallGroup),
-    keepsAlone = behavior.showsUnmatchable
+    conf.getConf(RangeJoinConf.LinearScanThreshold),
+    keepsAlone = behavior.showsUnmatchable,
+    keyTypes = buildKeys.map(_.dataType)
   )(indexedColumns)
 
   /** What is indexed, as EXPLAIN shows it. */
@@ -110,20 +97,29 @@ case class BroadcastRangeJoinExec(
     (keys.toSeq :+ s"range: ${ofRange.mkString(", ")}").mkString(", ")
   }
 
-  /** What is broadcast: the rows of a plan, with the bounds that have to be computed in tasks. */
-  def withBounds(build: SparkPlan): SparkPlan =
-    if (buildBounds.added.isEmpty) build else ProjectExec(build.output ++ buildBounds.added, build)
+  /** What broadcasts the index of a plan's rows: that of the build side, or one of the same columns. */
+  def exchangeOver(build: SparkPlan): RangeIndexExchangeExec = {
+    val columns = AttributeMap(buildColumns.zip(build.output))
+    val bounds = buildBounds.added.map(_.transform {
+      case column: Attribute => columns.getOrElse(column, column)
+    }.asInstanceOf[NamedExpression])
+    RangeIndexExchangeExec(mode, build, bounds)
+  }
 
-  @transient private lazy val stock: SparkPlan = asStock
+  /** Whether these are the keys by which an index of the plan's rows is looked up. */
+  def isKeyedBy(keys: Seq[Expression], build: SparkPlan): Boolean =
+    keys.nonEmpty && keys.map(_.dataType) == buildKeys.map(_.dataType) &&
+      bindReferences(packed(keys), build.output).map(_.canonicalized) == mode.canonicalized.keys
 
-  /** The stock join that this node stands for. */
-  def asStock: SparkPlan =
+  override def asStock: SparkPlan =
     if (leftKeys.isEmpty) {
       BroadcastNestedLoopJoinExec(left, right, buildSide, joinType, condition)
     } else {
       val join =
         BroadcastHashJoinExec(leftKeys, rightKeys, joinType, buildSide, condition, left, right)
-      HashJoins.skewed(join, isSkewJoin)
+      val skewed = HashJoins.skewed(join, isSkewJoin)
+      best.foreach(skewed.setTagValue(BestMatches.Tag, _))
+      skewed
     }
 
   /** This join over a stage that Spark's rules must not see. */
@@ -137,12 +133,6 @@ case class BroadcastRangeJoinExec(
     stage,
     streamedPlan
   )
-
-  override lazy val output: Seq[Attribute] = BuildBounds.without(stock.output)
-
-  override lazy val outputPartitioning: Partitioning = stock.outputPartitioning
-
-  override lazy val outputOrdering: Seq[SortOrder] = stock.outputOrdering
 
   override def requiredChildDistribution: Seq[Distribution] = {
     val wanted = mode
@@ -165,16 +155,8 @@ case class BroadcastRangeJoinExec(
     "indexTime" -> SQLMetrics.createNanoTimingMetric(sparkContext, "time to build the index")
   )
 
-  private def explained: ExplainedJoin =
-    new ExplainedJoin(this, extracted.toOption, streamLeft)
-
-  override def verboseStringWithOperatorId(): String =
-    explained.paragraph(formattedNodeName, "Broadcast side")
-
-  override def stringArgs: Iterator[Any] = {
-    val skewed = if (isSkewJoin) Seq("skew=true") else Nil
-    (explained.args(joinType, buildSide) ++ skewed).iterator
-  }
+  override def stringArgs: Iterator[Any] =
+    super.stringArgs ++ (if (isSkewJoin) Iterator("skew=true") else Iterator.empty)
 
   /** The index, as it was built; its figures go to the metrics. */
   @transient private lazy val index: BuiltIndex = {
@@ -190,19 +172,10 @@ case class BroadcastRangeJoinExec(
       sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY),
       figures.map(_._1))
     BuiltIndex(
-      CursorFactory(broadcast, Some(longMetric("numCandidates"))),
-      built.isOfNoRows,
+      CursorFactory(broadcast, Some(longMetric("numCandidates")), join.best),
+      built.buildIsEmpty,
       built.keyIsUnique)
   }
-
-  @transient private lazy val join = IndexJoin(
-    packed(streamedKeys),
-    range,
-    condition.get,
-    behavior,
-    streamedPlan.output,
-    buildColumns
-  )
 
   // ---------------------------------------------------------------- interpreted
 
@@ -221,17 +194,6 @@ case class BroadcastRangeJoinExec(
     }
   }
 
-  private def outputFactory: () => JoinOutput = JoinOutput.factory(
-    range.residual.map(join.ofPair),
-    stock.output.zipWithIndex.collect {
-      case (a, i) if !BuildBounds.isAdded(a) => BoundReference(i, a.dataType, a.nullable)
-    },
-    range.streamed,
-    left.output.size,
-    right.output.size,
-    longMetric("numOutputRows")
-  )
-
   // ---------------------------------------------------------------- generated
 
   /** Not where rows of the broadcast side are marked: stock's join is interpreted there as well. */
@@ -247,9 +209,6 @@ case class BroadcastRangeJoinExec(
   override protected def doProduce(ctx: CodegenContext): String =
     streamedPlan.asInstanceOf[CodegenSupport].produce(ctx, this)
 
-  // The search of a streamed row goes on after a fused LIMIT has all its rows unless it asks.
-  override protected def canCheckLimitNotReached: Boolean = true
-
   override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
     // Where Spark's join is interpreted, every column of the streamed side is computed.
     val isLazy = stock.asInstanceOf[CodegenSupport].supportCodegen
@@ -257,16 +216,8 @@ case class BroadcastRangeJoinExec(
   }
 
   private def joinOf(ctx: CodegenContext, input: Seq[ExprCode]): String =
-    new BroadcastRangeJoinCodegen(ctx, join, index, input, limitNotReachedCond).ofRow { build =>
-      val columns = behavior.emission match {
-        case EveryPair if !streamLeft => build ++ input
-        case _                        => input ++ build
-      }
-      s"""
-         |${metricTerm(ctx, "numOutputRows")}.add(1);
-         |${consume(ctx, columns)}
-       """.stripMargin
-    }
+    new BroadcastRangeJoinCodegen(ctx, join, index, input, limitNotReachedCond)
+      .ofRow(build => emit(ctx, leftFirst(input, build)))
 
   override protected def withNewChildrenInternal(
       newLeft: SparkPlan,
@@ -289,7 +240,10 @@ case class BroadcastRangeJoinExec(
 
 object BroadcastRangeJoinExec {
 
-  /** The range join in the place of a broadcast hash join or a broadcast nested loop join. */
+  /**
+   * The range join in the place of a broadcast hash join or a broadcast nested loop join, with the matches
+   * that are wanted by its tag.
+   */
   def of(join: SparkPlan): Option[BroadcastRangeJoinExec] = join match {
     case j: BroadcastHashJoinExec if !j.isNullAwareAntiJoin =>
       Some(BroadcastRangeJoinExec(
@@ -300,10 +254,18 @@ object BroadcastRangeJoinExec {
         j.condition,
         j.left,
         j.right,
-        HashJoins.isSkewed(j)))
+        HashJoins.isSkewed(j),
+        j.getTagValue(BestMatches.Tag)))
     case j: BroadcastNestedLoopJoinExec =>
-      Some(
-        BroadcastRangeJoinExec(Nil, Nil, j.joinType, j.buildSide, j.condition, j.left, j.right))
+      Some(BroadcastRangeJoinExec(
+        Nil,
+        Nil,
+        j.joinType,
+        j.buildSide,
+        j.condition,
+        j.left,
+        j.right,
+        best = j.getTagValue(BestMatches.Tag)))
     case _ => None
   }
 }

@@ -84,9 +84,7 @@ private[broadcast] object BuildBounds {
   private val MarkKey = "rangejoin.bound"
   private val Mark = new MetadataBuilder().putBoolean(MarkKey, true).build()
 
-  /** The columns of a broadcast side, without bounds that were added to it. */
-  def without(output: Seq[Attribute]): Seq[Attribute] = output.filterNot(isAdded)
-
+  /** Whether a column of a broadcast side is a bound that was added to it. */
   def isAdded(attribute: Attribute): Boolean = attribute.metadata.contains(MarkKey)
 
   private def valueOf(bound: RangeBound): Option[Expression] =

@@ -14,34 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.broadcast
 
-import org.apache.spark.TaskContext
-import org.apache.spark.broadcast.Broadcast
-import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.sql.rangejoin.index.{RangeCursor, RangeIndex}
-import org.apache.spark.util.TaskCompletionListener
-
 /** An index that was built: how to get at it, and what code depends on. */
 private[broadcast] case class BuiltIndex(
     cursors: CursorFactory,
-    isOfNoRows: Boolean,
+    buildIsEmpty: Boolean,
     keyIsUnique: Boolean)
-
-/**
- * Makes the cursors of tasks, and reports what they have done.
- *
- * @param candidates None where what they do is counted elsewhere
- */
-case class CursorFactory(index: Broadcast[RangeIndex], candidates: Option[SQLMetric]) {
-
-  def create(): RangeCursor = {
-    val relation = index.value
-    val cursor = relation.cursor()
-    TaskContext.get().taskMetrics().incPeakExecutionMemory(relation.estimatedSize)
-    candidates.foreach { metric =>
-      TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {
-        override def onTaskCompletion(context: TaskContext): Unit = metric += cursor.candidates
-      })
-    }
-    cursor
-  }
-}

@@ -14,17 +14,24 @@
 
 package org.apache.spark.sql.rangejoin.broadcast
 
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.catalyst.expressions.NamedExpression
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
-import org.apache.spark.sql.rangejoin.JobDescription
+import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
+import org.apache.spark.sql.rangejoin.conf.JobDescription
 import org.apache.spark.sql.rangejoin.index.RangeIndexMode
 
 /**
  * Spark's exchange, whose job says what it is: it collects the rows of a range index. To every rule of
  * Spark it is the exchange it extends, and equal to one of the same mode.
+ *
+ * @param bounds what is computed in the tasks that make the rows, as columns of `child`. Adaptive
+ *   execution, which knows nothing of them, may put a child without them in its place
  */
-class RangeIndexExchangeExec(mode: RangeIndexMode, child: SparkPlan)
-    extends BroadcastExchangeExec(mode, child) {
+class RangeIndexExchangeExec private (
+    mode: RangeIndexMode,
+    child: SparkPlan,
+    bounds: Seq[NamedExpression]
+) extends BroadcastExchangeExec(mode, child) {
 
   override def nodeName: String = "BroadcastExchange"
 
@@ -35,6 +42,22 @@ class RangeIndexExchangeExec(mode: RangeIndexMode, child: SparkPlan)
   private def description: String =
     s"collect rows to broadcast as $mode".replaceAll("#\\d+L?", "")
 
+  override protected def otherCopyArgs: Seq[AnyRef] = Seq(bounds)
+
   override protected def withNewChildInternal(newChild: SparkPlan): RangeIndexExchangeExec =
-    new RangeIndexExchangeExec(mode, newChild)
+    RangeIndexExchangeExec(mode, newChild, bounds)
+}
+
+object RangeIndexExchangeExec {
+
+  /** Over the rows of a plan, with the bounds that it has not. */
+  def apply(
+      mode: RangeIndexMode,
+      rows: SparkPlan,
+      bounds: Seq[NamedExpression]
+  ): RangeIndexExchangeExec = {
+    val isComplete = bounds.isEmpty || rows.output.exists(BuildBounds.isAdded)
+    val child = if (isComplete) rows else ProjectExec(rows.output ++ bounds, rows)
+    new RangeIndexExchangeExec(mode, child, bounds)
+  }
 }

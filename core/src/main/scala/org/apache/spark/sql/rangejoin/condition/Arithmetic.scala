@@ -14,9 +14,11 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
+import scala.annotation.tailrec
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.kernel.{OrderedValue, WidenedSum}
-import org.apache.spark.sql.rangejoin.line.RaisingArithmetic
+import org.apache.spark.sql.rangejoin.shims.RaisingArithmetic
 import org.apache.spark.sql.types._
 
 /** The numbers in which the ends of a range of differences are computed ([[Difference]]). */
@@ -127,5 +129,18 @@ private[condition] object Arithmetic {
     case (a: DayTimeIntervalType, b: DayTimeIntervalType) => a.endField <= b.endField
     case (a: DecimalType, b: DecimalType)                 => b.isWiderThan(a)
     case _                                                => false
+  }
+
+  /** What is below casts that keep the value as it is. */
+  @tailrec
+  def stripWidening(e: Expression): Expression = e match {
+    case Cast(child, to, _, _) if widens(child.dataType, to) => stripWidening(child)
+    case _                                                   => e
+  }
+
+  /** The width of a type whose arithmetic wraps around; None for any other. */
+  def bitsOf(dataType: DataType): Option[Int] = dataType match {
+    case ByteType | ShortType | IntegerType | LongType => Some(dataType.defaultSize * 8)
+    case _                                             => None
   }
 }

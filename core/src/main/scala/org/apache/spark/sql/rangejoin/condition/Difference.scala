@@ -18,7 +18,9 @@ import scala.util.{Left, Right}
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
-import org.apache.spark.sql.rangejoin.line.RaisingArithmetic
+import org.apache.spark.sql.rangejoin.condition.Arithmetic.{bitsOf, stripWidening}
+import org.apache.spark.sql.rangejoin.kernel.OrderedValue
+import org.apache.spark.sql.rangejoin.shims.RaisingArithmetic
 import org.apache.spark.sql.types._
 
 /**
@@ -65,6 +67,12 @@ private[condition] case class Difference(
 
   def on(side: Side): Expression = if (side == xSide) x else y
 
+  /** Whether days between dates are meant: a number of days that overflows is no date that is in use. */
+  def isOfDates: Boolean = Seq(x, y).forall {
+    case OrderedValue(child) => child.dataType == DateType
+    case _                   => false
+  }
+
   /** Whether this is the same number for every pair, be it compared in another type. */
   def sameAs(other: Difference): Boolean =
     absolute == other.absolute && isSum == other.isSum && bits == other.bits &&
@@ -75,6 +83,7 @@ private[condition] case class Difference(
  * `difference <= value` where `upper`, else `difference >= value`; `-value` where `negated`.
  *
  * @param side the side the value belongs to; that of `x` for a constant
+ * @param isWide whether the comparison says more than that ([[RoundedDifference]])
  */
 private[condition] case class Limit(
     difference: Difference,
@@ -82,7 +91,8 @@ private[condition] case class Limit(
     side: Side,
     upper: Boolean,
     negated: Boolean,
-    comparison: Comparison
+    comparison: Comparison,
+    isWide: Boolean = false
 ) {
 
   private def d = difference
@@ -217,12 +227,15 @@ private[condition] object Difference {
       // Where one of the two is compared in a wider type, the pairs in between may overflow in the
       // narrower one, and only the predicate knows.
       val exact = opposite
-        .filterNot(o => d.widened || o.difference.widened || !d.arithmetic.isExact)
+        .filterNot(o =>
+          limit.isWide || o.isWide || d.widened || o.difference.widened || !d.arithmetic.isExact)
         .fold[Exactness](Inexact)(o => ExactWith(o.comparison.predicate))
       (d.arithmetic, d.bits, opposite) match {
         case (_: Rounded, _, _) => Right(limit.test(trustedOfRounded(limit, opposite), Inexact))
         case (_, None, _)       => Right(limit.test(Map.empty, exact))
         case (_, Some(bits), Some(found)) => Right(limit.test(trusted(limit, found, bits), exact))
+        case (_, Some(bits), None) if d.isOfDates =>
+          Right(limit.test(withoutOverflow(d, bits), Inexact))
         case (_, Some(_), None) => Left(Reason.InexactDifference(limit.comparison.predicate))
       }
     }
@@ -263,6 +276,10 @@ private[condition] object Difference {
     case _                     => false
   }
 
+  /** Rows of which no two have a difference that wraps around: all dates of the calendar. */
+  private def withoutOverflow(d: Difference, bits: Int): Map[Side, Expression] =
+    Seq[Side](LeftSide, RightSide).map(s => s -> withinWidth(d.on(s), bits - 1)).toMap
+
   private def trusted(limit: Limit, opposite: Limit, bits: Int): Map[Side, Expression] = {
     val d = limit.difference
     val ends = And(withinWidth(limit.end, bits), withinWidth(opposite.end, bits))
@@ -300,14 +317,4 @@ private[condition] object Difference {
   }
 
   private def nullOr(e: Expression, holds: Expression): Expression = Or(IsNull(e), holds)
-
-  private def bitsOf(dataType: DataType): Option[Int] = dataType match {
-    case ByteType | ShortType | IntegerType | LongType => Some(dataType.defaultSize * 8)
-    case _                                             => None
-  }
-
-  private def stripWidening(e: Expression): Expression = e match {
-    case Cast(child, to, _, _) if Arithmetic.widens(child.dataType, to) => stripWidening(child)
-    case _                                                              => e
-  }
 }

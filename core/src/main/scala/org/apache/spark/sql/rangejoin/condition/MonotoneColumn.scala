@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.condition
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
 import org.apache.spark.sql.rangejoin.kernel.{OrderedValue, RangeBound, WidenedSum}
-import org.apache.spark.sql.rangejoin.line.TimestampPlusInterval
+import org.apache.spark.sql.rangejoin.shims.TimestampPlusInterval
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.CalendarInterval
 
@@ -27,7 +27,8 @@ import org.apache.spark.unsafe.types.CalendarInterval
  *
  * The list of proofs is short on purpose. `10 - t`, `t % 7` and `t * s` do not rise with `t`; an
  * addition that wraps around does not; nor does a timestamp plus whole days in a time zone with
- * daylight saving. An addition that raises does: a bound that raises is unknown, and either stands
+ * daylight saving; nor a timestamp plus months, as 30 January 10:00 and 31 January 9:00 have the same day a month
+ * later. Dates plus months do. An addition that raises does: a bound that raises is unknown, and either stands
  * at the end of the order where the smallest long belongs, or belongs to a row without match.
  */
 object MonotoneColumn {
@@ -45,6 +46,10 @@ object MonotoneColumn {
     case a @ Add(step, child, _) if keepsOrder(a, step, a.evalMode)      => risesWith(child)
     case s @ Subtract(child, step, _) if keepsOrder(s, step, s.evalMode) => risesWith(child)
     case WidenedSum(child, step, _, _) if isFinite(step)                 => risesWith(child)
+    // The last day of a month stands for those that the month does not have: equal, and in order. A date out of
+    // range raises.
+    case AddMonths(child, Literal(months, _)) if months != null         => risesWith(child)
+    case DateAddYMInterval(child, Literal(months, _)) if months != null => risesWith(child)
     case TimestampPlusInterval(child, Literal(interval, _))
         if isFixedLength(interval, wholeDays = child.dataType == TimestampNTZType) =>
       risesWith(child)

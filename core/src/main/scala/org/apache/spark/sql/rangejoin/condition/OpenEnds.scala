@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.condition
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.kernel.{NullBound, OrderedValue}
-import org.apache.spark.sql.rangejoin.line.TimestampPlusInterval
+import org.apache.spark.sql.rangejoin.shims.TimestampPlusInterval
 import org.apache.spark.sql.types.{DataType, DecimalType, StringType}
 
 /**
@@ -91,6 +91,8 @@ private[condition] object OpenEnds {
       carried(child)
     case TimestampPlusInterval(child, step) if isStep(step) => carried(child)
     case DateAdd(child, step) if isStep(step)               => carried(child)
+    case AddMonths(child, step) if isStep(step)             => carried(child)
+    case DateAddYMInterval(child, step) if isStep(step)     => carried(child)
     case DateSub(child, step) if isStep(step)               => carried(child)
     case _                                                  => e
   }

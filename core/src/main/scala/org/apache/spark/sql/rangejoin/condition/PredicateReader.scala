@@ -21,21 +21,24 @@ import org.apache.spark.sql.catalyst.expressions._
  *
  *   - A comparison of an expression of one side with an expression of the other is one test.
  *   - A comparison of a difference `x - y` or a sum `x + y` of the two sides with an expression of one
- *     side is one test, of `abs(x - y) <= d` two (see [[Difference]]).
+ *     side is one test, of `abs(x - y) <= d` two (see [[Difference]]). So is one of a difference that is
+ *     divided or rounded, with a literal (see [[RoundedDifference]]), and an equality with one is two.
  *   - Ranges joined by OR are the range that covers them all; a part that reads one side alone opens that
- *     side (see [[Hull]], [[OpenEnds]]). CASE, IF, `coalesce` and other functions that choose among values are
- *     read as what they stand for, in AND and OR (see [[Alternatives]]).
+ *     side (see [[EnclosingRange]], [[OpenEnds]]). CASE, IF, `coalesce` and other functions that choose among
+ *     values are read as what they stand for, in AND and OR (see [[Alternatives]]).
+ *   - `array_contains(sequence(start, stop), value)` is a value between the two (see [[SequenceMember]]).
  *
  * Anything else is no test. `read` gives the reasons for what looks like a range and is none.
  */
 private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet) {
+  private val rounded = new RoundedDifference(sideOf)
 
   def read(predicates: Seq[Expression]): (Seq[Reason], Seq[RangeTest]) = {
-    val compared = predicates.flatMap(p => Comparison.of(p).map(readComparison))
+    val compared = predicates.map(p => Comparison.of(p).fold(readOther(p))(readComparison))
     val limits = compared.collect { case Limited(ls) => ls }.flatten
     val (refused, ofDifferences) = Difference.tests(limits)
     // In the order they were written, which breaks ties in the choice of the range.
-    val tests = compared.collect { case Tested(t) => t } ++ ofDifferences
+    val tests = compared.collect { case Tested(ts) => ts }.flatten ++ ofDifferences
     val ordered = predicates.flatMap(p => tests.filter(_.predicate.eq(p)))
     // Last, since they say less than they come from.
     val hulls = predicates.filterNot(p => tests.exists(_.predicate.eq(p))).flatMap(readAlternatives)
@@ -47,7 +50,7 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
     val found = Alternatives.of(predicate, sideOf)
     val isWhole = found.conjuncts.size == 1 && found.isEquivalent
     found.conjuncts.flatMap {
-      case or: Or                       => Hull.tests(or, predicate, isWhole)(readPart, sideOf)
+      case or: Or => EnclosingRange.tests(or, predicate, isWhole)(readPart, sideOf)
       case other if other.ne(predicate) =>
         read(Seq(other))._2.map(_.copy(predicate = predicate, exact = Inexact))
       case _ => Nil
@@ -67,10 +70,16 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
     read(conjuncts)._2 ++ equalities.flatten
   }
 
+  /** Why predicates of which none is a range are none; None where none compares the sides. */
+  def refusal(predicates: Seq[Expression]): Option[Reason] = {
+    val refusal = new Refusal(sideOf, readPart)
+    predicates.flatMap(refusal.of(_)).headOption
+  }
+
   private def isOrdered(e: Expression): Boolean = RowOrdering.isOrderable(e.dataType)
 
   private sealed trait Outcome
-  private case class Tested(test: RangeTest) extends Outcome
+  private case class Tested(tests: Seq[RangeTest]) extends Outcome
   private case class Limited(limits: Seq[Limit]) extends Outcome
   private case class Refused(reason: Reason) extends Outcome
   private case object NoTest extends Outcome
@@ -78,7 +87,7 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
   private def readComparison(c: Comparison): Outcome =
     (sideOf(c.lesser), sideOf(c.greater)) match {
       case (Some(a), Some(b)) if a != b =>
-        Tested(RangeTest(c.lesser, c.greater, a, c.strict, c.predicate))
+        Tested(Seq(RangeTest(c.lesser, c.greater, a, c.strict, c.predicate)))
       case _ => readDifference(c)
     }
 
@@ -86,12 +95,11 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
   private def readDifference(c: Comparison): Outcome = {
     val limits = limitOf(c.lesser, c.greater, upper = true, c)
       .orElse(limitOf(c.greater, c.lesser, upper = false, c))
-    limits match {
-      case Some(found)                                                             => Limited(found)
-      case None if Seq(c.lesser, c.greater).exists(Difference.isUnread(_, sideOf)) =>
-        Refused(Reason.InexactDifference(c.predicate))
-      case None => NoTest
-    }
+      .getOrElse(wideLimits(c))
+    if (limits.nonEmpty) Limited(limits)
+    else if (Seq(c.lesser, c.greater).exists(Difference.isUnread(_, sideOf))) {
+      Refused(Reason.InexactDifference(c.predicate))
+    } else NoTest
   }
 
   private def limitOf(
@@ -104,16 +112,46 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
     if (valueSide.isEmpty && value.references.nonEmpty) None
     else {
       Difference.of(difference, sideOf).flatMap { d =>
-        val side = valueSide.getOrElse(d.xSide)
-        if (!d.absolute) Some(Seq(Limit(d, value, side, upper, negated = false, c)))
-        else if (upper) {
-          Some(Seq(
-            Limit(d, value, side, upper = true, negated = false, c),
-            Limit(d, value, side, upper = false, negated = true, c)
-          ))
-        } else None
+        Some(limitsOf(d, value, valueSide.getOrElse(d.xSide), upper, c)).filter(_.nonEmpty)
       }
     }
+  }
+
+  private def limitsOf(
+      d: Difference,
+      value: Expression,
+      side: Side,
+      upper: Boolean,
+      c: Comparison
+  ): Seq[Limit] =
+    if (!d.absolute) Seq(Limit(d, value, side, upper, negated = false, c))
+    else if (upper) {
+      Seq(
+        Limit(d, value, side, upper = true, negated = false, c),
+        Limit(d, value, side, upper = false, negated = true, c)
+      )
+    } else Nil
+
+  /** The limits of a difference that is divided or rounded before it is compared. */
+  private def wideLimits(c: Comparison): Seq[Limit] = {
+    val found =
+      rounded.limits(c.lesser, c.greater, upper = true) ++
+        rounded.limits(c.greater, c.lesser, upper = false)
+    found.flatMap { wide =>
+      val d = wide.difference
+      limitsOf(d, Literal(wide.amount), d.xSide, wide.upper, c.copy(strict = false))
+        .map(_.copy(isWide = true))
+    }
+  }
+
+  /** `difference = limit`, which is a limit in either direction, or a value among those of a sequence. */
+  private def readOther(predicate: Expression): Outcome = predicate match {
+    case SequenceMember(member) => Tested(member.tests(predicate, sideOf))
+    case EqualTo(a, b)          =>
+      val limits = wideLimits(Comparison(a, b, strict = false, predicate)) ++
+        wideLimits(Comparison(b, a, strict = false, predicate))
+      if (limits.isEmpty) NoTest else Limited(limits)
+    case _ => NoTest
   }
 
   private def sideOf(e: Expression): Option[Side] =
@@ -121,24 +159,4 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
     else if (e.references.subsetOf(left)) Some(LeftSide)
     else if (e.references.subsetOf(right)) Some(RightSide)
     else None
-}
-
-/** A predicate in the form `lesser <= greater`, or `<`. */
-private[rangejoin] case class Comparison(
-    lesser: Expression,
-    greater: Expression,
-    strict: Boolean,
-    predicate: Expression
-)
-
-private[rangejoin] object Comparison {
-
-  /** A predicate that is an inequality. */
-  def of(predicate: Expression): Option[Comparison] = predicate match {
-    case LessThanOrEqual(a, b)    => Some(Comparison(a, b, strict = false, predicate))
-    case LessThan(a, b)           => Some(Comparison(a, b, strict = true, predicate))
-    case GreaterThanOrEqual(a, b) => Some(Comparison(b, a, strict = false, predicate))
-    case GreaterThan(a, b)        => Some(Comparison(b, a, strict = true, predicate))
-    case _                        => None
-  }
 }

@@ -14,11 +14,10 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
-import scala.util.{Left, Right, Try}
+import scala.util.{Left, Right}
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.JoinType
-import org.apache.spark.sql.catalyst.util.toPrettySQL
 
 /**
  * Finds the range in the condition of a join: a pure function of the condition and of the columns
@@ -32,7 +31,9 @@ import org.apache.spark.sql.catalyst.util.toPrettySQL
  *   1. whose tests share their columns, on both sides if possible: they bound a band or an interval,
  *      while two unrelated tests may bound nothing,
  *   1. that compares a point, the same expression in both tests,
- *   1. that was written first.
+ *   1. that was written first,
+ *
+ * unless the condition says which one drives the join ([[DrivenBy]]), since less is known by its form than by figures.
  *
  * Which side is streamed is up to the join type ([[JoinTypeBehavior]]). Where it is open, points
  * are buffered and intervals streamed: points leave the window in the order they came, so that it
@@ -54,15 +55,28 @@ object RangeExtractor {
       right: AttributeSet,
       streamed: Option[Side] = None
   ): Either[Reason, RangeCondition] =
+    ranges(joinType, condition, left, right, streamed).map(_.head)
+
+  /**
+   * The ranges that may drive a join, the one that does first. Of others only what has two ends, which are as
+   * much in relation as those of the first: any of them leaves out what is not near.
+   */
+  def ranges(
+      joinType: JoinType,
+      condition: Option[Expression],
+      left: AttributeSet,
+      right: AttributeSet,
+      streamed: Option[Side] = None
+  ): Either[Reason, Seq[RangeCondition]] =
     for {
       behavior <- JoinTypeBehavior.of(joinType).toRight(Reason.UnsupportedJoinType(joinType))
-      predicates <- condition.map(Predicates.split).toRight(Reason.NoCondition)
-      _ <- predicates.find(!_.deterministic).map(Reason.Nondeterministic).toLeft(())
-      tests <- readTests(predicates, left, right)
-    } yield {
-      val range = choose(tests).map(OpenEnds.withoutNulls(_, predicates))
+      of <- condition.map(DrivenBy.split).toRight(Reason.NoCondition)
+      _ <- of.conjuncts.find(!_.deterministic).map(Reason.Nondeterministic).toLeft(())
+      tests <- readTests(of.conjuncts, left, right)
+    } yield choose(tests, of.driving).map { found =>
+      val range = found.map(OpenEnds.withoutNulls(_, of.conjuncts))
       val side = streamed.orElse(behavior.streamed).getOrElse(range.streamed)
-      withRange(range, side, predicates)
+      withRange(range, side, of.conjuncts)
     }
 
   /**
@@ -90,39 +104,39 @@ object RangeExtractor {
     RangeCondition(streamed.getOrElse(LeftSide), None, None, Nil, condition)
   }
 
-  /** Whether a condition compares anything at all, so that a reason to leave it is of interest. */
-  def hasComparison(condition: Expression): Boolean =
-    condition.exists(Comparison.of(_).isDefined)
+  /**
+   * Whether a condition compares anything at all, so that a reason to leave it is of interest: by order,
+   * by equality with a literal, as in `floor((l.t - r.t) / 60) = 0`, or with the values of a sequence.
+   */
+  def hasComparison(condition: Expression): Boolean = condition.exists {
+    case EqualTo(a, b)     => a.foldable != b.foldable
+    case SequenceMember(_) => true
+    case e                 => Comparison.of(e).isDefined
+  }
 
   private def readTests(
       predicates: Seq[Expression],
       left: AttributeSet,
       right: AttributeSet
   ): Either[Reason, Seq[RangeTest]] = {
-    val (refused, tests) = new PredicateReader(left, right).read(predicates)
+    val reader = new PredicateReader(left, right)
+    val (refused, tests) = reader.read(predicates)
     if (tests.nonEmpty) Right(tests)
-    else Left(refused.headOption.orElse(nested(predicates, left, right)).getOrElse(
+    else Left(refused.headOption.orElse(reader.refusal(predicates)).getOrElse(
       Reason.NoRangePredicate))
   }
 
-  /** A comparison of the sides that is no conjunct, but a part of one. */
-  private def nested(
-      predicates: Seq[Expression],
-      left: AttributeSet,
-      right: AttributeSet
-  ): Option[Reason] = {
-    def compares(e: Expression) =
-      Comparison.of(e).isDefined && e.references.intersect(left).nonEmpty &&
-        e.references.intersect(right).nonEmpty
-    predicates.find(p => Comparison.of(p).isEmpty && p.exists(compares)).map(Reason.NoConjunct)
-  }
-
-  private def choose(tests: Seq[RangeTest]): Range = {
+  private def choose(tests: Seq[RangeTest], driving: Seq[Expression]): Seq[Range] = {
     val (leftBelowRight, rightBelowLeft) = tests.partition(_.lesserSide == LeftSide)
     val pairs = for (a <- leftBelowRight; b <- rightBelowLeft) yield Range(Some(a), Some(b))
-    if (pairs.isEmpty) Range(leftBelowRight.headOption, rightBelowLeft.headOption)
-    // maxBy keeps the first of equals.
-    else pairs.maxBy(_.preference)
+    if (pairs.isEmpty) Seq(Range(leftBelowRight.headOption, rightBelowLeft.headOption))
+    else {
+      // maxBy keeps the first of equals.
+      val best = pairs.map(_.preference).max
+      val first = pairs.maxBy(range => (range.isOf(driving), range.preference))
+      first +: pairs.filter(range =>
+        range.ne(first) && (range.preference._1 || range.preference == best))
+    }
   }
 
   /** The tests of a range, at most one in each direction. */
@@ -138,8 +152,8 @@ object RangeExtractor {
 
     private def sharesColumns(side: Side): Boolean = onBoth(side)(_.references == _.references)
 
-    private def hasHull: Boolean =
-      (leftBelowRight ++ rightBelowLeft).exists(_.isHull)
+    private def hasEnclosingRange: Boolean =
+      (leftBelowRight ++ rightBelowLeft).exists(_.isEnclosing)
 
     /**
      * How good the range is, the greater the better. A hull lets pass what lies between its parts: it
@@ -147,8 +161,17 @@ object RangeExtractor {
      */
     def preference: (Boolean, Int, Int, Boolean) = {
       val withSharedColumns = sides.count(sharesColumns)
-      (!hasHull && withSharedColumns > 0, withSharedColumns, sides.count(isPoint), !hasHull)
+      (
+        !hasEnclosingRange && withSharedColumns > 0,
+        withSharedColumns,
+        sides.count(isPoint),
+        !hasEnclosingRange)
     }
+
+    /** Whether all conjuncts that it comes from are among these. */
+    def isOf(conjuncts: Seq[Expression]): Boolean =
+      (leftBelowRight ++ rightBelowLeft)
+        .forall(test => conjuncts.exists(_.semanticEquals(test.predicate)))
 
     /** The side to stream where the join type leaves the choice. */
     def streamed: Side = (leftBelowRight, rightBelowLeft) match {
@@ -184,15 +207,4 @@ object RangeExtractor {
     case ExactWith(opposite) => tests.exists(t => t.ne(test) && t.predicate.eq(opposite))
     case Inexact             => false
   }
-}
-
-/** Conjuncts of a condition. */
-private[rangejoin] object Predicates extends PredicateHelper {
-  def split(condition: Expression): Seq[Expression] = splitConjunctivePredicates(condition)
-
-  /**
-   * An expression as a user would write it. Spark's own way puts names in the place of parts, which what
-   * checks its parts does not stand.
-   */
-  def display(e: Expression): String = Try(toPrettySQL(e)).getOrElse(e.sql)
 }

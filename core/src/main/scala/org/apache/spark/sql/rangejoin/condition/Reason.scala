@@ -64,8 +64,8 @@ object Reason {
   case class NoConjunct(predicate: Expression) extends NoRange {
     override def cause: String = predicate match {
       case _: Or =>
-        s"the ranges joined by OR in ${predicate.sql} leave both ends open together: what one of " +
-          "them bounds another does not, or they are of different columns or types"
+        s"the ranges joined by OR in ${predicate.sql} share no common bound: one of them is no range, " +
+          "or of another type"
       case _: If | _: CaseWhen =>
         s"the comparison of the sides is inside ${if (predicate.isInstanceOf[If]) "IF" else "CASE"} " +
           s"in ${predicate.sql}, and need not hold where another branch is taken"
@@ -78,6 +78,36 @@ object Reason {
     }
     override def remedy: Option[String] =
       Some("add the range that holds in every case as a condition of its own, joined by AND")
+  }
+
+  /** It holds below one end of a range and above the other, where most pairs are. */
+  case class OutsideOfRange(predicate: Expression) extends NoRange {
+    override def cause: String =
+      s"${predicate.sql} holds outside of a range, as NOT BETWEEN does: a value that matches may be " +
+        "anywhere below one end or above the other"
+    override def remedy: Option[String] = Some(
+      "nothing, where most pairs match; where few do, write two INNER joins, each with one of the two " +
+        "comparisons, and UNION ALL, the second without what the first finds")
+  }
+
+  /** Ranges joined by OR that have no columns in common. */
+  case class DifferentColumns(predicate: Expression) extends NoRange {
+    override def cause: String =
+      s"the ranges joined by OR in ${predicate.sql} bound different columns: a pair that matches by " +
+        "one of them may be far apart by the others"
+    override def remedy: Option[String] = Some(
+      "join once for each range: INNER joins and UNION ALL, each without what the ones before it find " +
+        "(AND NOT coalesce(<range>, false)), or EXISTS (..) OR EXISTS (..)")
+  }
+
+  /** A comparison one operand of which has columns of both sides. */
+  case class MixedSides(predicate: Expression) extends NoRange {
+    override def cause: String =
+      s"${predicate.sql} compares a value that is made of columns of both sides, so neither side is " +
+        "bounded by the other"
+    override def remedy: Option[String] = Some(
+      "write it with one side's columns before the comparison and the other's behind it, or add a range " +
+        "that holds for every match, such as r.y BETWEEN l.y - d AND l.y + d, joined by AND")
   }
 
   /** A difference or sum of the two sides that cannot be rewritten without changing results. */
@@ -124,16 +154,6 @@ object Reason {
     override def remedy: Option[String] = Some("set it to false, or broadcast neither side")
   }
 
-  /** The join's hashed broadcast serves another purpose. */
-  case object DynamicPruning extends Reason {
-    override def cause: String =
-      "a dynamic partition pruning filter reuses the hashed broadcast of this join"
-    override def remedy: Option[String] =
-      Some(
-        "set spark.sql.optimizer.dynamicPartitionPruning.enabled to false if the join costs more " +
-          "than the filter saves")
-  }
-
   /** Spark has no equi key to shuffle by, and broadcasts neither side. */
   case object NoKey extends Reason {
     override def cause: String = "there is no equi key, and Spark broadcasts neither side"
@@ -169,6 +189,6 @@ object Reason {
     override def cause: String =
       "the plan was made while range joins were off, without the extension, or over a broadcast " +
         "that had begun"
-    override def remedy: Option[String] = Some("make the DataFrame again")
+    override def remedy: Option[String] = Some("recreate the DataFrame")
   }
 }

@@ -19,8 +19,9 @@ import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.join.TwoInputRangeJoinExec
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
-import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
+import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.util.Utils
 
@@ -45,9 +46,10 @@ object Advice {
   def of(
       join: BaseJoinExec,
       range: Either[Reason, RangeCondition],
+      best: Option[BestMatches],
       sides: Map[Side, SideFigures]
   ): Seq[String] =
-    range.toSeq.flatMap(r => oneSided(r) ++ refused(join, r)) ++
+    range.toSeq.flatMap(r => (if (best.isEmpty) oneSided(r) else None) ++ refused(join, r)) ++
       texts(join, range) ++
       Seq[Side](LeftSide, RightSide).flatMap { side =>
         hotPartition(side, sides(side).partitions) ++ sizes(join, side, sides(side)) ++
@@ -59,7 +61,8 @@ object Advice {
     else {
       Some(
         "the range has one end, so about half of all pairs of a key are in it: add the other end " +
-          "to the condition, such as how far back it reaches")
+          "to the condition, such as how far back it reaches; if one match of each row is wanted, rank " +
+          "them by the range column: row_number() = 1, max_by or min_by")
     }
 
   private def refused(join: BaseJoinExec, range: RangeCondition): Option[String] = {
@@ -112,7 +115,7 @@ object Advice {
     figures.exchangedBytes.filter(_ > 0 && threshold > 0).flatMap { bytes =>
       val size = Utils.bytesToString(bytes)
       join match {
-        case _: SortMergeRangeJoinExec | _: ShuffledRangeJoinExec
+        case _: TwoInputRangeJoinExec
             if bytes <= threshold && mayBroadcast(join, side) =>
           Some(s"the $name side has only $size, less than $key, and was shuffled: run ANALYZE " +
             "TABLE, or broadcast it by a hint")

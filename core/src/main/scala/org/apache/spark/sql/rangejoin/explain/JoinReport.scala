@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.explain
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, Reason, Side}
+import org.apache.spark.sql.rangejoin.reduce.BestMatches
 
 import org.json4s.JObject
 import org.json4s.JsonDSL._
@@ -36,6 +37,7 @@ import org.json4s.JsonDSL._
  * @param advice what its form, or its figures once the query has run, suggest
  * @param within what the join is in, if not in the plan itself: cached data, or a command
  * @param owner where the rows are joined by buckets of the range, the side that has each of them once
+ * @param best which matches of a streamed row are wanted; None for all of them
  * @param hasRun whether the join is known to have run, so that zeros are figures
  */
 case class JoinReport(
@@ -53,6 +55,7 @@ case class JoinReport(
     advice: Seq[String] = Nil,
     within: Option[String] = None,
     owner: Option[Side] = None,
+    best: Option[BestMatches] = None,
     hasRun: Boolean = false
 ) {
   import JoinReport._
@@ -71,6 +74,7 @@ case class JoinReport(
       rangeSql.map("range: " + cut(_)) ++
       residual.filter(_ => reason.isEmpty).map(r => s"residual: ${cut(sql(r))}") ++
       streamed.map(side => s"streamed side: ${nameOf(side)}") ++
+      bestSql.map("matches: " + _) ++
       owner.map(side => s"by buckets of the range, owner: ${nameOf(side)}")
     val why = reason.toSeq.flatMap { r =>
       s"no range join: ${cut(r.cause)}" +: r.remedy.map("to change that: " + _).toSeq
@@ -96,9 +100,14 @@ case class JoinReport(
       ("advice" -> advice) ~
       ("within" -> within) ~
       ("owner" -> owner.map(nameOf)) ~
+      ("best" -> bestSql) ~
       ("hasRun" -> hasRun)
 
   private def keysSql: Seq[String] = keys.map { case (l, r) => s"${sql(l)} = ${sql(r)}" }
+
+  private def bestSql: Option[String] = best.map { wanted =>
+    s"${wanted.ranking} <= ${wanted.limit} by ${wanted.measure(sql)}"
+  }
 
   private def rangeSql: Option[String] =
     if (range.isEmpty) None else Some(range.map(sql).mkString(" AND "))

@@ -15,21 +15,23 @@
 package org.apache.spark.sql.rangejoin.explain
 
 import org.apache.spark.internal.config.ConfigEntry
-import org.apache.spark.sql.catalyst.plans.Inner
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, Inner, JoinType}
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
 import org.apache.spark.sql.execution.columnar.{CachedRDDBuilder, InMemoryTableScanExec}
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.{CommandResultExec, QueryExecution, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.line.ClassicSession
-import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.join.RangeJoinExec
+import org.apache.spark.sql.rangejoin.partitioning.RangeBucketExec
 import org.apache.spark.sql.rangejoin.plan.MarkRangeJoins
+import org.apache.spark.sql.rangejoin.reduce.BestMatches
+import org.apache.spark.sql.rangejoin.shims.ClassicSession
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
-import org.apache.spark.sql.rangejoin.spread.RangeBucketExec
 
 import org.json4s.JsonDSL._
 import org.json4s.jackson.JsonMethods.compact
@@ -80,7 +82,8 @@ object JoinReports extends AdaptiveSparkPlanHelper {
     quiet.sessionState.conf.unsetConf("spark.sql.extendedExplainProviders")
     val estimates = quiet.withActive(PairEstimate.of(quiet, plan, logical))
     compact(of(plan).zip(estimates).map { case (report, estimate) =>
-      report.json ~ ("sample" -> estimate)
+      report.copy(advice = report.advice ++ estimate.toSeq.flatMap(_.advice)).json ~
+        ("sample" -> estimate.map(_.json))
     })
   }
 
@@ -112,16 +115,13 @@ object JoinReports extends AdaptiveSparkPlanHelper {
 
   private val StreamingJoin = "StreamingSymmetricHashJoin"
 
+  /** The conjuncts of the range of a join; empty for one of stock Spark. */
+  private[explain] def rangeOf(join: SparkPlan): Seq[Expression] = reportOf(join).range
+
   private def reportOf(plan: SparkPlan): JoinReport = plan match {
-    case join: SortMergeRangeJoinExec =>
-      report(
-        join,
-        RangeExtractor
-          .normalForm(join.joinType, join.condition, join.left.outputSet, join.right.outputSet))
-    case join: BroadcastRangeJoinExec => report(join, join.extracted)
-    case join: ShuffledRangeJoinExec  => report(join, join.normalForm)
-    case join: BaseJoinExec           => report(join, Left(reasonOf(join)))
-    case join                         =>
+    case join: RangeJoinExec => report(join, join.normalForm, join.best)
+    case join: BaseJoinExec  => report(join, Left(reasonOf(join)))
+    case join                =>
       JoinReport(
         join.nodeName,
         Inner.sql,
@@ -133,7 +133,11 @@ object JoinReports extends AdaptiveSparkPlanHelper {
         metrics = metricsOf(join))
   }
 
-  private def report(join: BaseJoinExec, range: Either[Reason, RangeCondition]): JoinReport = {
+  private def report(
+      join: BaseJoinExec,
+      range: Either[Reason, RangeCondition],
+      best: Option[BestMatches] = None
+  ): JoinReport = {
     val sides =
       Map[Side, SideFigures](
         LeftSide -> SideFigures.of(join.left),
@@ -141,7 +145,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
           join.right))
     JoinReport(
       join.nodeName,
-      join.joinType.sql,
+      nameOf(join.joinType),
       join.leftKeys.zip(join.rightKeys).filterNot { case (key, _) =>
         RangeBucketExec.isBucket(key)
       },
@@ -153,9 +157,16 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       metricsOf(join) ++ sides.values.flatMap(_.buckets).flatMap(bucketFigures),
       sides(LeftSide).rows,
       sides(RightSide).rows,
-      Advice.of(join, range, sides),
+      Advice.of(join, range, best, sides),
+      best = best,
       owner = sides.collectFirst { case (side, of) if of.buckets.exists(_.isOwner) => side }
     )
+  }
+
+  /** There is no SQL for what EXISTS in a condition with OR becomes. */
+  private def nameOf(joinType: JoinType): String = joinType match {
+    case ExistenceJoin(_) => "EXISTENCE"
+    case other            => other.sql
   }
 
   /** The owner's are of both sides, and the other side knows its copies alone. */
@@ -193,7 +204,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
 
   private def noKey: Reason =
-    Seq(RangeJoinConf.Enabled, RangeJoinConf.Spread)
+    Seq(RangeJoinConf.Enabled, RangeJoinConf.RangePartitioning)
       .find(entry => !SQLConf.get.getConf(entry))
       .fold[Reason](Reason.NoKey)(entry => Reason.SwitchedOff(entry.key))
 

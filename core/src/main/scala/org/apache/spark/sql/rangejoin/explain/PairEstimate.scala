@@ -22,13 +22,17 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
 import org.apache.spark.sql.execution.joins.BaseJoinExec
-import org.apache.spark.sql.rangejoin.JobDescription
-import org.apache.spark.sql.rangejoin.condition.RangeExtractor
-import org.apache.spark.sql.rangejoin.line.ClassicSession.{Dataset, SparkSession}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.condition.{RangeCondition, RangeExtractor}
+import org.apache.spark.sql.rangejoin.conf.JobDescription
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.partitioning.RangeBucketExec
+import org.apache.spark.sql.rangejoin.plan.DrivingRange
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.{Dataset, SparkSession}
 import org.apache.spark.sql.types.StringType
 
+import org.json4s.JObject
 import org.json4s.JsonDSL._
-import org.json4s.{JNull, JObject, JValue}
 
 /**
  * How many pairs a join has, with and without its range, estimated from samples of its sides.
@@ -43,6 +47,7 @@ import org.json4s.{JNull, JObject, JValue}
  * @param matches those of them that the whole condition takes
  * @param sampledPairs the pairs of equal keys that were looked at
  * @param hotKey the key that by far the most pairs have, if there is such a key
+ * @param advice where far fewer pairs are in another range of the condition, or a hot key stays in one task
  */
 case class PairEstimate(
     leftRows: Long,
@@ -51,7 +56,8 @@ case class PairEstimate(
     rangePairs: Option[Double],
     matches: Double,
     sampledPairs: Long,
-    hotKey: Option[PairEstimate.HotKey]
+    hotKey: Option[PairEstimate.HotKey],
+    advice: Seq[String]
 ) {
   def json: JObject =
     ("leftRows" -> leftRows) ~ ("rightRows" -> rightRows) ~
@@ -69,6 +75,9 @@ object PairEstimate {
   private val HotShare = 0.1
   private val TimesTheMean = 4
 
+  /** From this number of pairs of a hot key on it matters that one task has them all. */
+  private val ManyPairs = 1000000
+
   /** From so few pairs nothing is said of single keys. */
   private val FewPairs = 100L
 
@@ -76,13 +85,16 @@ object PairEstimate {
   case class HotKey(key: String, pairs: Double)
 
   /**
-   * An estimate of each join of a plan, in the order of the reports; null where its inputs cannot be
+   * An estimate of each join of a plan, in the order of the reports; None where its inputs cannot be
    * read.
    *
    * @param logical the plan that it was made from. Where that is not known, the joins themselves know
    *                what they were made from, until adaptive execution plans them anew.
    */
-  def of(session: SparkSession, plan: SparkPlan, logical: Option[LogicalPlan]): Seq[JValue] = {
+  def of(
+      session: SparkSession,
+      plan: SparkPlan,
+      logical: Option[LogicalPlan]): Seq[Option[PairEstimate]] = {
     val joins = JoinReports.joins(plan).map(_._1)
     val sources = logical.fold(joins.flatMap(_.logicalLink))(Seq(_))
     var open: Seq[Join] =
@@ -93,9 +105,9 @@ object PairEstimate {
         case _                      => None
       }
       open = open.filterNot(found.contains)
-      found.filter(canBeRead).fold[JValue](JNull) { join =>
+      found.filter(canBeRead).map { join =>
         JobDescription.within(session.sparkContext, "sample of the sides of a join")(
-          of(session, join).json)
+          of(session, join, node))
       }
     }
   }
@@ -110,32 +122,84 @@ object PairEstimate {
     !join.isStreaming && join.condition.forall(_.deterministic) &&
       join.find(_.isInstanceOf[LogicalQueryStage]).isEmpty
 
-  private def of(session: SparkSession, join: Join): PairEstimate = {
+  private def of(session: SparkSession, join: Join, node: SparkPlan): PairEstimate = {
     val (keys, others) = join match {
       case ExtractEquiJoinKeys(_, left, right, condition, _, _, _, _) =>
         (left.zip(right), condition)
       case _ => (Nil, join.condition)
     }
-    val range = RangeExtractor
-      .extract(join.joinType, others, join.left.outputSet, join.right.outputSet)
-      .toOption.map(_.predicates.reduce(And))
+    val driving = JoinReports.rangeOf(node)
+    val (first, other) = RangeExtractor
+      .ranges(join.joinType, others, join.left.outputSet, join.right.outputSet)
+      .fold(_ => Nil, identity)
+      .partition(range => driving.isEmpty || driving.forall(isIn(range)))
+    val ranges = (first.take(1) ++ other).take(DrivingRange.MostRanges)
     val read = join.condition.fold(AttributeSet.empty)(_.references)
     val left = sample(session, join.left, read, 17L)
     val right = sample(session, join.right, read, 18L)
     val equal = keys.map { case (l, r) => EqualTo(l, r) }.reduceLeftOption[Expression](And)
     val pairs = Join(left.rows, right.rows, Inner, equal, JoinHint.NONE)
-    val counts = countsOf(session, pairs, keys.map(_._1), Seq(range, others))
+    val counts = countsOf(
+      session,
+      pairs,
+      keys.map(_._1),
+      others +: ranges.map(range => Some(range.predicates.reduce(And))))
     val scale = 1 / left.share / right.share
     def scaled(count: ByKey => Long): Double = counts.map(count).sum * scale
+    val hotKey = hottest(counts).map(of => HotKey(of.key.mkString(", "), of.pairs * scale))
+    val better =
+      if (choosesByItself(node)) None
+      else {
+        val inRange = ranges.indices.map(i => scaled(_.met(i + 1)))
+        inRange.indices.drop(1).filter(i => inRange(i) * DrivingRange.TimesFewer <= inRange.head)
+          .sortBy(inRange(_)).headOption
+          .map(i => betterRange(ranges(i), inRange(i), inRange.head, join, others))
+      }
     PairEstimate(
       left.total,
       right.total,
       scaled(_.pairs),
-      range.map(_ => scaled(_.met.head)),
-      scaled(_.met(1)),
+      ranges.headOption.map(_ => scaled(_.met(1))),
+      scaled(_.met.head),
       counts.map(_.pairs).sum,
-      hottest(counts).map(of => HotKey(of.key.mkString(", "), of.pairs * scale))
+      hotKey,
+      better.toSeq ++ hotKey.flatMap(inOneTask(_, node))
     )
+  }
+
+  private def isIn(range: RangeCondition)(predicate: Expression): Boolean =
+    range.predicates.exists(_.semanticEquals(predicate))
+
+  /** Whether a sample says, when the query runs, which range drives the join. */
+  private def choosesByItself(node: SparkPlan): Boolean = node match {
+    case join: BaseJoinExec =>
+      join.leftKeys.exists(RangeBucketExec.isBucket) && node.conf.adaptiveExecutionEnabled
+    case _ => false
+  }
+
+  private def betterRange(
+      range: RangeCondition,
+      pairs: Double,
+      driving: Double,
+      join: Join,
+      condition: Option[Expression]): String = {
+    val first = (range.predicates ++ condition).reduceOption[Expression](And)
+    val drives = RangeExtractor
+      .extract(join.joinType, first, join.left.outputSet, join.right.outputSet)
+      .exists(of => of.predicates.forall(isIn(range)))
+    s"about ${pairs.round} pairs are in ${range.predicates.map(JoinReport.sql).mkString(" AND ")}, " +
+      s"and ${driving.round} in the range of the join: ${if (drives) "write that first, or " else ""}" +
+      "run ANALYZE TABLE .. COMPUTE STATISTICS FOR COLUMNS"
+  }
+
+  /** Why the rows of a hot key are not dealt out to several tasks, where it is for that. */
+  private def inOneTask(hot: HotKey, node: SparkPlan): Option[String] = node match {
+    case _: SortMergeRangeJoinExec
+        if hot.pairs >= ManyPairs && !node.conf.adaptiveExecutionEnabled =>
+      Some(
+        s"about ${hot.pairs.round} pairs are of the key ${hot.key}, all in one task: to divide hot keys " +
+          s"needs adaptive execution, and ${SQLConf.ADAPTIVE_EXECUTION_ENABLED.key} is false")
+    case _ => None
   }
 
   /** The pairs of one key, and of those the number that meets each of the conditions. */

@@ -24,8 +24,8 @@ import org.apache.spark.sql.execution.adaptive.{
 }
 import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
 import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
+import org.apache.spark.sql.rangejoin.partitioning.RangeBucketExec
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
-import org.apache.spark.sql.rangejoin.spread.RangeBucketExec
 
 /**
  * What a query that has run knows of one side of a join. Zeros before it has run, as Spark's metrics are.

@@ -24,11 +24,10 @@ import org.apache.spark.sql.catalyst.expressions.{
   NamedExpression,
   StringLiteral
 }
-import org.apache.spark.sql.catalyst.optimizer.EliminateResolvedHint
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.UNRESOLVED_HINT
-import org.apache.spark.sql.rangejoin.line.Hints
+import org.apache.spark.sql.rangejoin.shims.Hints
 import org.apache.spark.sql.types.Decimal
 
 /**
@@ -117,22 +116,4 @@ object ResolveRangeJoinHint extends Rule[LogicalPlan] {
 
   private def withRangeJoin(plan: LogicalPlan, strategy: Option[JoinStrategyHint]): LogicalPlan =
     ResolvedHint(plan, new RangeJoinHint(strategy))
-}
-
-/**
- * Spark puts the hints of one side of a join together from the top down, and keeps the kind of the first
- * one. A hint above a range join's is made one that asks for a range join, too: `BROADCAST(v)`, where the
- * view `v` has a `RANGE_JOIN`.
- */
-object KeepRangeJoinHint extends Rule[LogicalPlan] {
-
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
-    case hint @ ResolvedHint(child, info) if !isRangeJoin(info) && asksBelow(child) =>
-      hint.copy(hints = new RangeJoinHint(info.strategy))
-  }
-
-  private def asksBelow(plan: LogicalPlan): Boolean =
-    EliminateResolvedHint.extractHintsFromPlan(plan)._2.exists(isRangeJoin)
-
-  private def isRangeJoin(hint: HintInfo): Boolean = hint.isInstanceOf[RangeJoinHint]
 }

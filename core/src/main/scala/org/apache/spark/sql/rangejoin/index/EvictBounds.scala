@@ -73,6 +73,20 @@ private[index] final class EvictBounds private (
     else if (end > from && bounds(end - 1) >= lower) end - 1
     else -1
 
+  /** Whether bounds never fall within a group. */
+  def rises: Boolean = farthest == null
+
+  /** The first entry of a run, or its end, with a bound of at least `lower`, where bounds rise. */
+  def firstReaching(from: Int, end: Int, lower: Long): Int = {
+    var low = from
+    var high = end
+    while (low < high) {
+      val middle = (low + high) >>> 1
+      if (bounds(middle) < lower) low = middle + 1 else high = middle
+    }
+    low
+  }
+
   private def lastAmongOthers(from: Int, end: Int, lower: Long): Int = {
     var i = end - 1
     while (i >= from) {

@@ -60,6 +60,8 @@ private[index] final class IndexBounds private (
     sort(i) == Long.MinValue ||
       (if (evict != null) evict(i) == Long.MaxValue else points && sort(i) == Long.MaxValue)
 
+  def sortBound(i: Int): Long = sort(i)
+
   /** The first entry of a run within a group with a sort bound of at least `bound`, or its end. */
   def firstFrom(group: Int, from: Int, end: Int, bound: Long): Int = {
     var low = from

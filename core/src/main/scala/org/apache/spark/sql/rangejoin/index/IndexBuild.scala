@@ -39,7 +39,7 @@ final class IndexBuild(
     IndexedTest(mode.sortBound.isDefined, mode.sortValue.map(new ValueOrder(_)).orNull),
     IndexedTest(mode.evictBound.isDefined, mode.evictValue.map(new ValueOrder(_)).orNull),
     sameValues = mode.sortValue == mode.evictValue,
-    mode.smallGroup,
+    mode.linearScanThreshold,
     expected,
     keepsAlone,
     memory
@@ -55,8 +55,10 @@ final class IndexBuild(
     ofNoRows = false
     val key = if (keyOf == null) null else keyOf(row)
     val bounds = if (key == null || !key.anyNull) boundsOf(row) else null
-    if (bounds == null || bounds.anyNull) builder.addAlone(row.asInstanceOf[UnsafeRow])
-    else {
+    if (bounds == null || bounds.anyNull) {
+      if (bounds != null && key != null) builder.addKey(key)
+      builder.addAlone(row.asInstanceOf[UnsafeRow])
+    } else {
       builder.add(
         key,
         if (sortAt >= 0) bounds.getLong(sortAt) else 0L,

@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, RangeCondition}
 import org.apache.spark.sql.rangejoin.join.PairTestSpec
+import org.apache.spark.sql.rangejoin.reduce.BestOrder
 
 /**
  * What is evaluated where streamed rows are joined with an index, interpreted or generated.
@@ -26,6 +27,7 @@ import org.apache.spark.sql.rangejoin.join.PairTestSpec
  * @param condition the whole condition of the join, of which the range is a part
  * @param streamed the columns of the streamed side
  * @param build the columns of the side that is indexed
+ * @param best which matches of a streamed row are wanted; None for all of them
  */
 case class IndexJoin(
     keys: Seq[Expression],
@@ -33,12 +35,16 @@ case class IndexJoin(
     condition: Expression,
     behavior: JoinTypeBehavior,
     streamed: Seq[Attribute],
-    build: Seq[Attribute]
+    build: Seq[Attribute],
+    best: Option[BestOrder]
 ) {
   def boundKeys: Seq[Expression] = keys.map(ofStreamed)
 
   /** Bound to a streamed row. */
   def ofStreamed(e: Expression): Expression = bindReference(e, streamed)
+
+  /** What the best matches are compared with; None where they are not. */
+  def boundPoint: Option[Expression] = best.flatMap(_.around).map(a => ofStreamed(a.point))
 
   /** Bound to a streamed row followed by a row of the index. */
   def ofPair(e: Expression): Expression = bindReference(e, streamed ++ build)
@@ -48,6 +54,7 @@ case class IndexJoin(
     range.lowerBound.map(ofStreamed),
     range.upperBound.map(ofStreamed),
     PairTestSpec.of(range, condition).map(ofPair),
-    behavior
+    behavior,
+    boundPoint
   )
 }

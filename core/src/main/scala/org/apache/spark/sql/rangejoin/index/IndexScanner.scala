@@ -18,12 +18,12 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
   Expression,
   JoinedRow,
-  Literal,
   UnsafeProjection,
   UnsafeRow
 }
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
-import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairTestSpec, PairTests}
+import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairTests}
+import org.apache.spark.sql.rangejoin.reduce.StreamedPoint
 
 /**
  * Scans an index for one streamed row after the other, which may come in any order.
@@ -32,6 +32,7 @@ import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairTestSpec, Pair
  * @param keyOf the key of a streamed row; null where there are no keys
  * @param boundsOf the lower and the upper bound of a streamed row
  * @param readsKeys whether keys of streamed rows are evaluated, of an index that has no rows, too
+ * @param point what the best candidates are compared with; None where they are not
  */
 final class IndexScanner(
     streamed: Iterator[InternalRow],
@@ -40,7 +41,8 @@ final class IndexScanner(
     boundsOf: UnsafeProjection,
     tests: PairTests,
     behavior: JoinTypeBehavior,
-    readsKeys: Boolean
+    readsKeys: Boolean,
+    point: Option[Expression]
 ) extends CandidateScanner {
   private[this] val visitsAll = behavior.visitsAllStreamed
   private[this] val readsStreamed = visitsAll || keyOf == null || readsKeys
@@ -49,6 +51,7 @@ final class IndexScanner(
   private[this] val upperTie = tests.upperTie.orNull
   private[this] val lowerTie = tests.lowerTie.orNull
   private[this] val pair = new JoinedRow
+  private[this] val pointOf = point.map(new StreamedPoint(_)).orNull
 
   private[this] var streamedRow: InternalRow = _
   private[this] var candidate: UnsafeRow = _
@@ -81,6 +84,7 @@ final class IndexScanner(
     if (found && cursor.isSearched) {
       val bounds = boundsOf(streamedRow)
       if (!bounds.anyNull) {
+        if (pointOf != null) cursor.aim(pointOf(streamedRow))
         cursor.search(bounds.getLong(0), bounds.getLong(1))
         while (cursor.asks()) {
           val test = if (cursor.asksUpper) upperTie else lowerTie
@@ -118,45 +122,13 @@ final class IndexScanner(
   /** The cursor knows by itself. */
   override def keepStep(row: UnsafeRow): Unit = ()
 
+  override def markMatched(): Unit = {
+    super.markMatched()
+    cursor.take()
+  }
+
   override protected def noCandidate(): Unit = candidate = null
 
   private def holds(pair: InternalRow): Boolean =
     if (stopsAtMatch) errors.holds(condition, pair) else condition.eval(pair)
-}
-
-/**
- * What tasks need to make their scanner.
- *
- * @param keys of the streamed side, bound to it
- * @param lower the lower bound of a streamed row; None where there is no such test
- * @param upper likewise the upper bound
- * @param tests bound to the streamed row followed by a row of the index
- */
-case class IndexScannerFactory(
-    keys: Seq[Expression],
-    lower: Option[Expression],
-    upper: Option[Expression],
-    tests: PairTestSpec,
-    behavior: JoinTypeBehavior
-) {
-
-  /**
-   * A scanner of streamed rows.
-   *
-   * @param readsKeysOfNone whether to evaluate the keys of streamed rows where the index was built of no
-   *   rows: what is evaluated is what stock evaluates, and raises what it raises
-   */
-  def create(
-      streamed: Iterator[InternalRow],
-      cursor: RangeCursor,
-      readsKeysOfNone: Boolean = !behavior.needsNoKeyOverNoRows
-  ): IndexScanner = new IndexScanner(
-    streamed,
-    cursor,
-    if (keys.isEmpty) null else UnsafeProjection.create(keys),
-    UnsafeProjection.create(Seq(lower, upper).map(_.getOrElse(Literal(0L)))),
-    PairTests.create(tests),
-    behavior,
-    readsKeys = keys.nonEmpty && (readsKeysOfNone || !cursor.isOfNoRows)
-  )
 }

@@ -14,7 +14,15 @@
 
 package org.apache.spark.sql.rangejoin.index
 
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{
+  BoundReference,
+  SpecificInternalRow,
+  UnsafeProjection,
+  UnsafeRow
+}
+import org.apache.spark.sql.execution.joins.HashJoin
+import org.apache.spark.sql.types.{DataType, LongType}
 import org.apache.spark.unsafe.array.ByteArrayMethods
 import org.apache.spark.util.collection.PrimitiveVector
 
@@ -31,6 +39,9 @@ private[index] sealed abstract class KeyDirectory extends Serializable {
    */
   def find(key: UnsafeRow, scratch: UnsafeRow): Int
 
+  /** All keys, each with its columns as they were before they were packed, and valid until the next. */
+  def keys: Iterator[InternalRow]
+
   def estimatedSize: Long
 }
 
@@ -38,6 +49,7 @@ private[index] sealed abstract class KeyDirectory extends Serializable {
 private[index] case object NoKeys extends KeyDirectory {
   override def find(key: Long): Int = 0
   override def find(key: UnsafeRow, scratch: UnsafeRow): Int = 0
+  override def keys: Iterator[InternalRow] = Iterator.empty
   override def estimatedSize: Long = 0L
 }
 
@@ -86,29 +98,36 @@ private[index] object KeyDirectory {
 /**
  * Keys of one long, in open addressing with linear probing.
  *
- * @param keys by slot
+ * @param longs by slot
  * @param slots the group of the key, plus one; 0 where the slot is free
+ * @param types of the columns that are packed into a key
  */
-private[index] final class LongKeys(keys: Array[Long], slots: Array[Int]) extends KeyDirectory {
+private[index] final class LongKeys(longs: Array[Long], slots: Array[Int], types: Seq[DataType])
+    extends KeyDirectory {
   private[this] val mask = slots.length - 1
 
   override def find(key: Long): Int = {
     var slot = LongKeys.hash(key) & mask
-    while (slots(slot) != 0 && keys(slot) != key) slot = (slot + 1) & mask
+    while (slots(slot) != 0 && longs(slot) != key) slot = (slot + 1) & mask
     slots(slot) - 1
   }
 
   override def find(key: UnsafeRow, scratch: UnsafeRow): Int = find(key.getLong(0))
 
-  override def estimatedSize: Long = keys.length * 8L + slots.length * 4L
+  override def keys: Iterator[InternalRow] =
+    LongKeys.unpacked(slots.indices.iterator.filter(slots(_) != 0).map(longs(_)), types)
+
+  override def estimatedSize: Long = longs.length * 8L + slots.length * 4L
 }
 
 /**
  * Keys of one long that are close to each other.
  *
  * @param slots by the distance from the least key, as in `LongKeys`
+ * @param types likewise
  */
-private[index] final class DenseKeys(least: Long, slots: Array[Int]) extends KeyDirectory {
+private[index] final class DenseKeys(least: Long, slots: Array[Int], types: Seq[DataType])
+    extends KeyDirectory {
 
   override def find(key: Long): Int = {
     val distance = key - least
@@ -117,6 +136,9 @@ private[index] final class DenseKeys(least: Long, slots: Array[Int]) extends Key
   }
 
   override def find(key: UnsafeRow, scratch: UnsafeRow): Int = find(key.getLong(0))
+
+  override def keys: Iterator[InternalRow] =
+    LongKeys.unpacked(slots.indices.iterator.filter(slots(_) != 0).map(least + _), types)
 
   override def estimatedSize: Long = slots.length * 4L
 }
@@ -128,7 +150,19 @@ private[index] object LongKeys {
     (h ^ (h >>> 32)).toInt
   }
 
-  final class Builder extends KeyDirectory.Builder {
+  /** The columns of keys, of these types. */
+  def unpacked(longs: Iterator[Long], types: Seq[DataType]): Iterator[InternalRow] = {
+    val packed = types.zipWithIndex.map { case (of, i) => BoundReference(i, of, nullable = false) }
+    val unpack = UnsafeProjection.create(packed.indices.map(HashJoin.extractKeyExprAt(packed, _)))
+    val row = new SpecificInternalRow(Seq(LongType))
+    longs.map { long =>
+      row.setLong(0, long)
+      unpack(row)
+    }
+  }
+
+  /** @param types of the columns that are packed into a key */
+  final class Builder(types: Seq[DataType]) extends KeyDirectory.Builder {
     private[this] var keys = new Array[Long](16)
     private[this] var slots = new Array[Int](16)
     private[this] var count = 0
@@ -196,9 +230,9 @@ private[index] object LongKeys {
       if (count > 0 && span > 0 && span <= slots.length * 3L && span < Int.MaxValue - 15) {
         val dense = new Array[Int](span.toInt)
         foreach(keys, slots)((key, group) => dense((key - least).toInt) = group)
-        new DenseKeys(least, dense)
+        new DenseKeys(least, dense, types)
       } else {
-        new LongKeys(keys, slots)
+        new LongKeys(keys, slots, types)
       }
     }
   }
@@ -207,11 +241,16 @@ private[index] object LongKeys {
 /**
  * Keys of any kind as the bytes of a row, in open addressing with linear probing.
  *
- * @param keys by group
+ * @param rows by group
+ * @param fields columns of a key
  * @param hashes by group
  * @param slots the group plus one; 0 where the slot is free
  */
-private[index] final class RowKeys(keys: PackedRows, hashes: Array[Int], slots: Array[Int])
+private[index] final class RowKeys(
+    rows: PackedRows,
+    fields: Int,
+    hashes: Array[Int],
+    slots: Array[Int])
     extends KeyDirectory {
 
   override def find(key: Long): Int = throw new UnsupportedOperationException("keys are rows")
@@ -226,11 +265,19 @@ private[index] final class RowKeys(keys: PackedRows, hashes: Array[Int], slots: 
 
   private def isKey(group: Int, key: UnsafeRow, hash: Int, scratch: UnsafeRow): Boolean =
     hashes(group) == hash && {
-      keys.read(group, scratch)
+      rows.read(group, scratch)
       RowKeys.sameBytes(key, scratch)
     }
 
-  override def estimatedSize: Long = keys.estimatedSize + hashes.length * 4L + slots.length * 4L
+  override def keys: Iterator[InternalRow] = {
+    val row = new UnsafeRow(fields)
+    Iterator.range(0, rows.size).map { group =>
+      rows.read(group, row)
+      row
+    }
+  }
+
+  override def estimatedSize: Long = rows.estimatedSize + hashes.length * 4L + slots.length * 4L
 }
 
 private[index] object RowKeys {
@@ -243,7 +290,8 @@ private[index] object RowKeys {
       b.getBaseOffset,
       a.getSizeInBytes.toLong)
 
-  final class Builder extends KeyDirectory.Builder {
+  /** @param fields columns of a key */
+  final class Builder(fields: Int) extends KeyDirectory.Builder {
     private[this] val keys = new PackedRows.Builder(0)
     private[this] val hashes = new PrimitiveVector[Int]
     private[this] var slots = new Array[Int](16)
@@ -306,6 +354,7 @@ private[index] object RowKeys {
       }
     }
 
-    override def result(): KeyDirectory = new RowKeys(keys.result(), hashes.toArray, slots)
+    override def result(): KeyDirectory =
+      new RowKeys(keys.result(), fields, hashes.toArray, slots)
   }
 }

@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.reduce.{Around, BestOrder, RankCounter}
 
 /**
  * A task's way through an index: finds the rows in reach of one streamed row after the other. Used as
@@ -33,19 +34,25 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  * Where bounds are prefixes of values, equal ones say nothing, and the search asks the test itself: a
  * binary search among the rows with the prefix of the streamed bound, and, for the second test, among
  * the rows of the group in the order of their evict bounds, which gives the rank of the streamed one.
+ *
+ * Where only the best matches are wanted, `next` begins with the best, and has an end when `take` was
+ * called for as many; if they are in no order of the index, it gives all. `aim` goes before `search` where
+ * they are compared with a point.
+ *
+ * @param best which candidates of a streamed row are wanted; None for all of them
  */
-final class RangeCursor(index: RangeIndex) {
+final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) {
   import RangeCursor._
 
   private[this] val starts = index.groups.starts
   private[this] val directory = index.groups.directory
   private[this] val rows = index.rows
-  private[this] val unique = index.keyIsUnique && !index.isEmpty
+  private[this] val unique = index.keyIsUnique && index.size == index.groups.size
   // What there is only where groups are searched.
   private[this] val mode = index.search
   private[this] val bounds = if (mode == null) null else mode.bounds
   private[this] val evict = if (mode == null) null else bounds.evict
-  private[this] val largestUnsearched = if (mode == null) Int.MaxValue else mode.smallGroup
+  private[this] val largestUnsearched = if (mode == null) Int.MaxValue else mode.linearScanThreshold
   private[this] val descending = mode != null && mode.descending
   private[this] val asksSort = mode != null && mode.asks.sort
   private[this] val asksEvict = mode != null && mode.asks.evict
@@ -73,6 +80,24 @@ final class RangeCursor(index: RangeIndex) {
   private[this] var groupEnd = 0
   private[this] var knownEnd = 0
 
+  // Null where all are wanted, or the best ones are in no order of the index.
+  private[this] val counter =
+    best.filter(RangeCursor.isInOrder(_, mode)).map(new RankCounter(_)).orNull
+  // Whether the best ones are at the end of the search.
+  private[this] val fromEnd =
+    counter != null && isFromEnd(best.get, descending)
+  private[this] var counting = false
+  private[this] val around = if (counter == null) null else best.get.around.orNull
+  private[this] val nearest = counter != null && best.get.nearest
+  private[this] var point = Around.Unknown
+  // Whether `next` goes from the end of the search to its begin.
+  private[this] var backwards = false
+  // Whether it goes from row to row, and not only to those that reach the lower bound.
+  private[this] var gapless = !scattered
+  // The rows before the point, where those behind it come first; none elsewhere.
+  private[this] var before = 0
+  private[this] var beforeEnd = 0
+
   private[this] var visited = 0L
 
   /** The place of the current row in the index. */
@@ -82,7 +107,7 @@ final class RangeCursor(index: RangeIndex) {
   val row: UnsafeRow = new UnsafeRow(index.fields)
 
   /** Whether the index was built of no rows. */
-  def isOfNoRows: Boolean = index.isOfNoRows
+  def buildIsEmpty: Boolean = index.buildIsEmpty
 
   /** The number of rows that `next` came to so far. */
   def candidates: Long = visited
@@ -103,8 +128,7 @@ final class RangeCursor(index: RangeIndex) {
       // Keys are numbered as they come, so that one row each means that it has the number of its key.
       position = if (unique) group else starts(group)
       end = if (unique) group + 1 else starts(group + 1)
-      searching = false
-      asking = Nothing
+      endSearch()
       searched = end - position > largestUnsearched
       position < end
     }
@@ -116,16 +140,31 @@ final class RangeCursor(index: RangeIndex) {
   def skip(): Boolean = {
     position = 0
     end = 0
-    searching = false
-    asking = Nothing
+    endSearch()
     false
   }
+
+  private def endSearch(): Unit = {
+    searching = false
+    counting = false
+    backwards = false
+    gapless = !scattered
+    before = 0
+    beforeEnd = 0
+    asking = Nothing
+  }
+
+  /** Takes the point of the streamed row that is searched for next, or `Around.Unknown`. */
+  def aim(point: Long): Unit =
+    this.point = if (descending && point != Around.Unknown) ~point else point
 
   /** Narrows down to the rows in reach of a streamed row with these bounds. */
   def search(lower: Long, upper: Long): Unit = {
     searching = true
     streamedUnknown = lower == Long.MinValue || upper == Long.MaxValue
     this.lower = lower
+    if (counter != null) beginBest()
+    backwards = scattered || (counting && fromEnd)
     // The test that rows are sorted by, as if it were the upper one.
     val greatest = if (descending) ~lower else upper
     if (asksSort || asksEvict) {
@@ -138,6 +177,7 @@ final class RangeCursor(index: RangeIndex) {
     } else {
       end = bounds.firstBeyond(group, position, end, greatest)
     }
+    if (counting && around != null) beginAround()
   }
 
   /** Whether the search has to know what a test says of the current row. */
@@ -195,17 +235,53 @@ final class RangeCursor(index: RangeIndex) {
     asking = Rank
   }
 
-  /** Goes on to the next row; false when there is none. */
-  def next(): Boolean = {
-    val found = if (searching && scattered) {
-      current = evict.lastReaching(position, end, lower)
+  /** Only rows whose bounds are known are in the order of their values. */
+  private def beginBest(): Unit = {
+    counting = !streamedUnknown && !mayBeUnknown
+    counter.clear()
+  }
+
+  /** Looks whether the point says something about the order of the rows in reach, and goes to it. */
+  private def beginAround(): Unit = if (position < end) {
+    counting = point != Around.Unknown && around.holds(point, bounds.sortBound(position)) &&
+      around.holds(point, bounds.sortBound(end - 1)) && (!nearest || !scattered || evict.rises)
+    backwards = scattered || (counting && fromEnd)
+    if (counting && nearest) {
+      if (scattered) position = evict.firstReaching(position, end, lower)
+      val middle =
+        math.max(position, math.min(end, bounds.firstFrom(group, position, end, point)))
+      gapless = true
+      backwards = false
+      before = position
+      beforeEnd = middle
+      position = middle
+    }
+  }
+
+  /** Says that the current row is a match. */
+  def take(): Unit = if (counting) counter.take(bounds.sortBound(current))
+
+  /** Goes on to the next row; false when there is none, or no other is wanted. */
+  def next(): Boolean = nextOfPart() || (before < beforeEnd && {
+    counter.clear()
+    position = before
+    end = beforeEnd
+    beforeEnd = before
+    backwards = true
+    nextOfPart()
+  })
+
+  private def nextOfPart(): Boolean = {
+    val isLeft = if (backwards) {
+      current = if (gapless) end - 1 else evict.lastReaching(position, end, lower)
       end = current
-      current >= 0
+      current >= position
     } else {
       current = position
       position += 1
       current < end
     }
+    val found = isLeft && !(counting && counter.isBeyond(bounds.sortBound(current)))
     if (found) {
       visited += 1
       rows.read(current, row)
@@ -218,7 +294,8 @@ final class RangeCursor(index: RangeIndex) {
    * the current in memory, or the bounds may say nothing about it.
    */
   def step(row: UnsafeRow): Boolean = {
-    val steps = searching && !scattered && !streamedUnknown && !mayBeUnknown && position < end
+    val steps =
+      searching && !counting && !scattered && !streamedUnknown && !mayBeUnknown && position < end
     if (steps) {
       current = position
       position += 1
@@ -233,7 +310,7 @@ final class RangeCursor(index: RangeIndex) {
    * bounds say that they match; false where they are not, and nothing was done.
    */
   def markRun(marks: MatchMarks): Boolean = {
-    val isRun = searching && !scattered && !streamedUnknown && !mayBeUnknown
+    val isRun = searching && !counting && !scattered && !streamedUnknown && !mayBeUnknown
     if (isRun && position < end) {
       marks.markRun(position, end)
       visited += end - position
@@ -254,4 +331,15 @@ private object RangeCursor {
   final val End = 1
   final val Start = 2
   final val Rank = 3
+
+  /** Whether the rows of a search are in the order that they are wanted in, or can be had in it. */
+  private def isInOrder(best: BestOrder, mode: GroupSearch): Boolean =
+    mode != null && !mode.asks.sort && !mode.asks.evict && {
+      if (best.bySortBound)
+        best.nearest || isFromEnd(best, mode.descending) || !mode.bounds.scattered
+      else mode.descending || mode.bounds.points
+    }
+
+  private def isFromEnd(best: BestOrder, descending: Boolean): Boolean =
+    best.descending != descending
 }

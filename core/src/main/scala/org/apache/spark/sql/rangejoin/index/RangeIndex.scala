@@ -14,7 +14,9 @@
 
 package org.apache.spark.sql.rangejoin.index
 
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.reduce.BestOrder
 
 /**
  * One side of a range join: rows in groups of one key, within a group by sort bound, and
@@ -25,7 +27,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  *                     bounds(i)  of row i
  * }}}
  *
- * Without rows that cannot match: those with NULL in a key or in a bound. A group of a few rows is not
+ * Without rows that cannot match: those with NULL in a key or in a bound. Where it is broadcast, a key of
+ * which there are only such rows is a group without rows. A group of a few rows is not
  * searched; where all groups are that small there are no bounds, and the index is no more than
  * a hashed relation. Immutable; where it is broadcast, it is shared by the tasks of an executor, each of
  * which has a cursor of its own.
@@ -51,7 +54,7 @@ final class RangeIndex private[index] (
   def isEmpty: Boolean = size == 0
 
   /** Whether the broadcast side had no rows, of any kind. */
-  def isOfNoRows: Boolean = origin.isOfNoRows
+  def buildIsEmpty: Boolean = origin.buildIsEmpty
 
   /** Nanoseconds it took to build the index. */
   def buildNanos: Long = origin.buildNanos
@@ -62,12 +65,16 @@ final class RangeIndex private[index] (
     (if (search == null) 0L else search.bounds.estimatedSize)
 
   /** Whether no two rows have the same key. */
-  override def keyIsUnique: Boolean = rows.size <= groups.size
+  override def keyIsUnique: Boolean = groups.areOfOneRow
+
+  /** All keys without NULL of the side, whatever the bounds of its rows are; for filters of partitions. */
+  override def keys(): Iterator[InternalRow] = groups.directory.keys
 
   /** Where the ranges of its rows are; None where that was of no interest. */
   def covered: Option[CoveredRanges] = origin.covered
 
-  def cursor(): RangeCursor = new RangeCursor(this)
+  /** @param best which candidates of a streamed row are wanted; None for all of them */
+  def cursor(best: Option[BestOrder] = None): RangeCursor = new RangeCursor(this, best)
 
   /** The number of all rows there are: those that can match, and behind them those kept beside. */
   def sizeOfAll: Int = rows.size + alone.size
@@ -92,6 +99,13 @@ private[index] final case class KeyGroups(directory: KeyDirectory, starts: Array
 
   def size: Int = starts.length - 1
 
+  /** Whether no group has more than one row. */
+  @transient lazy val areOfOneRow: Boolean = {
+    var group = 0
+    while (group < size && starts(group + 1) - starts(group) <= 1) group += 1
+    group == size
+  }
+
   def estimatedSize: Long = directory.estimatedSize + starts.length * 4L
 }
 
@@ -102,13 +116,13 @@ private[index] final case class KeyGroups(directory: KeyDirectory, starts: Array
  * @param descending whether bounds are those of the lower test alone, each with its bits turned, so
  *   that they rise where the test asks for it
  * @param asks which tests a search asks of rows
- * @param smallGroup groups of up to this number of rows are not searched
+ * @param linearScanThreshold groups of up to this number of rows are not searched
  */
 private[index] final case class GroupSearch(
     bounds: IndexBounds,
     descending: Boolean,
     asks: Asks,
-    smallGroup: Int)
+    linearScanThreshold: Int)
 
 /**
  * Which bounds are prefixes, so that a search has to ask the test itself of some rows.
@@ -121,10 +135,10 @@ private[index] final case class Asks(sort: Boolean, evict: Boolean)
 /**
  * What an index was built of.
  *
- * @param isOfNoRows whether there were no rows; those that cannot match are rows, too
+ * @param buildIsEmpty whether there were no rows; those that cannot match are rows, too
  * @param covered where the ranges of the rows that can match are; None where nobody asks
  */
 private[index] final case class IndexOrigin(
-    isOfNoRows: Boolean,
+    buildIsEmpty: Boolean,
     buildNanos: Long,
     covered: Option[CoveredRanges])

@@ -32,7 +32,7 @@ import org.apache.spark.util.collection.unsafe.sort.RadixSort
  * @param upper the test of the sort bound
  * @param lower the test of the evict bound
  * @param sameValues whether bounds that are equal for every row are bounds of one value
- * @param smallGroup up to this number of rows of a key are not searched
+ * @param linearScanThreshold up to this number of rows of a key are not searched
  * @param expected the number of rows, where it is known
  * @param keepsAlone whether rows that match nothing are kept beside the index
  */
@@ -41,7 +41,7 @@ private[index] final class RangeIndexBuilder(
     upper: IndexedTest,
     lower: IndexedTest,
     sameValues: Boolean,
-    smallGroup: Int,
+    linearScanThreshold: Int,
     expected: Int,
     keepsAlone: Boolean,
     memory: IndexMemory
@@ -79,6 +79,12 @@ private[index] final class RangeIndexBuilder(
     }
     fits
   }
+
+  /**
+   * Keeps the key of a row that matches nothing for its bounds alone, where the index is broadcast: a
+   * filter of partitions takes all keys there are, since it may be of another join.
+   */
+  def addKey(key: UnsafeRow): Unit = if (isBroadcast) keys.add(key)
 
   /** Keeps a row that matches nothing, where such rows are kept; false where there is no memory. */
   def addAlone(row: UnsafeRow): Boolean = !keepsAlone || {
@@ -121,7 +127,7 @@ private[index] final class RangeIndexBuilder(
   /** The index, whose memory stays held; None where there is no memory for it. Without rows it is free. */
   def result(ofNoRows: Boolean, beginNanos: Long): Option[RangeIndex] = {
     val starts = groupStarts
-    val isSearched = largestGroup(starts) > smallGroup
+    val isSearched = largestGroup(starts) > linearScanThreshold
     val bytes = if (ofNoRows) 0L else bytesToFinish(isSearched) + first
     if (memory.acquire(bytes)) {
       held += bytes
@@ -199,7 +205,7 @@ private[index] final class RangeIndexBuilder(
     Asks(
       sort = (if (descending) lower.order else upper.order) != null,
       evict = !descending && lower.order != null),
-    smallGroup)
+    linearScanThreshold)
 
   private def groupStarts: Array[Int] = {
     val starts = new Array[Int](keys.groups + 1)
@@ -249,7 +255,7 @@ private[index] final class RangeIndexBuilder(
     var group = 0
     while (group < starts.length - 1) {
       val (from, end) = (starts(group), starts(group + 1))
-      if (end - from > smallGroup) {
+      if (end - from > linearScanThreshold) {
         values.sortByBound(byEvict, from, end, evict)
         values.rank(evict, byEvict, from, end)
       }

@@ -19,7 +19,7 @@ import org.apache.spark.serializer.{KryoSerializer, Serializer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode
-import org.apache.spark.sql.types.LongType
+import org.apache.spark.sql.types.{DataType, LongType}
 import org.apache.spark.{SparkConf, SparkEnv}
 
 /**
@@ -32,8 +32,9 @@ import org.apache.spark.{SparkConf, SparkEnv}
  * @param evictBound likewise of the lower test
  * @param sortValue what `sortBound` is a prefix of; None where it is the value itself
  * @param evictValue likewise of `evictBound`
- * @param smallGroup up to this number of rows of a key are not searched
+ * @param linearScanThreshold up to this number of rows of a key are not searched
  * @param keepsAlone whether a broadcast index has the rows that match nothing beside the others
+ * @param keyTypes of the columns that keys are packed of, for who asks the index for its keys
  * @param columns what is indexed, in words for EXPLAIN; modes that differ in it alone are equal
  */
 case class RangeIndexMode(
@@ -42,12 +43,13 @@ case class RangeIndexMode(
     evictBound: Option[Expression],
     sortValue: Option[Expression],
     evictValue: Option[Expression],
-    smallGroup: Int,
-    keepsAlone: Boolean = false
+    linearScanThreshold: Int,
+    keepsAlone: Boolean = false,
+    keyTypes: Seq[DataType] = Nil
 )(columns: String = "")
     extends BroadcastMode {
   require(
-    sortBound.isDefined || evictBound.isDefined || smallGroup == Int.MaxValue,
+    sortBound.isDefined || evictBound.isDefined || linearScanThreshold == Int.MaxValue,
     "without a bound there is nothing to search")
 
   override def transform(rows: Array[InternalRow]): RangeIndex =
@@ -64,8 +66,8 @@ case class RangeIndexMode(
 
   private[index] def keysBuilder: KeyDirectory.Builder = keys match {
     case Nil                                  => KeyDirectory.NoKeysBuilder
-    case Seq(key) if key.dataType == LongType => new LongKeys.Builder
-    case _                                    => new RowKeys.Builder
+    case Seq(key) if key.dataType == LongType => new LongKeys.Builder(keyTypes)
+    case _                                    => new RowKeys.Builder(keys.size)
   }
 
   /**

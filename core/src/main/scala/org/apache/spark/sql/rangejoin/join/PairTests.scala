@@ -21,28 +21,6 @@ import org.apache.spark.sql.catalyst.expressions.{
   Expression,
   Predicate
 }
-import org.apache.spark.sql.rangejoin.condition.RangeCondition
-
-/**
- * What is asked about a pair whose bounds do not decide.
- *
- * @param condition the original condition of the join, for a bound that may be unknown
- * @param upperTie the upper test itself, for equal prefixes; None where equal bounds pass it
- * @param lowerTie likewise the lower test
- */
-final case class PairTestSpec(
-    condition: Expression,
-    upperTie: Option[Expression],
-    lowerTie: Option[Expression]
-) {
-  def map(f: Expression => Expression): PairTestSpec =
-    PairTestSpec(f(condition), upperTie.map(f), lowerTie.map(f))
-}
-
-object PairTestSpec {
-  def of(range: RangeCondition, condition: Expression): PairTestSpec =
-    PairTestSpec(condition, range.upperTie, range.lowerTie)
-}
 
 /** The predicates of a [[PairTestSpec]], over the streamed row followed by the buffered row. */
 final case class PairTests(

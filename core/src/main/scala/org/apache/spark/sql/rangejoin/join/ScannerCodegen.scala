@@ -42,6 +42,7 @@ private[rangejoin] class ScannerCodegen(
     buffered: Seq[Attribute],
     residual: Option[Expression],
     asksOften: Boolean,
+    marksMatches: Boolean,
     goOn: String,
     stopCheck: String
 ) {
@@ -84,6 +85,7 @@ private[rangejoin] class ScannerCodegen(
     val streamedColumns = columns(streamedRow, streamed)
     val bufferedColumns = columns(bufferedRow, buffered)
     // A row of its own does not leave the loop, so that Java keeps it in registers.
+    val mark = if (marksMatches) s"$scanner.markMatched();" else ""
     val stop = if (stopCheck.isEmpty) "" else s"$scanner.keepStep($bufferedRow); $stopCheck"
     s"""
        |while ($goOn ($scanner.isScanning() || $scanner.nextStreamed())) {
@@ -95,6 +97,7 @@ private[rangejoin] class ScannerCodegen(
        |    do {
        |      ${readForResidual(buffered, bufferedColumns)}
        |      ${checkResidual(streamedColumns ++ bufferedColumns)}
+       |      $mark
        |      ${emit(streamedColumns, bufferedColumns)}
        |      $stop
        |    } while ($goOn $scanner.step($bufferedRow));
@@ -204,7 +207,7 @@ private[rangejoin] class ScannerCodegen(
       ctx.currentVars = columns
       ctx.INPUT_ROW = null
       val bound = bindReference(predicate, streamed ++ buffered)
-      val holds = OwnMethod.split(bound).genCode(ctx)
+      val holds = SplitExpression.split(bound).genCode(ctx)
       val check =
         s"""
            |${holds.code}

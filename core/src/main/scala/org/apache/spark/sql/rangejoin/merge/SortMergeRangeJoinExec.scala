@@ -14,47 +14,26 @@
 
 package org.apache.spark.sql.rangejoin.merge
 
-import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
-import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.codegen._
-import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, FullOuter, JoinType}
+import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.joins.{ShuffledJoin, SortMergeJoinExec}
+import org.apache.spark.sql.execution.joins.SortMergeJoinExec
 import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.join.{
-  ExplainedJoin,
-  JoinOutput,
-  PairScannerIterator,
-  PairTestSpec,
-  PreparedInPairs,
-  RangeJoinIterator,
-  ScannerCodegen
-}
+import org.apache.spark.sql.rangejoin.join._
 import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeBound}
-import org.apache.spark.sql.rangejoin.scan.{
-  FullOuterRangeScanner,
-  RangeScannerFactory,
-  ScanOrder,
-  StreamedRangeScanner,
-  WindowMetrics
-}
-import org.apache.spark.util.CompletionIterator
+import org.apache.spark.sql.rangejoin.reduce.BestMatches
+import org.apache.spark.sql.rangejoin.scan._
 
 /**
  * A sort-merge join whose condition holds a range on top of the equi keys. Both sides come sorted
  * by key and, within a key, by a bound of the range; [[RangeScanner]] slides a window over the
  * buffered side, so that only rows within the range are ever paired.
  *
- * Takes the place of a `SortMergeJoinExec` late in planning and promises what that node promised:
- * output, partitioning, and the order by key. The range is derived from `condition`, which stays
- * whole, so that the node can always be explained, rewritten and compared like the stock one. A
- * condition without a range is taken as well: every row of a key is within it.
+ * Takes the place of a `SortMergeJoinExec`. A condition without a range is taken as well: every row of a
+ * key is within it.
  *
  * @param leftRangeKey column of the left child, after its own columns, that holds the bound the
  *   left side is sorted by; None where a column of the left side itself is in that order
@@ -69,33 +48,19 @@ case class SortMergeRangeJoinExec(
     rightRangeKey: Option[Attribute],
     left: SparkPlan,
     right: SparkPlan,
-    isSkewJoin: Boolean = false
-) extends ShuffledJoin {
+    isSkewJoin: Boolean = false,
+    best: Option[BestMatches] = None
+) extends TwoInputRangeJoinExec {
 
-  private lazy val range: RangeCondition = RangeExtractor
-    .normalForm(joinType, condition, left.outputSet, right.outputSet)
-    .fold(reason => throw new IllegalStateException(reason.message), identity)
+  override protected def fixedSide: Option[Side] = best.map(_.streamedSide(left.outputSet))
 
-  private lazy val behavior: JoinTypeBehavior = JoinTypeBehavior.of(joinType).get
+  override protected def otherSideName: String = "Buffered side"
 
-  private lazy val streamLeft = range.streamed == LeftSide
-  private lazy val (streamedPlan, bufferedPlan) = if (streamLeft) (left, right) else (right, left)
-  private lazy val (streamedKeys, bufferedKeys) =
-    if (streamLeft) (leftKeys, rightKeys) else (rightKeys, leftKeys)
-
-  /** The stock join that this node stands for. */
-  private def stock: SortMergeJoinExec =
+  override def asStock: SortMergeJoinExec =
     SortMergeJoinExec(leftKeys, rightKeys, joinType, condition, left, right, isSkewJoin)
 
-  /** The columns of the stock join over these children. */
-  private def outputWithRangeKeys: Seq[Attribute] = super.output
-
-  override def output: Seq[Attribute] = {
-    val rangeKeys = AttributeSet(leftRangeKey ++ rightRangeKey)
-    outputWithRangeKeys.filterNot(rangeKeys.contains)
-  }
-
-  override def outputOrdering: Seq[SortOrder] = stock.outputOrdering
+  override protected def isAdded(column: Attribute): Boolean =
+    (leftRangeKey ++ rightRangeKey).exists(_.exprId == column.exprId)
 
   override def requiredChildOrdering: Seq[Seq[SortOrder]] = Seq(
     ScanOrder.of(leftKeys, range.orderOf(LeftSide), leftRangeKey),
@@ -104,136 +69,49 @@ case class SortMergeRangeJoinExec(
 
   override lazy val metrics: Map[String, SQLMetric] = WindowMetrics.create(sparkContext)
 
-  private def explained: ExplainedJoin = new ExplainedJoin(this, Some(range), streamLeft)
-
-  override def verboseStringWithOperatorId(): String = {
-    val notCut = getTagValue(SortMergeRangeJoinExec.NotCut).map("Heavy keys not cut" -> _)
-    explained.paragraph(formattedNodeName, "Buffered side", notCut.toSeq: _*)
-  }
-
-  override def stringArgs: Iterator[Any] = explained.args(joinType).iterator
+  override protected def moreFields: Seq[(String, String)] =
+    getTagValue(SortMergeRangeJoinExec.NotCut).map("Heavy keys not cut" -> _).toSeq
 
   private def scannerFactory: RangeScannerFactory = {
     val (streamedRangeKey, bufferedRangeKey) =
       if (streamLeft) (leftRangeKey, rightRangeKey) else (rightRangeKey, leftRangeKey)
     def ofStreamed(e: Expression) = bindReference(e, streamedPlan.output)
-    def ofBuffered(e: Expression) = bindReference(e, bufferedPlan.output)
+    def ofBuffered(e: Expression) = bindReference(e, otherPlan.output)
     // Where the range key is the bound it need not be evaluated again.
     def known(bound: RangeBound, rangeKey: Option[Attribute]): Expression =
       rangeKey.filter(_ => bound.isLossless).getOrElse(bound)
     RangeScannerFactory(
       KernelSpec(
         streamedKeys.map(ofStreamed),
-        bufferedKeys.map(ofBuffered),
+        otherKeys.map(ofBuffered),
         lower = range.lowerBound.map(bound => ofStreamed(known(bound, streamedRangeKey))),
         upper = range.upperBound.map(ofStreamed),
         sortBound = range.sortBound.map(bound => ofBuffered(known(bound, bufferedRangeKey))),
         evictBound = range.evictBound.map(ofBuffered)
       ),
-      bufferedPlan.output.size,
-      PairTestSpec.of(range, condition.getOrElse(Literal.TrueLiteral)).map(ofPair),
+      otherPlan.output.size,
+      PairTestSpec.of(range, condition.getOrElse(Literal.TrueLiteral)).map(bindReference(
+        _,
+        streamedPlan.output ++ otherPlan.output)),
       behavior,
       RangeScannerFactory.limits(conf),
-      WindowMetrics.of(metrics)
+      WindowMetrics.of(metrics),
+      bestOrder.map(_.bound(ofStreamed))
     )
   }
 
-  private def ofPair(e: Expression): Expression =
-    bindReference(e, streamedPlan.output ++ bufferedPlan.output)
+  override protected def doPrepare(): Unit = BesideShuffle.prepare(left, right)
 
-  override protected def doPrepare(): Unit = PreparedInPairs.prepare(left, right)
+  override protected def scans(generated: Boolean): PartitionScans =
+    SortedSides(scannerFactory, Seq(left, right))
 
-  // ---------------------------------------------------------------- interpreted
+  override protected def scannerClass: Class[_] =
+    if (behavior.keepsBuffered) classOf[BufferedPreservingScanner]
+    else classOf[StreamedRangeScanner]
 
-  override protected def doExecute(): RDD[InternalRow] = {
-    val factory = scannerFactory
-    val newOutput = outputFactory
-    val behavior = this.behavior
-    val inputs = Seq(left, right)
-    streamedPlan.execute().zipPartitions(bufferedPlan.execute()) { (streamed, buffered) =>
-      val rows: Iterator[InternalRow] =
-        if (behavior.keepsBuffered) {
-          new PairScannerIterator(factory.createFullOuter(streamed, buffered), newOutput())
-        } else {
-          RangeJoinIterator(factory.create(streamed, buffered), behavior, newOutput())
-        }
-      // A side that is not read to its end would hold its sorted rows as long as the task runs.
-      CompletionIterator[InternalRow, Iterator[InternalRow]](
-        rows,
-        inputs.foreach(_.cleanupResources()))
-    }
-  }
+  override protected def asksOften: Boolean = false
 
-  private def outputFactory: () => JoinOutput = JoinOutput.factory(
-    range.residual.map(ofPair),
-    bindReferences(output, outputWithRangeKeys),
-    range.streamed,
-    left.output.size,
-    right.output.size,
-    longMetric("numOutputRows")
-  )
-
-  // ---------------------------------------------------------------- generated
-
-  override def inputRDDs(): Seq[RDD[InternalRow]] =
-    streamedPlan.execute() :: bufferedPlan.execute() :: Nil
-
-  // After each row the loop asks whether to stop, so that no two are on their way at a time.
-  override def needCopyResult: Boolean = false
-
-  // The scan goes on after a fused LIMIT has all its rows unless the loop asks.
-  override protected def canCheckLimitNotReached: Boolean = true
-
-  // The stock join has settings of its own for these.
-  override def supportCodegen: Boolean = joinType match {
-    case FullOuter        => conf.getConf(SQLConf.ENABLE_FULL_OUTER_SORT_MERGE_JOIN_CODEGEN)
-    case _: ExistenceJoin => conf.getConf(SQLConf.ENABLE_EXISTENCE_SORT_MERGE_JOIN_CODEGEN)
-    case _                => true
-  }
-
-  override protected def doProduce(ctx: CodegenContext): String = {
-    // In the place of the node's name, which is no identifier for a skewed join.
-    ctx.freshNamePrefix = "smrj"
-    val factory = ctx.addReferenceObj("scannerFactory", scannerFactory)
-    val (scannerClass, create) =
-      if (behavior.keepsBuffered) (classOf[FullOuterRangeScanner].getName, "createFullOuter")
-      else (classOf[StreamedRangeScanner].getName, "create")
-    val scanner = ctx.addMutableState(
-      scannerClass,
-      "scanner",
-      v => s"$v = $factory.$create(inputs[0], inputs[1]);",
-      forceInline = true
-    )
-    val loop = new ScannerCodegen(
-      ctx,
-      scanner,
-      streamedPlan.output,
-      bufferedPlan.output,
-      range.residual,
-      asksOften = false,
-      limitNotReachedCond,
-      shouldStopCheckCode
-    )
-    val rows = loop.loop(behavior) { (streamed, buffered) =>
-      s"""
-         |${metricTerm(ctx, "numOutputRows")}.add(1);
-         |${consume(ctx, shown(streamed, buffered))}
-       """.stripMargin
-    }
-    s"""
-       |$rows
-       |${ctx.addReferenceObj("plan", this)}.cleanupResources();
-     """.stripMargin
-  }
-
-  /** The columns of the output, without the range keys. */
-  private def shown(streamed: Seq[ExprCode], buffered: Seq[ExprCode]): Seq[ExprCode] = {
-    val columns = if (streamLeft) streamed ++ buffered else buffered ++ streamed
-    val rangeKeys = AttributeSet(leftRangeKey ++ rightRangeKey)
-    outputWithRangeKeys.zip(columns).collect {
-      case (attribute, column) if !rangeKeys.contains(attribute) => column
-    }
-  }
+  override protected def codegenPrefix: String = "smrj"
 
   override protected def withNewChildrenInternal(
       newLeft: SparkPlan,
@@ -243,6 +121,18 @@ case class SortMergeRangeJoinExec(
 }
 
 object SortMergeRangeJoinExec {
+
+  /** The range join in the place of a sort-merge join, whose sides are yet to be in order by the range. */
+  def of(join: SortMergeJoinExec): SortMergeRangeJoinExec = SortMergeRangeJoinExec(
+    join.leftKeys,
+    join.rightKeys,
+    join.joinType,
+    join.condition,
+    None,
+    None,
+    join.left,
+    join.right,
+    join.isSkewJoin)
 
   /** Why heavy keys that were found when the join was about to run are not divided over tasks. */
   val NotCut: TreeNodeTag[String] = TreeNodeTag[String]("rangejoin.notCut")

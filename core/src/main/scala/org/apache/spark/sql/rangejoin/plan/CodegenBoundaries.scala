@@ -16,9 +16,7 @@ package org.apache.spark.sql.rangejoin.plan
 
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.{SparkPlan, UnionExec}
-import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
-import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
-import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
+import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, TwoInputRangeJoinExec}
 
 /** Where code generation has to end because of a range join of two inputs. */
 private[plan] object CodegenBoundaries {
@@ -36,8 +34,8 @@ private[plan] object CodegenBoundaries {
   }
 
   private def fusesRangeJoin(plan: SparkPlan): Boolean = plan match {
-    case _: SortMergeRangeJoinExec | _: ShuffledRangeJoinExec => true
-    case _: Exchange | _: CodegenBoundaryExec                 => false
-    case other => other.children.exists(fusesRangeJoin)
+    case _: TwoInputRangeJoinExec             => true
+    case _: Exchange | _: CodegenBoundaryExec => false
+    case other                                => other.children.exists(fusesRangeJoin)
   }
 }

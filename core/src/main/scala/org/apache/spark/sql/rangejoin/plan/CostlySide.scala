@@ -36,8 +36,6 @@ import org.apache.spark.sql.execution.joins.{
 }
 import org.apache.spark.sql.execution.python.EvalPythonExec
 import org.apache.spark.sql.execution.window.WindowExecBase
-import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
-import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.storage.StorageLevel
 
@@ -66,10 +64,9 @@ private[plan] object CostlySide {
   }
 
   private def isCostly(plan: SparkPlan): Boolean = plan match {
-    case _: ShuffledJoin | _: SortMergeRangeJoinExec | _: ShuffledRangeJoinExec |
-        _: CartesianProductExec | _: BroadcastNestedLoopJoinExec => true
-    case _: BaseAggregateExec | _: WindowExecBase  => true
-    case _: EvalPythonExec | _: ObjectConsumerExec => true
+    case _: ShuffledJoin | _: CartesianProductExec | _: BroadcastNestedLoopJoinExec => true
+    case _: BaseAggregateExec | _: WindowExecBase                                   => true
+    case _: EvalPythonExec | _: ObjectConsumerExec                                  => true
     // Rows may be made by any function, or fetched from anywhere.
     case rows: RDDScanExec            => !isStored(rows.inputRDD)
     case rows: ExternalRDDScanExec[_] => !isStored(rows.rdd)
@@ -87,7 +84,7 @@ private[plan] object CostlySide {
   private def isStored(rdd: RDD[_]): Boolean =
     rdd.isCheckpointed || rdd.getStorageLevel != StorageLevel.NONE
 
-  private def isCostly(expression: Expression): Boolean = expression.exists {
+  def isCostly(expression: Expression): Boolean = expression.exists {
     case _: UserDefinedExpression | _: HigherOrderFunction => true
     // A subquery of the sample is one of its own.
     case _: PlanExpression[_] => true

@@ -16,8 +16,6 @@ package org.apache.spark.sql.rangejoin.plan
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.internal.config.ConfigEntry
-import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStageStrategy
@@ -28,22 +26,21 @@ import org.apache.spark.sql.execution.joins.{
 }
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.condition.{RangeCondition, RangeExtractor, Reason}
+import org.apache.spark.sql.rangejoin.condition.{Predicates, RangeCondition, RangeExtractor, Reason}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
-import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 
 /**
  * Marks the sort-merge, shuffled hash and broadcast joins that can run as range joins. The plan is Spark's
  * own in every case: this strategy asks `JoinSelection` and hands on its answer, with a mark where it is a
- * join with a range. [[PlaceSortMergeRangeJoins]], [[PlaceShuffledRangeJoins]] and
- * [[PlaceBroadcastRangeJoins]] act on the mark once all rules of Spark that know the stock node are done
- * with it.
+ * join with a range. [[PlaceRangeJoins]] acts on the mark once all rules of Spark that know the stock node
+ * are done with it.
  *
- * Where Spark has planned a nested loop over two large sides, [[SpreadRangeJoins]] answers with a join by
- * range buckets instead; or [[AwaitSizes]] does, if one of them has turned out to be small.
+ * Where Spark has planned a nested loop over two large sides, [[PartitionRangeJoins]] answers with a join by
+ * range buckets instead; or [[DeferShuffle]] does, if one of them has turned out to be small.
  *
  * Has no answer where nothing is marked: the strategies of other extensions, which come later, are to
  * see every join that is not ours. As asking repeats warnings about hints, `JoinSelection` is asked only
@@ -54,12 +51,8 @@ import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
  *
  * A join with the hint `RANGE_JOIN` is marked whatever the settings are, and planned as a sort-merge join
  * where what Spark has planned cannot be marked; where that fails, Spark's log says why.
- *
- * @param everyJoin whether to mark sort-merge and shuffled hash joins without a range, too: nothing is
- *   gained by it but that they put the range join to the test
  */
-case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
-    extends SparkStrategy {
+case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
   import MarkRangeJoins._
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
@@ -83,16 +76,16 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
   private def marksBroadcastJoins(join: Join): Boolean =
     isHinted(join) || isOn(RangeJoinConf.Broadcast)
 
-  private def spreadsJoins(join: Join): Boolean = isHinted(join) || isOn(RangeJoinConf.Spread)
+  private def spreadsJoins(join: Join): Boolean =
+    isHinted(join) || isOn(RangeJoinConf.RangePartitioning)
 
   /** Whether the join has a range, by the condition of whatever node Spark may plan for it. */
   private def hasRange(join: Join): Either[Reason, Unit] = {
-    val withoutKeys = conditionBesideKeys(join)
+    val withoutKeys = Predicates.conditionBesideKeys(join)
     // A nested loop join has the keys in its condition.
     val isLoop = marksBroadcastJoins(join) || (withoutKeys.isEmpty && spreadsJoins(join))
     val conditions = withoutKeys.toSeq ++ (if (isLoop) Seq(join.condition) else Nil)
     if (join.isStreaming) Left(Reason.Streaming)
-    else if (everyJoin && withoutKeys.isDefined) Right(())
     else if (conditions.flatten.exists(RangeExtractor.hasComparison)) {
       val (left, right) = (join.left.outputSet, join.right.outputSet)
       val ranges = conditions.map(RangeExtractor.extract(join.joinType, _, left, right))
@@ -108,19 +101,20 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
   private def marked(join: Join): Either[Reason, Seq[SparkPlan]] = {
     val planned = session.sessionState.planner.JoinSelection(join)
     val spread =
-      if (spreadsJoins(join) && SpreadRangeJoins.isQuadratic(planned, join)) spreadOf(join)
+      if (spreadsJoins(join) && PartitionRangeJoins.isQuadratic(planned, join)) spreadOf(join)
       else None
     spread.map(plan => Right(Seq(plan))).getOrElse {
       val refusals = planned.flatMap(mark(_, isHinted(join)))
-      if (refusals.size < planned.size) Right(planned)
+      if (refusals.size < planned.size) Right(planned.map(DrivingRange.chosen(_, join)))
       else Left(refusals.headOption.getOrElse(Reason.NoRangePredicate))
     }
   }
 
   /** A join without keys over a side that has turned out small, or by buckets. */
   private def spreadOf(join: Join): Option[SparkPlan] =
-    AwaitSizes.overSmall(join).filter(mark(_, isHinted(join)).isEmpty)
-      .orElse(SpreadRangeJoins.of(join, session))
+    DeferShuffle.overSmall(join).filter(mark(_, isHinted(join)).isEmpty)
+      .map(DrivingRange.chosen(_, join))
+      .orElse(PartitionRangeJoins.of(join, session))
 
   /**
    * A join that is asked to be a range join, and is none as Spark plans it: both sides are sorted, by
@@ -130,8 +124,8 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
     if (!isHinted(join)) None
     else {
       val plan =
-        if (conditionBesideKeys(join).isEmpty) {
-          SpreadRangeJoins.of(join, session).map(spread => Right(Seq(spread)))
+        if (Predicates.conditionBesideKeys(join).isEmpty) {
+          PartitionRangeJoins.of(join, session).map(spread => Right(Seq(spread)))
         } else Some(marked(join.copy(hint = RangeJoinHint.asMerge(join.hint))))
       if (plan.exists(_.isRight)) RangeJoinHint.warnOfOverridden(join)
       plan
@@ -154,10 +148,8 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
       join: ShuffledHashJoinExec,
       hinted: Boolean
   ): Either[Reason, RangeCondition] =
-    if (hinted || isOn(RangeJoinConf.Shuffled)) {
-      val ours = ShuffledRangeJoinExec.of(join)
-      if (everyJoin) ours.normalForm else ours.extracted
-    } else Left(Reason.SwitchedOff(RangeJoinConf.Shuffled.key))
+    if (hinted || isOn(RangeJoinConf.Shuffled)) ShuffledRangeJoinExec.of(join).extracted
+    else Left(Reason.SwitchedOff(RangeJoinConf.Shuffled.key))
 
   private def broadcastRangeOf(
       join: SparkPlan,
@@ -171,22 +163,20 @@ case class MarkRangeJoins(session: SparkSession, everyJoin: Boolean = false)
       })
   }
 
-  private def rangeOf(join: SortMergeJoinExec): Either[Reason, RangeCondition] = {
-    val (left, right) = (join.left.outputSet, join.right.outputSet)
-    if (everyJoin) RangeExtractor.normalForm(join.joinType, join.condition, left, right)
-    else RangeExtractor.extract(join.joinType, join.condition, left, right)
-  }
+  private def rangeOf(join: SortMergeJoinExec): Either[Reason, RangeCondition] =
+    RangeExtractor
+      .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
 }
 
 object MarkRangeJoins extends Logging {
 
-  /** On a stock sort-merge join: [[PlaceSortMergeRangeJoins]] replaces it by a range join. */
+  /** On a stock sort-merge join: [[PlaceRangeJoins]] replaces it by a range join. */
   val SortMergeMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.sortMerge")
 
-  /** On a stock shuffled hash join: [[PlaceShuffledRangeJoins]] replaces it by a range join. */
+  /** On a stock shuffled hash join: [[PlaceRangeJoins]] replaces it by a range join. */
   val ShuffledMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.shuffled")
 
-  /** On a stock broadcast join: [[PlaceBroadcastRangeJoins]] replaces it by a range join. */
+  /** On a stock broadcast join: [[PlaceRangeJoins]] replaces it by a range join. */
   val BroadcastMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.broadcast")
 
   /**
@@ -199,12 +189,6 @@ object MarkRangeJoins extends Logging {
 
   /** On a stock join that planning left alone for more than its condition: why. */
   val ReasonTag: TreeNodeTag[Reason] = TreeNodeTag[Reason]("rangejoin.reason")
-
-  /** What the condition has beside equi keys; None where there are no such keys. */
-  private[plan] def conditionBesideKeys(join: Join): Option[Option[Expression]] = join match {
-    case ExtractEquiJoinKeys(_, _, _, condition, _, _, _, _) => Some(condition)
-    case _                                                   => None
-  }
 
   /** Says why a join stays as Spark planned it. */
   private[plan] def leave(join: SparkPlan, reason: Reason): Unit =

@@ -14,13 +14,11 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import org.apache.spark.sql.catalyst.plans.physical.BroadcastPartitioning
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadRule, OptimizeShuffleWithLocalRead}
 import org.apache.spark.sql.execution.exchange.ShuffleOrigin
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.index.RangeIndexMode
 
 /**
  * Where adaptive execution finds a side small enough to broadcast once the other one is shuffled, that
@@ -37,13 +35,9 @@ object ReadShufflesLocally extends AQEShuffleReadRule {
         case join: BroadcastRangeJoinExec if join.leftKeys.nonEmpty => join.asStock
       }
       OptimizeShuffleWithLocalRead(stock).transformUp {
-        case join: BroadcastHashJoinExec if join.children.exists(isIndex) =>
+        case join: BroadcastHashJoinExec
+            if join.children.exists(PlanBegunStages.indexOf(_).isDefined) =>
           BroadcastRangeJoinExec.of(join).get
       }
     }
-
-  private def isIndex(side: SparkPlan): Boolean = side.outputPartitioning match {
-    case BroadcastPartitioning(_: RangeIndexMode) => true
-    case _                                        => false
-  }
 }

@@ -20,15 +20,15 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec
-import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
-import org.apache.spark.sql.rangejoin.spread._
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.partitioning._
 
 /**
- * Has a side of a join by buckets written where its rows take longer to make than to write ([[CostlySide]]): they
- * are read for the sample as well, and before that for their size, and are to be made once. Under adaptive
- * execution, in which the other side waits until a side has been written; what is written has its exact
- * size, so that it need not be measured, and is broadcast if it is small.
+ * Writes a side of a join by buckets once, where its rows take longer to compute than to write
+ * ([[CostlySide]]): otherwise they would be computed for their size, for the sample and for the join. Under
+ * adaptive execution the other side waits until this one has been written. Its size is then exact, so it need
+ * not be measured, and is broadcast if it is small.
  *
  * @param isAdaptive whether the plan is, and makes stages of exchanges
  */
@@ -36,7 +36,7 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
   import WriteCostlySides._
 
   override def apply(plan: SparkPlan): SparkPlan =
-    if (!conf.getConf(RangeJoinConf.SpreadWriteOnce) || RangeSpread.isPlanningSample) plan
+    if (!conf.getConf(RangeJoinConf.WriteOnce) || JoinPartitioning.isPlanningSample) plan
     else {
       val open = plan.collect { case b: RangeBucketExec if b.getTagValue(Decided).isEmpty => b }
       val joins = open.filterNot(_.spread.isSingle).groupBy(_.spread).values
@@ -55,7 +55,7 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
 
   private def isSame(a: RangeBucketExec, b: RangeBucketExec): Boolean = key(a) == key(b)
 
-  private def key(buckets: RangeBucketExec): (RangeSpread, Boolean) =
+  private def key(buckets: RangeBucketExec): (JoinPartitioning, Boolean) =
     (buckets.spread, buckets.isOwner)
 
   private def isCostly(buckets: RangeBucketExec): Boolean = {
@@ -63,13 +63,14 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
     val isMeasured = others.exists(isMeasureOf(side))
     val needed =
       if (isMeasured) side.outputSet
-      else AttributeSet.fromAttributeSets(buckets.bounds.map(_.references))
+      else AttributeSet.fromAttributeSets(
+        buckets.spread.columns(buckets.isOwner).map(_.references))
     CostlySide(side, needed)
   }
 
   private def parts(child: SparkPlan): (SparkPlan, Seq[SparkPlan]) = child match {
-    case AwaitSizesExec(side, others) => (side, others)
-    case side                         => (side, Nil)
+    case DeferShuffleExec(side, others) => (side, others)
+    case side                           => (side, Nil)
   }
 
   private def isMeasureOf(side: SparkPlan)(other: SparkPlan): Boolean = other match {
@@ -79,7 +80,7 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
 
   private def written(
       buckets: RangeBucketExec,
-      costly: Map[(RangeSpread, Boolean), Costly]): RangeBucketExec = {
+      costly: Map[(JoinPartitioning, Boolean), Costly]): RangeBucketExec = {
     val (spread, isOwner) = key(buckets)
     val sides = Seq(isOwner, !isOwner).map(of => costly.get((spread, of)))
     val (side, others) = parts(buckets.child)
@@ -97,7 +98,7 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
   }
 
   private def await(side: SparkPlan, others: Seq[SparkPlan]): SparkPlan =
-    if (others.isEmpty) side else AwaitSizesExec(side, others)
+    if (others.isEmpty) side else DeferShuffleExec(side, others)
 
   private case class Costly(side: SparkPlan, writing: Writing) {
     def isMeasuredBy(other: SparkPlan): Boolean = isMeasureOf(side)(other)
@@ -106,7 +107,7 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
   private object Costly {
     def apply(buckets: RangeBucketExec, writings: SharedWritings): Costly = {
       val side = parts(buckets.child)._1
-      Costly(side, writings.of(side, buckets.getTagValue(OfSide).getOrElse(new Writing)))
+      Costly(side, writings.of(side, buckets.spread.writing(buckets.isOwner)))
     }
   }
 
@@ -132,25 +133,24 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
 
 object WriteCostlySides {
 
-  /** On a join and on buckets: what is known of a side while it is written, if it is. */
+  /** On a join: what is known of its sides while they are written, if they are. */
   private val Writings = TreeNodeTag[Map[Side, Writing]]("rangejoin.writings")
-  private val OfSide = TreeNodeTag[Writing]("rangejoin.writing")
 
-  /** Has the buckets of a side know what is kept while the join is planned again. */
-  private[plan] def mayBeWritten(buckets: RangeBucketExec, join: Join, side: Side): Unit = {
-    if (join.getTagValue(Writings).isEmpty) {
-      join.setTagValue(Writings, Seq[Side](LeftSide, RightSide).map(_ -> new Writing).toMap)
+  /** What is kept of the sides of a join while it is planned again. */
+  private[plan] def writingsOf(join: Join): Map[Side, Writing] =
+    join.getTagValue(Writings).getOrElse {
+      val writings = Seq[Side](LeftSide, RightSide).map(_ -> new Writing).toMap
+      join.setTagValue(Writings, writings)
+      writings
     }
-    buckets.setTagValue(OfSide, join.getTagValue(Writings).get(side))
-  }
 
   /** On buckets: it has been decided whether their side is written. */
   private val Decided = TreeNodeTag[Unit]("rangejoin.decidedToWrite")
 
   /** A side below its buckets, without what has been put there to wait or to write. */
   private[plan] def sideOf(child: SparkPlan): SparkPlan = child match {
-    case AwaitSizesExec(side, _) => sideOf(side)
-    case WriteOnceExec(_, side)  => sideOf(side)
-    case side                    => side
+    case DeferShuffleExec(side, _) => sideOf(side)
+    case WriteOnceExec(_, side)    => sideOf(side)
+    case side                      => side
   }
 }

@@ -18,7 +18,6 @@ import org.apache.spark.executor.TaskMetrics
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, JoinedRow, UnsafeRow}
-import org.apache.spark.sql.rangejoin.join.PairTests
 import org.apache.spark.sql.rangejoin.kernel.RangeJoinKernel
 import org.apache.spark.sql.rangejoin.window.RangeWindow
 
@@ -46,19 +45,17 @@ import org.apache.spark.sql.rangejoin.window.RangeWindow
  * candidate only where the original condition of the join says so. Where bounds are prefixes, a
  * pair of equal ones is decided by the values ([[PairTests]]).
  *
- * Where a group has few buffered rows, and a side would have to be put in order first, the window may
- * have all of them, in any order ([[StreamedRangeScanner]]); then each is visited by each scan.
- *
- * This class is one scan; which streamed row comes next, and what becomes of rows without a match,
- * differs: see [[StreamedRangeScanner]] and [[FullOuterRangeScanner]]. Not here: the residual
- * condition, join output, memory.
+ * This class has the current rows, their bounds and the upkeep of the window. How the window is scanned is
+ * in [[OrderedRangeScanner]]: as above; and in [[GatheringScanner]]: a window that has all rows of a small
+ * group, in any order. Which streamed row comes next, and what becomes of rows without a match, is in
+ * [[StreamedRangeScanner]] and [[BufferedPreservingScanner]]. Not here: the residual condition, join output,
+ * memory.
  *
  * The calls of a scanner come one after the other, in any thread. Each is a use of the window
  * (`RangeWindow.enter`); between two calls other threads may have its memory, but for the current
  * candidate.
  */
 abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logging {
-  import RangeScanner._
   import parts.{bufferedFields, metrics, tests}
 
   protected[this] val kernel: RangeJoinKernel = parts.kernel
@@ -75,8 +72,8 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   // The scan of the current streamed row: the next index to visit, and the one visited last.
   protected[this] var cursor = 0
   protected[this] var visited = 0
-  private[this] var lower = 0L
-  private[this] var upper = 0L
+  protected[this] var lower = 0L
+  protected[this] var upper = 0L
 
   protected[this] val windowRow = new UnsafeRow(bufferedFields)
   private[this] val pair = new JoinedRow
@@ -86,24 +83,11 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   private[this] val lowerTie = tests.lowerTie.orNull
   // Rows of the window with a bound that may be unknown; mostly there are none.
   private[this] var unknownInWindow = 0
-  private[this] var streamedUnknown = false
-  // Whether no row of the window has an evict bound below one before it, as with points and with
-  // intervals of one length: behind a row that stays all stay.
-  private[this] var evictBoundsRise = true
-  // Evict bound of the row appended last.
-  private[this] var lastEvictBound = Long.MinValue
-  // Rows from `cursor` up to here are candidates, and no bound has to be read to know it.
-  private[this] var runEnd = 0
+  protected[this] var streamedUnknown = false
   // Whether the bounds did not decide about the candidate visited last.
-  private[this] var asked = false
-  // Whether the longs decide about all pairs of the streamed row with what was in the window before.
-  private[this] var longsDecide = false
-  // Whether the window has all rows of its group, in any order.
-  protected[this] var isGathered = false
-  // Whether candidates from `cursor` on are read by steps.
-  private[this] var stepping = false
+  protected[this] var asked = false
 
-  private[this] var candidates = 0L
+  protected[this] var candidates = 0L
   protected[this] var evicted = 0L
 
   /** The current streamed row; null where the current buffered row has no match. */
@@ -126,8 +110,7 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
     lower = kernel.lower
     upper = kernel.upper
     streamedUnknown = lower == Long.MinValue || upper == Long.MaxValue
-    longsDecide = upperTie == null && lowerTie == null && !streamedUnknown && unknownInWindow == 0
-    runEnd = 0
+    asked = false
   }
 
   /** Whether the buffered row read last is within reach of the streamed row. */
@@ -140,24 +123,9 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   /** Whether the buffered row read last matches neither the streamed row nor a later one. */
   protected def isDeadOnArrival: Boolean = isBelow(kernel.evictBound, bufferedRow)
 
-  /**
-   * Adds the buffered row read last to the window. The rows at its head that the scan would evict
-   * make room for it first, so that a window of rows that leave in the order they came is no longer
-   * than one range. Others leave in the scan alone: to find them is to scan.
-   */
-  protected def append(keepsUnmatched: Boolean): Unit = {
-    while (window.isHeadBelow(lower) && !(keepsUnmatched && !window.isMatched(window.head))) {
-      evict(window.head)
-    }
-    store()
-  }
-
-  /** Likewise, and no row makes room for it. */
+  /** Adds the buffered row read last to the window. */
   protected def store(): Unit = {
     if (isExtreme(kernel.sortBound, kernel.evictBound)) unknownInWindow += 1
-    if (window.isEmpty) evictBoundsRise = true
-    else if (kernel.evictBound < lastEvictBound) evictBoundsRise = false
-    lastEvictBound = kernel.evictBound
     window.append(bufferedRow.asInstanceOf[UnsafeRow], kernel.sortBound, kernel.evictBound)
   }
 
@@ -168,103 +136,27 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
    * @return what is at `visited`: a `Candidate`, which `windowRow` points at, or a row that has to
    *   leave the window `Unmatched`; or that the scan is at its `End`
    */
-  protected def visit(keepsUnmatched: Boolean): Int =
-    if (cursor < runEnd) {
-      visited = cursor
-      cursor = visited + 1
-      window.read(visited, windowRow)
-      candidates += 1
-      Candidate
-    } else if (isGathered) searchAll()
-    else search(keepsUnmatched)
+  protected def visit(keepsUnmatched: Boolean): Int
 
-  /** Begins to read the rest of a run by steps, behind the candidate that was visited. */
-  protected def beginSteps(): Unit = if (cursor < runEnd) {
-    stepping = true
-    window.beginSteps(visited, runEnd)
-  }
-
-  /** Points `row` from a candidate at the next of a run; false where there is none to step to. */
-  protected def stepOn(row: UnsafeRow): Boolean =
-    if (isGathered) longsDecide && window.isContiguous && stepToNear(row) else window.step(row)
-
-  private def stepToNear(row: UnsafeRow): Boolean = hasNear() && {
-    visited = cursor
-    cursor = visited + 1
-    window.read(visited, row)
+  /**
+   * Reads the row at `visited`, which is within the bounds. A pair about which they may not decide is a
+   * candidate only where the condition of the join holds.
+   */
+  protected def readCandidate(): Boolean = {
+    window.read(visited, windowRow)
     candidates += 1
-    asked = false
-    true
+    asked = mayBeUnknown(visited)
+    !asked || holds(condition, pair(streamedRow, windowRow))
   }
 
-  /** Takes up where the steps ended; nothing where none were begun. */
-  protected def endSteps(): Unit = if (stepping) {
-    stepping = false
-    val next = window.endSteps()
-    candidates += next - cursor
-    cursor = next
-  }
-
-  private def search(keepsUnmatched: Boolean): Int = {
-    while (cursor < window.tail) {
-      val index = window.nextRow(cursor)
-      if (index >= window.tail || isBeyond(index)) {
-        cursor = Int.MaxValue
-      } else {
-        cursor = index + 1
-        visited = index
-        if (leaves(index)) {
-          if (keepsUnmatched && !window.isMatched(index)) return Unmatched
-          evict(index)
-        } else {
-          window.read(index, windowRow)
-          candidates += 1
-          asked = mayBeUnknown(index)
-          if (!asked) {
-            beginRun()
-            return Candidate
-          }
-          if (holds(condition, pair(streamedRow, windowRow))) return Candidate
-        }
-      }
-    }
-    End
-  }
-
-  /** The scan of a window whose rows are in any order: none of them ends it, and none leaves. */
-  private def searchAll(): Int = {
-    while (hasNear()) {
-      val index = cursor
-      cursor = index + 1
-      if (!isBeyond(index) && !leaves(index)) {
-        visited = index
-        window.read(index, windowRow)
-        candidates += 1
-        asked = mayBeUnknown(index)
-        if (!asked || holds(condition, pair(streamedRow, windowRow))) return Candidate
-      }
-    }
-    End
-  }
-
-  /** Moves the cursor to a row that may be a candidate, in a window in any order; false if there is none. */
-  protected def hasNear(): Boolean = {
-    cursor =
-      if (window.isContiguous) window.firstWithin(cursor, lower, upper) else window.nextRow(cursor)
-    cursor < window.tail
-  }
-
-  /** There is a candidate before `cursor`: looks how far the rows behind it are candidates, too. */
-  private def beginRun(): Unit =
-    if (evictBoundsRise && unknownInWindow == 0 && upperTie == null && lowerTie == null &&
-      window.isContiguous) {
-      runEnd = window.firstBeyond(cursor, upper)
-    }
+  /** Whether the longs decide about every pair of a known streamed row with a row of the window. */
+  protected def longsDecide: Boolean =
+    unknownInWindow == 0 && upperTie == null && lowerTie == null
 
   /** Whether the original condition holds for a streamed row and a buffered row. */
   protected def holds(condition: BasePredicate, pair: InternalRow): Boolean = condition.eval(pair)
 
-  private def isBeyond(index: Int): Boolean = {
+  protected def isBeyond(index: Int): Boolean = {
     val bound = window.sortBound(index)
     bound > upper || (bound == upper && upperTie != null && {
       window.read(index, windowRow)
@@ -272,7 +164,7 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
     })
   }
 
-  private def leaves(index: Int): Boolean = {
+  protected def leaves(index: Int): Boolean = {
     val bound = window.evictBound(index)
     if (bound == lower && lowerTie != null) window.read(index, windowRow)
     isBelow(bound, windowRow)
@@ -296,7 +188,6 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   }
 
   protected def emptyWindow(): Unit = {
-    isGathered = false
     unknownInWindow = 0
     window.clear()
   }
@@ -351,20 +242,6 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
     task.incDiskBytesSpilled(window.spillSize)
   }
 }
-
-/**
- * What a scanner works with.
- *
- * @param bufferedFields number of columns of a buffered row
- * @param keys number of keys
- */
-final case class ScannerParts(
-    kernel: RangeJoinKernel,
-    window: RangeWindow,
-    bufferedFields: Int,
-    tests: PairTests,
-    metrics: WindowMetrics,
-    keys: Int)
 
 private object RangeScanner {
 

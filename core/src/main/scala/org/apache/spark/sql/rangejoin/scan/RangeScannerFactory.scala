@@ -20,15 +20,17 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.join.{PairTestSpec, PairTests}
 import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeJoinKernelFactory}
-import org.apache.spark.sql.rangejoin.line.WindowBytes
+import org.apache.spark.sql.rangejoin.reduce.BestOrder
+import org.apache.spark.sql.rangejoin.shims.WindowBytes
 import org.apache.spark.sql.rangejoin.window._
 import org.apache.spark.util.TaskCompletionListener
 import org.apache.spark.{SparkEnv, TaskContext}
 
 /**
- * What tasks need to make their scanner. Interpreted and generated code both start here.
+ * What tasks need to make their scanner.
  *
  * @param bufferedFields number of columns of a buffered row
+ * @param best which matches of a streamed row are wanted; None for all of them
  */
 case class RangeScannerFactory(
     kernel: KernelSpec,
@@ -36,8 +38,16 @@ case class RangeScannerFactory(
     tests: PairTestSpec,
     behavior: JoinTypeBehavior,
     limits: WindowLimits,
-    metrics: WindowMetrics
+    metrics: WindowMetrics,
+    best: Option[BestOrder] = None
 ) {
+
+  /** The scanner of the join: a `PairScanner` where it keeps buffered rows, else a `CandidateScanner`. */
+  def createScanner(
+      streamed: Iterator[InternalRow],
+      buffered: Iterator[InternalRow]
+  ): RangeScanner =
+    if (behavior.keepsBuffered) createFullOuter(streamed, buffered) else create(streamed, buffered)
 
   /**
    * A scanner for a join that keeps no buffered rows, which belongs to the current task and is closed with
@@ -47,14 +57,14 @@ case class RangeScannerFactory(
       streamed: Iterator[InternalRow],
       buffered: Iterator[InternalRow]
   ): StreamedRangeScanner =
-    closedWithTask(new StreamedRangeScanner(streamed, buffered, parts, behavior))
+    closedWithTask(StreamedRangeScanner(streamed, buffered, parts, behavior))
 
   /** Likewise for a join that keeps buffered rows. */
   def createFullOuter(
       streamed: Iterator[InternalRow],
       buffered: Iterator[InternalRow]
-  ): FullOuterRangeScanner =
-    closedWithTask(new FullOuterRangeScanner(streamed, buffered, parts, behavior.keepsStreamed))
+  ): BufferedPreservingScanner =
+    closedWithTask(new BufferedPreservingScanner(streamed, buffered, parts, behavior.keepsStreamed))
 
   private def parts: ScannerParts = ScannerParts(
     RangeJoinKernelFactory.createObject(kernel),
@@ -62,7 +72,8 @@ case class RangeScannerFactory(
     bufferedFields,
     PairTests.create(tests),
     metrics,
-    kernel.streamedKeys.size
+    kernel.streamedKeys.size,
+    best
   )
 
   private def closedWithTask[S <: RangeScanner](scanner: S): S = {

@@ -18,31 +18,25 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, UnsafeRow}
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.join.CandidateScanner
-import org.apache.spark.sql.rangejoin.sort.GroupedRows
 
 /**
  * Scans for one streamed row after the other: for every join type but full outer. `nextStreamed`
  * stops at rows that have no candidates, too, if the join visits all of them.
  *
- * A side that is in order by key alone is put in order by its bound only as far as that is needed
- * ([[GroupedRows]]): of a group with few buffered rows the window has all, and they and the streamed
- * rows are taken as they come (`gather`). The order of either side is asked for where there are more.
+ * Both sides come in order. Where one of them is in order by key alone, see [[GatheringScanner]].
  */
-final class StreamedRangeScanner(
+class StreamedRangeScanner private[scan] (
     streamed: Iterator[InternalRow],
     buffered: Iterator[InternalRow],
     parts: ScannerParts,
     behavior: JoinTypeBehavior
-) extends RangeScanner(parts)
+) extends OrderedRangeScanner(parts)
     with CandidateScanner {
   import RangeScanner.Candidate
-  import StreamedRangeScanner._
 
-  // The sides whose rows of a key may be had in any order; null for the others.
-  private[this] val streamedGroups = inAnyOrder(streamed, parts.keys)
-  private[this] val bufferedGroups = inAnyOrder(buffered, parts.keys)
-  private[this] val gathers = streamedGroups != null || bufferedGroups != null
   private[this] val visitsAll = behavior.visitsAllStreamed
+  // Null where all matches of a streamed row are wanted.
+  private[this] val best = parts.best.map(new BestScan(window, _)).orNull
   private[this] var started = false
   private[this] var scanning = false
   // Whether a streamed row without a match stands alone.
@@ -81,10 +75,12 @@ final class StreamedRangeScanner(
         if (kernel.loadStreamed(streamedRow) && findGroup()) {
           readBounds()
           window.settle()
-          if (!isGathered) admit()
+          admit()
+          if (best != null) beginBest(best)
           cursor = window.head
-          scanning = visitsAll || (if (isGathered) !closed && hasNear() else cursor < window.tail)
+          scanning = visitsAll || mayHaveCandidates
         } else {
+          if (best != null) best.end()
           cursor = Int.MaxValue
           scanning = visitsAll
         }
@@ -94,11 +90,17 @@ final class StreamedRangeScanner(
     scanning
   }
 
+  override def markMatched(): Unit = {
+    super.markMatched()
+    if (best != null) best.take()
+  }
+
   override def nextCandidate(): Boolean = {
     window.enter()
     try {
       isUsedAlone = window.isUsedAlone
-      scanning = scanning && !closed && (stepOn(windowRow) || find())
+      scanning = scanning && !closed &&
+        (if (best != null && best.isOn) findBest() else stepOn(windowRow) || find())
       scanning
     } finally endUse()
   }
@@ -120,6 +122,11 @@ final class StreamedRangeScanner(
 
   override def keepStep(row: UnsafeRow): Unit = CandidateScanner.pointTo(windowRow, row)
 
+  private def findBest(): Boolean = best.nextCandidate(windowRow) && {
+    candidates += 1
+    true
+  }
+
   private def find(): Boolean = {
     endSteps()
     val found = visit(keepsUnmatched = false) == Candidate
@@ -132,69 +139,36 @@ final class StreamedRangeScanner(
   override protected def holds(condition: BasePredicate, pair: InternalRow): Boolean =
     if (behavior.stopsAtMatch) errors.holds(condition, pair) else condition.eval(pair)
 
-  /**
-   * Moves the buffered side to the key of the streamed row; false when it has no such key, or the
-   * streamed row that is the first by its bound has none.
-   */
+  /** Whether there is anything for a scan to visit that begins now. */
+  protected def mayHaveCandidates: Boolean = cursor < window.tail
+
+  /** Moves the buffered side to the key of the streamed row; false when the row matches nothing. */
   private def findGroup(): Boolean = {
-    if (groupOpen && !kernel.streamedInGroup()) {
-      clearWindow()
+    if (groupOpen && !kernel.streamedInGroup()) clearWindow()
+    groupOpen || reachGroup()
+  }
+
+  private def reachGroup(): Boolean = {
+    var comparison = 1
+    while (bufferedRow != null && comparison > 0) {
+      comparison = kernel.compareStreamedWithBuffered()
+      if (comparison > 0) readBuffered()
     }
-    if (!groupOpen) {
-      var comparison = 1
-      while (bufferedRow != null && comparison > 0) {
-        comparison = kernel.compareStreamedWithBuffered()
-        if (comparison > 0) readBuffered()
-      }
-      groupOpen = bufferedRow != null && comparison == 0
-      if (groupOpen) {
-        kernel.openGroup()
-        if (gathers) return gather()
-      }
+    groupOpen = bufferedRow != null && comparison == 0
+    groupOpen && {
+      kernel.openGroup()
+      beginGroup()
     }
-    groupOpen
   }
 
   /**
-   * Takes all rows of the group into the window, if they are few, and has it put in order if not. False
-   * where the streamed row matches nothing, or the scanner was closed meanwhile: the memory of the
-   * window is no longer its own then.
+   * Both sides are at the first row of a group. False where the streamed row matches nothing, or the scanner
+   * was closed meanwhile.
    */
-  private def gather(): Boolean = {
-    var isInGroup = true
-    while (isInGroup && !closed && window.size < FewRows) {
-      store()
-      readBuffered()
-      isInGroup = bufferedRow != null && kernel.bufferedInGroup()
-    }
-    isGathered = !isInGroup && !closed
-    isGathered || putInOrder()
-  }
+  protected def beginGroup(): Boolean = true
 
-  /** Has what is left of the group on either side come in order; there may be another streamed row. */
-  private def putInOrder(): Boolean = {
-    if (bufferedGroups != null && !closed) {
-      bufferedGroups.sortGroup(windowRows, bufferedRow.asInstanceOf[UnsafeRow])
-      if (!closed) emptyWindow()
-      readBuffered()
-    }
-    if (streamedGroups != null && !closed) {
-      streamedGroups.sortGroup(Iterator.empty, streamedRow.asInstanceOf[UnsafeRow])
-      streamedRow = streamedGroups.next()
-      kernel.loadStreamed(streamedRow)
-    } else !closed
-  }
-
-  /** The rows of the window, each valid until the next. */
-  private def windowRows: Iterator[UnsafeRow] = Iterator
-    .iterate(window.nextRow(window.head))(i => window.nextRow(i + 1))
-    .takeWhile(_ < window.tail)
-    .map { i =>
-      window.read(i, windowRow)
-      windowRow
-    }
-
-  private def admit(): Unit =
+  /** Takes the rows into the window that are within reach of the streamed row. */
+  protected def admit(): Unit =
     while (!closed && bufferedRow != null && kernel.bufferedInGroup() && admits) {
       // A row that is dead on arrival is never stored.
       if (isDeadOnArrival) evicted += 1 else append(keepsUnmatched = false)
@@ -202,7 +176,7 @@ final class StreamedRangeScanner(
     }
 
   /** Reads the next buffered row that can match anything at all. */
-  private def readBuffered(): Unit = {
+  protected def readBuffered(): Unit = {
     bufferedRow = null
     while (bufferedRow == null && buffered.hasNext) {
       val row = buffered.next()
@@ -217,16 +191,20 @@ final class StreamedRangeScanner(
   }
 }
 
-private[scan] object StreamedRangeScanner {
+object StreamedRangeScanner {
 
-  /** A group of so many buffered rows need not be in order: to look at all of them costs no more. */
-  private final val FewRows = 16
-
-  /** A side whose rows come in groups of one key, and from now on in any order; null if it is none. */
-  private[scan] def inAnyOrder(side: Iterator[InternalRow], keys: Int): GroupedRows = side match {
-    case groups: GroupedRows if groups.columnsInCommon == keys =>
-      groups.takeInAnyOrder()
-      groups
-    case _ => null
+  /** The scanner for these sides, by the order that their rows come in. */
+  def apply(
+      streamed: Iterator[InternalRow],
+      buffered: Iterator[InternalRow],
+      parts: ScannerParts,
+      behavior: JoinTypeBehavior
+  ): StreamedRangeScanner = {
+    val streamedGroups = GatheringScanner.inAnyOrder(streamed, parts.keys)
+    val bufferedGroups = GatheringScanner.inAnyOrder(buffered, parts.keys)
+    if (streamedGroups == null && bufferedGroups == null)
+      new StreamedRangeScanner(streamed, buffered, parts, behavior)
+    else
+      new GatheringScanner(streamed, buffered, parts, behavior, streamedGroups, bufferedGroups)
   }
 }

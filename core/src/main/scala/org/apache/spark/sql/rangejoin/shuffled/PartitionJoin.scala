@@ -21,7 +21,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.rangejoin.index._
-import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairScanner}
+import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairScanner, PartitionScan}
 import org.apache.spark.sql.rangejoin.scan.RangeScanner
 import org.apache.spark.sql.rangejoin.sort.SortedOnDemand
 
@@ -39,7 +39,7 @@ final class PartitionJoin private[shuffled] (
     streamed: Iterator[InternalRow],
     build: Iterator[InternalRow],
     parts: PartitionJoinFactory
-) extends AutoCloseable
+) extends PartitionScan
     with Logging {
   import parts.{behavior, metrics}
 
@@ -61,11 +61,9 @@ final class PartitionJoin private[shuffled] (
     this
   }
 
-  /** Of a join that keeps no rows of the build side. */
-  def scanner: CandidateScanner = way.scanner
+  override def scanner: CandidateScanner = way.scanner
 
-  /** Of a join that does. */
-  def pairScanner: PairScanner = way.pairScanner
+  override def pairScanner: PairScanner = way.pairScanner
 
   private def open(): Way = {
     val index = new IndexBuild(parts.mode, 0, behavior.keepsBuffered, memory)
@@ -98,10 +96,10 @@ final class PartitionJoin private[shuffled] (
   }
 
   private final class Indexed(index: RangeIndex) extends Way {
-    private[this] val cursor = index.cursor()
+    private[this] val cursor = index.cursor(parts.window.best)
 
     override val scanner: IndexScanner =
-      parts.index.create(streamed, cursor, parts.readsKeysOfNone)
+      parts.index.create(streamed, cursor, parts.evaluateKeysIfEmpty)
 
     override lazy val pairScanner: PairScanner =
       new IndexPairScanner(scanner, index, behavior.keepsStreamed)
@@ -125,8 +123,7 @@ final class PartitionJoin private[shuffled] (
       val rows = ofBuild.sorted()
       val streamedRows =
         new SortedOnDemand(streamed.asInstanceOf[Iterator[UnsafeRow]], ofStreamed)
-      if (behavior.keepsBuffered) parts.window.createFullOuter(streamedRows, rows)
-      else parts.window.create(streamedRows, rows)
+      parts.window.createScanner(streamedRows, rows)
     }
 
     override def scanner: CandidateScanner = merged.asInstanceOf[CandidateScanner]

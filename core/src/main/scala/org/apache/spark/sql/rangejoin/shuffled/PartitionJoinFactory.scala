@@ -20,19 +20,20 @@ import org.apache.spark.sql.catalyst.expressions.SortOrder
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.index.{IndexScannerFactory, RangeIndexMode}
+import org.apache.spark.sql.rangejoin.join.PartitionScans
 import org.apache.spark.sql.rangejoin.scan.{RangeScannerFactory, WindowMetrics}
 import org.apache.spark.sql.rangejoin.sort.{PrefixSorter, SortColumns}
 import org.apache.spark.util.TaskCompletionListener
 
 /**
- * What tasks need to join a partition. Interpreted and generated code both start here.
+ * What tasks need to join a partition.
  *
  * @param mode what the index is made of
  * @param indexLimit bytes of an index at most
  * @param index how it is scanned
  * @param sorting how both sides are sorted where there is no memory for it
  * @param window how they are scanned then
- * @param readsKeysOfNone whether the keys of streamed rows are evaluated where there are no build rows
+ * @param evaluateKeysIfEmpty whether the keys of streamed rows are evaluated where there are no build rows
  */
 case class PartitionJoinFactory(
     mode: RangeIndexMode,
@@ -40,13 +41,16 @@ case class PartitionJoinFactory(
     index: IndexScannerFactory,
     sorting: SideSorting,
     window: RangeScannerFactory,
-    readsKeysOfNone: Boolean,
+    evaluateKeysIfEmpty: Boolean,
     metrics: PartitionJoinMetrics
-) {
+) extends PartitionScans {
   def behavior: JoinTypeBehavior = index.behavior
 
   /** Reads the build side. What it takes is given back with the current task, at the latest. */
-  def create(streamed: Iterator[InternalRow], build: Iterator[InternalRow]): PartitionJoin = {
+  override def create(
+      streamed: Iterator[InternalRow],
+      build: Iterator[InternalRow]
+  ): PartitionJoin = {
     val join = new PartitionJoin(streamed, build, this)
     TaskContext.get().addTaskCompletionListener(new CloseWithTask(join))
     join.begin()

@@ -14,33 +14,28 @@
 
 package org.apache.spark.sql.rangejoin.shuffled
 
-import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
-import org.apache.spark.sql.catalyst.optimizer.{BuildRight, BuildSide}
+import org.apache.spark.sql.catalyst.optimizer.BuildSide
 import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.joins._
+import org.apache.spark.sql.execution.joins.ShuffledHashJoinExec
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.rangejoin.RangeJoinConf
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.index.{IndexJoin, RangeIndexMode}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.index.{IndexedRangeJoinExec, RangeIndexMode}
 import org.apache.spark.sql.rangejoin.join._
 import org.apache.spark.sql.rangejoin.kernel.KernelSpec
+import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.rangejoin.scan.{RangeScannerFactory, ScanOrder, WindowMetrics}
 import org.apache.spark.sql.rangejoin.sort.PrefixSorter
-import org.apache.spark.util.CompletionIterator
 
 /**
  * A join of two shuffled sides whose condition holds a range on top of the equi keys: the build side of
  * each partition becomes an index of the range, and the streamed side is read once, in any order.
  * Neither is sorted, unless there is no memory for the index ([[PartitionJoin]]).
  *
- * Takes the place of a `ShuffledHashJoinExec` late in planning and promises what that node promised:
- * output, partitioning, and the order of the streamed side. The range is derived from `condition`,
- * which stays whole, so that the node can always be explained, rewritten and compared like the stock one.
+ * Takes the place of a `ShuffledHashJoinExec`.
  */
 case class ShuffledRangeJoinExec(
     leftKeys: Seq[Expression],
@@ -50,34 +45,16 @@ case class ShuffledRangeJoinExec(
     condition: Option[Expression],
     left: SparkPlan,
     right: SparkPlan,
-    isSkewJoin: Boolean = false
-) extends ShuffledJoin {
+    isSkewJoin: Boolean = false,
+    best: Option[BestMatches] = None
+) extends TwoInputRangeJoinExec
+    with IndexedRangeJoinExec {
 
-  private lazy val streamLeft = buildSide == BuildRight
-  private lazy val streamedSide: Side = if (streamLeft) LeftSide else RightSide
-  private lazy val (streamedPlan, buildPlan) = if (streamLeft) (left, right) else (right, left)
-  private lazy val (streamedKeys, buildKeys) =
-    if (streamLeft) (leftKeys, rightKeys) else (rightKeys, leftKeys)
+  override protected def otherSideName: String = "Build side"
 
-  /** The range, or why there is none that this join serves. */
-  def extracted: Either[Reason, RangeCondition] =
-    RangeExtractor.extract(
-      joinType,
-      condition,
-      left.outputSet,
-      right.outputSet,
-      Some(streamedSide)).flatMap(inOrder)
+  override def extracted: Either[Reason, RangeCondition] = super.extracted.flatMap(inOrder)
 
-  /** Likewise, where a condition without a range is taken as well: every row of a key is within it. */
-  lazy val normalForm: Either[Reason, RangeCondition] = taken.flatMap(inOrder)
-
-  private def taken: Either[Reason, RangeCondition] =
-    RangeExtractor.normalForm(
-      joinType,
-      condition,
-      left.outputSet,
-      right.outputSet,
-      Some(streamedSide))
+  override lazy val normalForm: Either[Reason, RangeCondition] = derived.flatMap(inOrder)
 
   /** Where both sides are sorted, rows come in the order of the keys and the range. */
   private def inOrder(range: RangeCondition): Either[Reason, RangeCondition] =
@@ -86,14 +63,7 @@ case class ShuffledRangeJoinExec(
       range,
       Reason.OrderedStreamedSide(stock.outputOrdering))
 
-  private lazy val range: RangeCondition = taken.fold(
-    reason => throw new IllegalStateException(s"$reason:\n${simpleStringWithNodeId()}"),
-    identity)
-
-  private lazy val behavior: JoinTypeBehavior = JoinTypeBehavior.of(joinType, streamedSide).get
-
-  /** The stock join that this node stands for. */
-  @transient private lazy val stock: ShuffledHashJoinExec = ShuffledHashJoinExec(
+  override def asStock: ShuffledHashJoinExec = ShuffledHashJoinExec(
     leftKeys,
     rightKeys,
     joinType,
@@ -102,6 +72,8 @@ case class ShuffledRangeJoinExec(
     left,
     right,
     isSkewJoin)
+
+  override protected def isAdded(column: Attribute): Boolean = false
 
   /** A side may turn out to be in order only when this join is in its place. */
   override def outputOrdering: Seq[SortOrder] =
@@ -117,34 +89,17 @@ case class ShuffledRangeJoinExec(
       SQLMetrics.createMetric(sparkContext, "number of partitions sorted for lack of memory")
   )
 
-  private def explained: ExplainedJoin =
-    new ExplainedJoin(this, normalForm.toOption, streamLeft)
-
-  override def verboseStringWithOperatorId(): String =
-    explained.paragraph(formattedNodeName, "Build side")
-
-  override def stringArgs: Iterator[Any] = explained.args(joinType, buildSide).iterator
-
-  @transient private lazy val join = IndexJoin(
-    HashJoin.rewriteKeyExpr(streamedKeys),
-    range,
-    condition.getOrElse(Literal.TrueLiteral),
-    behavior,
-    streamedPlan.output,
-    buildPlan.output
-  )
-
   private def ofBuild(e: Expression): Expression =
-    BindReferences.bindReference(e, buildPlan.output)
+    BindReferences.bindReference(e, otherPlan.output)
 
   private def mode: RangeIndexMode = RangeIndexMode(
-    HashJoin.rewriteKeyExpr(buildKeys).map(ofBuild),
+    packed(otherKeys).map(ofBuild),
     range.sortBound.map(ofBuild),
     range.evictBound.map(ofBuild),
     range.sortBound.filterNot(_.isLossless).map(bound => ofBuild(bound.sortKey)),
     range.evictBound.filterNot(_.isLossless).map(bound => ofBuild(bound.sortKey)),
     if (range.sortBound.isEmpty && range.evictBound.isEmpty) Int.MaxValue
-    else conf.getConf(RangeJoinConf.SmallGroup)
+    else conf.getConf(RangeJoinConf.LinearScanThreshold)
   )()
 
   private def streamedOrder(range: RangeCondition): Seq[SortOrder] =
@@ -153,29 +108,30 @@ case class ShuffledRangeJoinExec(
   private def sorting: SideSorting = SideSorting(
     bindReferences(streamedOrder(range), streamedPlan.output),
     streamedPlan.output.size,
-    bindReferences(ScanOrder.of(buildKeys, range.sortBound), buildPlan.output),
-    buildPlan.output.size,
+    bindReferences(ScanOrder.of(otherKeys, range.sortBound), otherPlan.output),
+    otherPlan.output.size,
     PrefixSorter.firstLevel(conf)
   )
 
   private def window: RangeScannerFactory = RangeScannerFactory(
     KernelSpec(
       streamedKeys.map(join.ofStreamed),
-      buildKeys.map(ofBuild),
+      otherKeys.map(ofBuild),
       lower = range.lowerBound.map(join.ofStreamed),
       upper = range.upperBound.map(join.ofStreamed),
       sortBound = range.sortBound.map(ofBuild),
       evictBound = range.evictBound.map(ofBuild)
     ),
-    buildPlan.output.size,
+    otherPlan.output.size,
     PairTestSpec.of(range, join.condition).map(join.ofPair),
     behavior,
     RangeScannerFactory.limits(conf),
-    WindowMetrics.of(metrics)
+    WindowMetrics.of(metrics),
+    join.best.map(_.bound(join.ofStreamed))
   )
 
-  /** @param generated whether Spark's join would be generated: it then evaluates keys in any case */
-  private def factory(generated: Boolean): PartitionJoinFactory = PartitionJoinFactory(
+  /** Where Spark's join would be generated it evaluates keys in any case. */
+  override protected def scans(generated: Boolean): PartitionScans = PartitionJoinFactory(
     mode,
     conf.getConf(RangeJoinConf.IndexLimit),
     join.scannerFactory,
@@ -189,84 +145,9 @@ case class ShuffledRangeJoinExec(
       WindowMetrics.of(metrics))
   )
 
-  // ---------------------------------------------------------------- interpreted
+  override protected def asksOften: Boolean = true
 
-  override protected def doExecute(): RDD[InternalRow] = {
-    val joins = factory(generated = false)
-    val newOutput = outputFactory
-    val behavior = this.behavior
-    streamedPlan.execute().zipPartitions(buildPlan.execute()) { (streamed, build) =>
-      val join = joins.create(streamed, build)
-      val rows: Iterator[InternalRow] =
-        if (behavior.keepsBuffered) new PairScannerIterator(join.pairScanner, newOutput())
-        else RangeJoinIterator(join.scanner, behavior, newOutput())
-      // A task of several partitions would hold the index of each.
-      CompletionIterator[InternalRow, Iterator[InternalRow]](rows, join.close())
-    }
-  }
-
-  private def outputFactory: () => JoinOutput = JoinOutput.factory(
-    range.residual.map(join.ofPair),
-    bindReferences(output, output),
-    streamedSide,
-    left.output.size,
-    right.output.size,
-    longMetric("numOutputRows")
-  )
-
-  // ---------------------------------------------------------------- generated
-
-  override def inputRDDs(): Seq[RDD[InternalRow]] =
-    streamedPlan.execute() :: buildPlan.execute() :: Nil
-
-  // After each row the loop asks whether to stop, so that no two are on their way at a time.
-  override def needCopyResult: Boolean = false
-
-  // The scan goes on after a fused LIMIT has all its rows unless the loop asks.
-  override protected def canCheckLimitNotReached: Boolean = true
-
-  // The stock join has settings for some join types.
-  override def supportCodegen: Boolean = stock.supportCodegen
-
-  override protected def doProduce(ctx: CodegenContext): String = {
-    // In the place of the node's name, which is no identifier for a skewed join.
-    ctx.freshNamePrefix = "shrj"
-    val joins = ctx.addReferenceObj("joins", factory(generated = true))
-    val join = ctx.addMutableState(
-      classOf[PartitionJoin].getName,
-      "join",
-      v => s"$v = $joins.create(inputs[0], inputs[1]);",
-      forceInline = true
-    )
-    val scanner = ctx.freshName("scanner")
-    val (scannerClass, get) =
-      if (behavior.keepsBuffered) (classOf[PairScanner].getName, "pairScanner")
-      else (classOf[CandidateScanner].getName, "scanner")
-    val loop = new ScannerCodegen(
-      ctx,
-      scanner,
-      streamedPlan.output,
-      buildPlan.output,
-      range.residual,
-      asksOften = true,
-      limitNotReachedCond,
-      shouldStopCheckCode
-    )
-    val rows = loop.loop(behavior) { (streamed, build) =>
-      s"""
-         |${metricTerm(ctx, "numOutputRows")}.add(1);
-         |${consume(ctx, shown(streamed, build))}
-       """.stripMargin
-    }
-    s"""
-       |$scannerClass $scanner = $join.$get();
-       |$rows
-       |$join.close();
-     """.stripMargin
-  }
-
-  private def shown(streamed: Seq[ExprCode], build: Seq[ExprCode]): Seq[ExprCode] =
-    if (streamLeft) streamed ++ build else build ++ streamed
+  override protected def codegenPrefix: String = "shrj"
 
   override protected def withNewChildrenInternal(
       newLeft: SparkPlan,

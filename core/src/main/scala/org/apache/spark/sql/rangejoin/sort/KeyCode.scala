@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.sort
 
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
-import org.apache.spark.sql.rangejoin.line.NullIntolerantExpression
+import org.apache.spark.sql.rangejoin.shims.NullIntolerantExpression
 import org.apache.spark.sql.types.{DataType, LongType}
 import org.apache.spark.unsafe.types.UTF8String
 

@@ -18,7 +18,7 @@ import java.util.{Arrays, Comparator, HashMap => JHashMap, HashSet => JHashSet}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.rangejoin.line.BinaryStrings
+import org.apache.spark.sql.rangejoin.shims.BinaryStrings
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 

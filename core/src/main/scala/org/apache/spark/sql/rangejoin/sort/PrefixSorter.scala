@@ -19,7 +19,7 @@ import java.util.Arrays
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.line.SpillingSorter
+import org.apache.spark.sql.rangejoin.shims.SpillingSorter
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.util.collection.unsafe.sort._
 
@@ -53,7 +53,7 @@ final class PrefixSorter(
   private var sorter: UnsafeExternalSorter = _
   private var batch: PrefixBatch = _
 
-  private var first = new FirstRows(columns, longs, mayExtend = level == 0)
+  private var first = new SortSample(columns, longs, mayExtend = level == 0)
   private var layout: PrefixLayout = _
 
   private var ofRun: Option[PrefixSorter] = None

@@ -127,26 +127,6 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
     copy(child = newChild)
 }
 
-/**
- * The rows of a partition in order, which are not read before the first one of them is asked for: a
- * join that finds its other side empty does not sort this one. Whether there are any is known before.
- */
-private[rangejoin] final class SortedOnDemand(rows: Iterator[UnsafeRow], sorter: PrefixSorter)
-    extends Iterator[UnsafeRow] {
-  private var sorted: Iterator[UnsafeRow] = _
-
-  override def hasNext: Boolean =
-    if (sorted != null) sorted.hasNext else !sorter.isReleased && rows.hasNext
-
-  override def next(): UnsafeRow = {
-    if (sorted == null) {
-      rows.foreach(sorter.insert)
-      sorted = sorter.sorted()
-    }
-    sorted.next()
-  }
-}
-
 object RangeSortExec {
 
   /** The sort of a side by this order: this node's where that can win, else Spark's. */

@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.sort
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.kernel.{OrderedLong, OrderedValue}
-import org.apache.spark.sql.rangejoin.line.BinaryStrings
+import org.apache.spark.sql.rangejoin.shims.BinaryStrings
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 

@@ -341,22 +341,3 @@ object RangeWindow {
   // What a window takes back into memory at first after another consumer asked for all.
   private val LeastAllowance = 1L << 20
 }
-
-/**
- * The most that a window holds in memory before its rows spill.
- *
- * @param rows number of rows, 1 at least
- * @param bytes bytes of the task's memory
- */
-case class WindowLimits(rows: Int, bytes: Long) {
-  require(rows > 0, s"a window needs room for one row at least: $rows")
-
-  private[window] def rowsOfBlock: Int = math.min(rows, WindowLimits.MostRowsOfBlock)
-}
-
-object WindowLimits {
-  private val MostRowsOfBlock = 4096
-
-  /** As many rows as there is memory for. */
-  val None: WindowLimits = WindowLimits(Int.MaxValue, Long.MaxValue)
-}

@@ -165,11 +165,3 @@ private[window] final class SpillFile(val id: BlockId, file: File) {
     file.delete() || !file.exists()
   }
 }
-
-/** A block in a spill file. */
-private[window] final class SpilledBytes(
-    val file: SpillFile,
-    val offset: Long,
-    val encodedLength: Int,
-    val length: Int
-)

@@ -14,12 +14,59 @@
 
 package org.apache.spark.sql.rangejoin.suites
 
+import org.apache.spark.internal.config.ConfigEntry
+import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStageStrategy
+import org.apache.spark.sql.execution.joins.{ShuffledHashJoinExec, SortMergeJoinExec}
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.rangejoin.RangeJoinExtensions
-import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
+import org.apache.spark.sql.rangejoin.condition.RangeExtractor
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.plan.MarkRangeJoins
+import org.apache.spark.sql.rangejoin.shims.ClassicSession
+import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 
-/** The extension with every sort-merge join as a range join, whether it has a range or not. */
+/** The extension with every sort-merge and shuffled hash join as a range join, whether it has a range or not. */
 class EveryJoinExtensions extends RangeJoinExtensions {
-  override protected def strategy(session: SparkSession): MarkRangeJoins =
-    MarkRangeJoins(session, everyJoin = true)
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    super.apply(extensions)
+    extensions.injectPlannerStrategy(session => MarkEveryJoin(ClassicSession.of(session)))
+  }
+}
+
+/**
+ * Marks the joins with keys that [[MarkRangeJoins]], which is asked before, has no answer for. Nothing is gained by
+ * it but that they put the range join to the test.
+ */
+case class MarkEveryJoin(session: ClassicSession.SparkSession) extends SparkStrategy {
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case join @ ExtractEquiJoinKeys(_, _, _, _, _, _, _, _)
+        if isOn(RangeJoinConf.Enabled) && !plan.isStreaming &&
+          LogicalQueryStageStrategy(plan).isEmpty =>
+      val planned = session.sessionState.planner.JoinSelection(join)
+      for (node <- planned; mark <- marks(node)) node.setTagValue(mark, ())
+      if (planned.exists(marks(_).nonEmpty)) planned else Nil
+    case _ => Nil
+  }
+
+  private def isOn(entry: ConfigEntry[Boolean]): Boolean =
+    session.sessionState.conf.getConf(entry)
+
+  private def marks(planned: SparkPlan): Seq[TreeNodeTag[Unit]] = {
+    val shuffled =
+      if (isOn(RangeJoinConf.Shuffled)) Seq(MarkRangeJoins.ShuffledMark) else Nil
+    planned match {
+      case join: SortMergeJoinExec
+          if RangeExtractor
+            .normalForm(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
+            .isRight => MarkRangeJoins.SortMergeMark +: shuffled
+      case join: ShuffledHashJoinExec if ShuffledRangeJoinExec.of(join).normalForm.isRight =>
+        shuffled
+      case _ => Nil
+    }
+  }
 }

@@ -19,7 +19,7 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
-import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 import org.apache.spark.sql.rangejoin.suites.Exclusion._
 import org.apache.spark.sql.test.SharedSparkSession
 import org.apache.spark.sql.{QueryTest, Row}

@@ -15,13 +15,11 @@
 package org.apache.spark.sql.rangejoin.broadcast
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.expressions.DynamicPruningExpression
-import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
 import org.apache.spark.sql.execution.joins._
-import org.apache.spark.sql.functions._
+import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinTest}
+import org.apache.spark.sql.rangejoin.RangeJoinTest
 
 /** Broadcast range joins in plans that are made while the query runs. */
 class BroadcastAdaptiveSuite extends BroadcastTables {
@@ -114,45 +112,5 @@ class BroadcastAdaptiveSuite extends BroadcastTables {
         200,
         1).where("id * 2 > 900").as("l").join(r.hint("broadcast"), on, joinType))
     }
-  }
-
-  // ---------------------------------------------------------------- dynamic partition pruning
-
-  test("a join whose hashed broadcast prunes partitions stays stock and says so") {
-    spark.sql("DROP TABLE IF EXISTS parted")
-    table(400, 1).withColumn("p", col("id") % 20).write.partitionBy("p").saveAsTable("parted")
-    try {
-      table(40, 2).createOrReplaceTempView("few")
-      def query = spark.sql(
-        """SELECT parted.id, few.id FROM parted JOIN few
-          |ON parted.p = few.id AND few.t BETWEEN parted.t - 20 AND parted.t + 20
-          |WHERE few.k = 3""".stripMargin)
-      val log = LogCapture.messages("org.apache.spark.sql.rangejoin") {
-        withAdaptive { on =>
-          val df = query
-          assert(broadcastJoins(df).isEmpty, executedPlan(df))
-          assertSameRows(rows(df), expected(query), s"adaptive: $on")
-          val filters = collectWithSubqueries(executedPlan(df)) { case p => p }.flatMap(
-            _.expressions.flatMap(_.collect {
-              case DynamicPruningExpression(in: InSubqueryExec) => in.plan
-            }))
-          assert(filters.exists(_.isInstanceOf[SubqueryBroadcastExec]), executedPlan(df))
-        }
-      }
-      assert(log.exists(_.contains("dynamic partition pruning")))
-      withConf(SQLConf.DYNAMIC_PARTITION_PRUNING_ENABLED.key -> "false")(checkAgainstStock(query))
-      // Beside it, a join with a table that looks the same.
-      table(30, 9).createOrReplaceTempView("others")
-      def beside = spark.sql(
-        """SELECT parted.id, few.t, others.t FROM parted JOIN few ON parted.p = few.id
-          |JOIN others ON parted.id = others.id
-          |  AND others.t BETWEEN parted.t - 20 AND parted.t + 20
-          |WHERE few.k = 3""".stripMargin)
-      withAdaptive { on =>
-        val df = beside
-        assert(broadcastJoins(df).size == 1, executedPlan(df))
-        assertSameRows(rows(df), expected(beside), s"adaptive: $on")
-      }
-    } finally spark.sql("DROP TABLE IF EXISTS parted")
   }
 }

@@ -20,8 +20,9 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.debug.codegenStringSeq
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.index.RangeCursor
-import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
 /** The loop that [[BroadcastRangeJoinCodegen]] emits, and that it is the one of [[IndexScanner]]. */
 class BroadcastCodegenSuite extends BroadcastTables {
@@ -52,16 +53,16 @@ class BroadcastCodegenSuite extends BroadcastTables {
   }
 
   for ((name, range) <- ranges) test(s"both loops examine the same candidates: $name") {
-    for (joinType <- joinTypes; smallGroup <- Seq("0", "1000")) {
+    for (joinType <- joinTypes; linearScanThreshold <- Seq("0", "1000")) {
       withConf(
-        RangeJoinConf.SmallGroup.key -> smallGroup,
+        RangeJoinConf.LinearScanThreshold.key -> linearScanThreshold,
         SQLConf.ANSI_ENABLED.key -> "false",
         adaptive(false)) {
         def df = joined(range, joinType)
         val Seq(generated, interpreted) =
           Seq(RangeJoinTest.Engines.head, RangeJoinTest.Engines.last)
             .map(engine => withConf(engine :+ adaptive(false): _*)(examined(df))): @unchecked
-        assert(generated._2 == interpreted._2, s"$joinType, $smallGroup")
+        assert(generated._2 == interpreted._2, s"$joinType, $linearScanThreshold")
         assertSameRows(generated._1, interpreted._1, joinType)
         assertSameRows(generated._1, expected(df), joinType)
         assert(generated._2 > 0)
@@ -80,7 +81,7 @@ class BroadcastCodegenSuite extends BroadcastTables {
         rows(df)
         Evaluations.get
       }
-      withConf(engine :+ adaptive(false) :+ (RangeJoinConf.SmallGroup.key -> "1000"): _*) {
+      withConf(engine :+ adaptive(false) :+ (RangeJoinConf.LinearScanThreshold.key -> "1000"): _*) {
         def df = l.join(r.hint("broadcast"), band && refuse(col("r.t") + col("l.t")), joinType)
         val found = evaluations(df)
         assert(found > 0 && found == withConf(Flag -> "false")(evaluations(df)), joinType)

@@ -21,9 +21,9 @@ import org.apache.spark.sql.execution.exchange._
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.index.RangeIndexMode
-import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinConf, RangeJoinTest}
+import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinTest}
 
 /** Which broadcast joins become range joins, and what of Spark's planning goes on around them. */
 class BroadcastPlanningSuite extends BroadcastTables {
@@ -71,7 +71,7 @@ class BroadcastPlanningSuite extends BroadcastTables {
     withConf(
       SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> "false",
       SQLConf.CODEGEN_FACTORY_MODE.key -> "CODEGEN_ONLY",
-      RangeJoinConf.SmallGroup.key -> "0"
+      RangeJoinConf.LinearScanThreshold.key -> "0"
     ) {
       for (on <- Seq(band, keyless); joinType <- Seq("inner", "left", "left_anti")) {
         checkAgainstStock(l.join(r, on, joinType), engines = Seq(Nil))
@@ -275,8 +275,7 @@ class BroadcastPlanningSuite extends BroadcastTables {
   // ---------------------------------------------------------------- limits
 
   private def message(df: => DataFrame): String = {
-    val error = intercept[Throwable](df.collect())
-    Iterator.iterate(error)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString("; ")
+    causes(intercept[Throwable](df.collect())).map(_.getMessage).mkString("; ")
   }
 
   private val Largest = "spark.sql.maxBroadcastTableSize"

@@ -14,9 +14,6 @@
 
 package org.apache.spark.sql.rangejoin.broadcast
 
-import scala.reflect.ClassTag
-
-import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.BandOfTables
@@ -36,9 +33,6 @@ trait BroadcastTables extends Broadcasting with BandOfTables {
 
   protected def withAdaptive(test: Boolean => Unit): Unit =
     for (on <- Seq(true, false)) withConf(adaptive(on))(test(on))
-
-  protected def nodes[T <: SparkPlan](df: DataFrame)(implicit tag: ClassTag[T]): Seq[T] =
-    collectWithSubqueries(executedPlan(df)) { case node: T => node }
 
   protected def expected(df: => DataFrame): Seq[String] = withConf(Flag -> "false")(rows(df))
 }

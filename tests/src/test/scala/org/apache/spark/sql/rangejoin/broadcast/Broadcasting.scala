@@ -17,11 +17,11 @@ package org.apache.spark.sql.rangejoin.broadcast
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
-import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
-import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.Dataset
 
 import org.scalatest.Outcome
 
@@ -31,7 +31,7 @@ trait Broadcasting extends RangeJoinTest {
   protected val Threshold: String = SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key
 
   protected def settings: Settings =
-    Seq(Threshold -> "10MB", RangeJoinConf.SmallGroup.key -> "0")
+    Seq(Threshold -> "10MB", RangeJoinConf.LinearScanThreshold.key -> "0")
 
   override protected def withFixture(test: NoArgTest): Outcome =
     withConf(settings: _*)(super.withFixture(test))

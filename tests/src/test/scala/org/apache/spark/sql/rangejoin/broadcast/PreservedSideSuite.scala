@@ -22,9 +22,10 @@ import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.RightSide
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
-import org.apache.spark.sql.rangejoin.line.ClassicSession.Dataset
-import org.apache.spark.sql.rangejoin.{JobsTest, RangeJoinConf, RangeJoinTest}
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.Dataset
+import org.apache.spark.sql.rangejoin.{JobsTest, RangeJoinTest}
 
 /** Joins without a key whose broadcast side is preserved, or is all that comes out. */
 class PreservedSideSuite extends BroadcastTables with JobsTest {

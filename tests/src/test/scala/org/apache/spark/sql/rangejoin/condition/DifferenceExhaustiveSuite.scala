@@ -21,7 +21,7 @@ import org.apache.spark.sql.catalyst.dsl.expressions._
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.condition.PairDecision.holds
-import org.apache.spark.sql.rangejoin.line.RaisingArithmetic.Raising
+import org.apache.spark.sql.rangejoin.shims.RaisingArithmetic.Raising
 import org.apache.spark.sql.types.{ByteType, ShortType}
 
 import org.scalatest.funsuite.AnyFunSuite

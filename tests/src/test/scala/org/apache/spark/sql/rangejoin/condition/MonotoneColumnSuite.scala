@@ -183,10 +183,24 @@ class MonotoneColumnSuite extends AnyFunSuite {
     assertNotProven(PlusInterval(ntz, interval, Zone))
   }
 
-  test("months are not proven to keep the order") {
+  test("a date plus months rises, as the last days of a month stay in order") {
+    val leapYears = 19700 to 20900
+    for (months <- Seq(1, -1, 3, -3, 12, -12, 48, 0, 1200)) {
+      assertRises(AddMonths(day, Literal(months)), day, leapYears)
+      assertRises(DateAddYMInterval(day, Literal(months, YearMonthIntervalType())), day, leapYears)
+      assertRises(AddMonths(day, Literal(months)), day, ints)
+    }
+    assertNotProven(AddMonths(day, s))
+    assertNotProven(AddMonths(day, Literal(null, IntegerType)))
+  }
+
+  test("a timestamp plus months falls where two days become one") {
+    val lastDays = Seq(
+      1769767200000000L, // 2026-01-30 10:00
+      1769850000000000L // 2026-01-31 09:00
+    ).flatMap(micros => Seq(micros, micros + 1))
     val month = Literal(1, YearMonthIntervalType())
-    assertNotProven(TimestampAddYMInterval(ntz, month, Zone))
-    assertNotProven(AddMonths(day, Literal(1)))
+    assertFalls(TimestampAddYMInterval(ntz, month, Some("UTC")), ntz, lastDays)
   }
 
   test("a bound that is trusted conditionally does not rise: it is unknown here and there") {

@@ -35,7 +35,10 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       RangeExtractor.extract(Inner, None, AttributeSet.empty, AttributeSet.empty) ->
         Reason.NoCondition,
       extract(l.y =!= r.y) -> Reason.NoRangePredicate,
-      extract(l.y < r.y || l.z > r.z) -> Reason.NoConjunct(l.y < r.y || l.z > r.z),
+      extract(l.y < r.y || l.z =!= r.z) -> Reason.NoConjunct(l.y < r.y || l.z =!= r.z),
+      extract(l.y < r.y || l.z > r.z) -> Reason.DifferentColumns(l.y < r.y || l.z > r.z),
+      extract(l.y < r.y || l.y > r.z) -> Reason.OutsideOfRange(l.y < r.y || l.y > r.z),
+      extract(Multiply(l.y, r.y) < ten) -> Reason.MixedSides(Multiply(l.y, r.y) < ten),
       extract(wrappedMinus(l.y, r.y) <= ten) ->
         Reason.InexactDifference(wrappedMinus(l.y, r.y) <= ten),
       extract(r.y >= l.y && rand) -> Reason.Nondeterministic(rand),
@@ -53,13 +56,15 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.NoCondition            => "no condition"
       case Reason.NoRangePredicate       => "no range predicate"
       case _: Reason.NoConjunct          => "no conjunct"
+      case _: Reason.DifferentColumns    => "different columns"
+      case _: Reason.OutsideOfRange      => "outside of a range"
+      case _: Reason.MixedSides          => "mixed sides"
       case _: Reason.InexactDifference   => "inexact difference"
       case _: Reason.Nondeterministic    => "nondeterministic"
       case _: Reason.UnsupportedJoinType => "unsupported join type"
       // Of plans, not of conditions: the suites in broadcast/ have examples.
       case _: Reason.SubqueryInBuildBound => "subquery"
       case Reason.UnregisteredIndex       => "unregistered index"
-      case Reason.DynamicPruning          => "dynamic pruning"
       // Of plans, too: JoinReportsSuite has examples.
       case Reason.NoKey                  => "no key"
       case Reason.NullAware              => "null-aware"
@@ -68,7 +73,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case _: Reason.SwitchedOff         => "switched off"
       case Reason.PlannedOtherwise       => "planned otherwise"
     }
-    assert(examples.map { case (_, reason) => name(reason) }.distinct.size == 6)
+    assert(examples.map { case (_, reason) => name(reason) }.distinct.size == 9)
   }
 
   test("every message names what is at fault") {
@@ -79,12 +84,15 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.SubqueryInBuildBound(bound)   => assert(reason.message.contains(bound.toString))
       case Reason.UnregisteredIndex             =>
         assert(reason.message.contains("spark.kryo.registrationRequired"))
-      case Reason.NoConjunct(predicate)      => assert(reason.message.contains(predicate.sql))
-      case Reason.OrderedStreamedSide(order) =>
+      case Reason.NoConjunct(predicate)       => assert(reason.message.contains(predicate.sql))
+      case Reason.DifferentColumns(predicate) => assert(reason.message.contains(predicate.sql))
+      case Reason.OutsideOfRange(predicate)   => assert(reason.message.contains(predicate.sql))
+      case Reason.MixedSides(predicate)       => assert(reason.message.contains(predicate.sql))
+      case Reason.OrderedStreamedSide(order)  =>
         assert(reason.message.contains(order.head.child.sql))
       case Reason.SwitchedOff(key) => assert(reason.message.contains(key))
-      case Reason.NoCondition | Reason.NoRangePredicate | Reason.DynamicPruning | Reason.NoKey |
-          Reason.NullAware | Reason.Streaming | Reason.PlannedOtherwise =>
+      case Reason.NoCondition | Reason.NoRangePredicate | Reason.NoKey | Reason.NullAware |
+          Reason.Streaming | Reason.PlannedOtherwise =>
         assert(reason.message.nonEmpty)
     }
   }
@@ -133,12 +141,44 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
 
   test("comparisons of expressions that mix the sides are no range") {
     val mixed = Multiply(l.y, r.y)
-    assert(extract(mixed <= ten && mixed >= 0) == Left(Reason.NoRangePredicate))
-    assert(extract(minus(l.y, r.y) <= minus(l.z, r.z)) == Left(Reason.NoRangePredicate))
+    for (first <- Seq[Expression](
+        mixed <= ten,
+        ten < mixed,
+        minus(l.y, r.y) <= minus(l.z, r.z),
+        r.y <= Multiply(l.y, r.z),
+        AddMonths(Cast(l.y, DateType), r.y) >= Cast(l.z, DateType))) {
+      assert(extract(first) == Left(Reason.MixedSides(first)))
+      assert(extract(l.y > ten && first && mixed >= 0) == Left(Reason.MixedSides(first)))
+    }
+  }
+
+  test("what holds outside of a range is said to do so") {
+    for (outside <- Seq[Expression](
+        l.y < r.start || l.y > r.end,
+        r.y < minus(l.y, ten) || r.y > plus(l.y, ten),
+        l.y < r.start || IsNull(r.end) || l.y > r.end || l.z > ten,
+        Abs(minus(l.y, r.y), failOnError = true) >= ten,
+        ten < Abs(minus(l.y, r.y), failOnError = true)
+      )) {
+      assert(extract(outside) == Left(Reason.OutsideOfRange(outside)))
+    }
+  }
+
+  test("ranges of different columns joined by OR are said to be so") {
+    for (either <- Seq[Expression](
+        between(l.y, r.start, r.end) || between(l.z, r.low, r.high),
+        between(r.y, minus(l.y, ten), plus(l.y, ten)) || between(
+          r.z,
+          minus(l.z, ten),
+          plus(l.z, ten)),
+        l.end < r.start || r.end < l.start
+      )) {
+      assert(extract(either) == Left(Reason.DifferentColumns(either)))
+    }
   }
 
   test("a comparison of the sides that is no conjunct is no range, and is named") {
-    val either = l.y < r.y || l.z > r.z
+    val either = l.y < r.y || l.z =!= r.z
     val branch = If(Not(l.y === r.z), l.y < r.y, l.z > r.z)
     for (nested <- Seq(either, Not(band), branch, IsNull(l.y < r.y))) {
       assert(extract(nested) == Left(Reason.NoConjunct(nested)))
@@ -150,7 +190,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
   test("what a comparison of the sides is inside of is said in words") {
     val compared = l.y < r.y
     val words = Seq(
-      (compared || l.z > r.z) -> "joined by OR",
+      (compared || l.z =!= r.z) -> "joined by OR",
       If(Not(l.y === r.z), compared, l.z > r.z) -> "inside IF",
       CaseWhen(Seq(Not(l.y === r.z) -> compared), Some(l.z > r.z)) -> "inside CASE",
       IsNull(compared) -> "inside IS NULL",
@@ -188,11 +228,6 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
     val (l, r) = (new Columns("l", DecimalType(38, 2)), new Columns("r", DecimalType(38, 2)))
     val band = minus(l.y, r.y) <= l.high
     assert(extract(band && minus(l.y, r.y) >= l.low) == Left(Reason.InexactDifference(band)))
-  }
-
-  test("a lower limit alone of an absolute difference is no range") {
-    assert(extract(Abs(minus(l.y, r.y), failOnError = true) >= ten) ==
-      Left(Reason.NoRangePredicate))
   }
 
   test("a condition with any comparison is worth a reason") {

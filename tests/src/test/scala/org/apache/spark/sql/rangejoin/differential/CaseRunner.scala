@@ -20,13 +20,15 @@ import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
+import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, LeftSide, RightSide}
-import org.apache.spark.sql.rangejoin.line.ClassicSession.{Dataset, SparkSession}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.partitioning.RangeBucketExec
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.{Dataset, SparkSession}
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
-import org.apache.spark.sql.rangejoin.spread.{DividesRows, RangeBucketExec}
-import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
+import org.apache.spark.sql.rangejoin.skew.SkewReshuffleExec
 
 /**
  * What became of a case.
@@ -100,8 +102,7 @@ final class CaseRunner(spark: SparkSession) extends AdaptiveSparkPlanHelper {
           .flatMap(_ => Judge.fault(runStock(join, engine), outcome(execution(join))))
         val fault = wrongType(join, joins.head).orElse(wrongRows)
         val settings = engine.map { case (key, value) => s"$key=$value" }.mkString(", ")
-        val isCut =
-          collect(query.executedPlan) { case d: DividesRows => d }.exists(_.spread.isDefined)
+        val isCut = collect(query.executedPlan) { case b: SkewReshuffleExec => b }.nonEmpty
         (
           Some(if (isCut) "sort-merge, keys cut" else kindOf(joins.head)),
           fault.map(f => s"$f\n  under $settings\n  ${joins.head.simpleString(100)}"))

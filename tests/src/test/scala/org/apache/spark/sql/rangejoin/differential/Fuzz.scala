@@ -14,8 +14,9 @@
 
 package org.apache.spark.sql.rangejoin.differential
 
-import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
-import org.apache.spark.sql.rangejoin.{RangeJoinConf, TestSession}
+import org.apache.spark.sql.rangejoin.TestSession
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 /**
  * Runs random joins and reports. Case `i` of a run is drawn from the seed plus `i`, whatever the
@@ -70,8 +71,8 @@ object Fuzz {
 
   /** What may be looked at alone, by the setting that its cases have. */
   private val Settings = Map(
-    "spread" -> RangeJoinConf.SpreadBuckets.key,
-    "cut" -> RangeJoinConf.SpreadKeysBuckets.key)
+    "spread" -> RangeJoinConf.RangePartitioningBuckets.key,
+    "cut" -> RangeJoinConf.SkewBuckets.key)
 
   private val ProgressNanos = 20L * 1000 * 1000 * 1000
 

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.differential
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.rangejoin.line.ClassicSession.SparkSession
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 import org.apache.spark.sql.types.StructType
 
 /**

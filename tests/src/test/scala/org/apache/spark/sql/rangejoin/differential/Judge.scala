@@ -18,14 +18,14 @@ import java.time.DateTimeException
 
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.AnalysisException
-import org.apache.spark.sql.rangejoin.ErrorCondition
+import org.apache.spark.sql.rangejoin.{ErrorCondition, RangeJoinTest}
 
 /** What a query gave: its rows as sorted text, or an error. */
 sealed trait Outcome
 case class Gave(rows: Seq[String]) extends Outcome
 case class Raised(error: Throwable) extends Outcome {
 
-  private def causes: Iterator[Throwable] = Iterator.iterate(error)(_.getCause).takeWhile(_ != null)
+  private def causes: Iterator[Throwable] = RangeJoinTest.causes(error)
 
   /** Whether this is an error of the query's arithmetic, such as an overflow. */
   def byQuery: Boolean = !causes.exists(_.isInstanceOf[AnalysisException]) && causes.exists {

@@ -18,7 +18,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
-import org.apache.spark.sql.rangejoin.line.ClassicSession.{Dataset, SparkSession}
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.{Dataset, SparkSession}
 import org.apache.spark.sql.types.BooleanType
 
 /**

@@ -15,7 +15,8 @@
 package org.apache.spark.sql.rangejoin.differential
 
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
 /**
  * A random join, all of it drawn from one number: schemas, rows, condition, join type, output,
@@ -263,14 +264,14 @@ object RandomJoin {
     val small = Seq(
       SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB",
       SQLConf.DEFAULT_SIZE_IN_BYTES.key -> "1000")
-    val searched = small :+ (RangeJoinConf.SmallGroup.key -> "0")
+    val searched = small :+ (RangeJoinConf.LinearScanThreshold.key -> "0")
     Seq.fill(3)(Nil) ++ Seq(searched, searched, small)
   }
 
   /** The index of a partition: searched always, or where that is worth it; too large, so that it is sorted. */
   private val Indexes: Seq[Seq[(String, String)]] = Seq(
-    Seq(RangeJoinConf.SmallGroup.key -> "0"),
-    Seq(RangeJoinConf.SmallGroup.key -> "0"),
+    Seq(RangeJoinConf.LinearScanThreshold.key -> "0"),
+    Seq(RangeJoinConf.LinearScanThreshold.key -> "0"),
     Nil,
     Seq(RangeJoinConf.IndexLimit.key -> "0"),
     Seq(RangeJoinConf.IndexLimit.key -> "67000")
@@ -278,19 +279,19 @@ object RandomJoin {
 
   /** Numbers of buckets of a join without keys: few rows in many buckets show what is amiss at borders. */
   private val Spreads: Seq[Seq[(String, String)]] =
-    Seq(1, 2, 7, 200).map(n => Seq(RangeJoinConf.SpreadBuckets.key -> n.toString))
+    Seq(1, 2, 7, 200).map(n => Seq(RangeJoinConf.RangePartitioningBuckets.key -> n.toString))
 
   /** Numbers of buckets of every key, which is seen under adaptive execution alone. */
   private val Cuts: Seq[Seq[(String, String)]] = Seq(1, 2, 7, 40).map { n =>
     Seq(
       SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
-      RangeJoinConf.SpreadKeysBuckets.key -> n.toString)
+      RangeJoinConf.SkewBuckets.key -> n.toString)
   }
 
   /** The side is broadcast that Spark knows to be small: searched always, and where that is worth it. */
   private val Preserved: Seq[Seq[(String, String)]] = {
     val bySize = Seq(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB")
-    val searched = bySize :+ (RangeJoinConf.SmallGroup.key -> "0")
+    val searched = bySize :+ (RangeJoinConf.LinearScanThreshold.key -> "0")
     Seq(searched, searched, searched, bySize)
   }
 

@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.differential
 
-import org.apache.spark.sql.rangejoin.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -57,7 +57,7 @@ class RandomJoinSuite extends AnyFunSuite {
   test("settings, hints, residuals, ways to ask and extreme tables come up") {
     assert(drawn.map(_.settings).distinct.size == 2 * 4 * 2 * 2)
     val ofOthers = drawn.flatMap(_.engines).map(_.filterNot { case (key, _) =>
-      Seq(RangeJoinConf.IndexLimit, RangeJoinConf.SmallGroup, RangeJoinConf.SpreadKeysBuckets)
+      Seq(RangeJoinConf.IndexLimit, RangeJoinConf.LinearScanThreshold, RangeJoinConf.SkewBuckets)
         .exists(_.key == key)
     })
     assert(ofOthers.distinct.size == 16 * (3 + 4 + 1))

@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.differential
 
+import org.apache.spark.sql.types.IntegralType
+
 /**
  * One side of a join as a [[Shape]] sees it: range columns `y` and `z`, and an INT column `v`.
  *
@@ -145,6 +147,53 @@ object Shape {
       write.between(x.y, y.y, x.z)
   }
 
+  /** A value among those of a sequence, which runs either way. */
+  case object Sequence extends Shape("value of a sequence") {
+    override def fits(x: RangeType, y: RangeType): Boolean =
+      isWhole(y) || x == y && x == TimeTypes.Dates
+
+    private def isWhole(of: RangeType) = of.dataType.isInstanceOf[IntegralType]
+
+    // Few values: a sequence is as long as its ends are apart. A step that does not lead from one to the other raises.
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] = {
+      val (a, b) = (write.draw.below(9), write.draw.below(9))
+      val ascending =
+        if (!isWhole(y.range)) Seq((s"date_sub(${x.y}, $a)", s"date_add(${x.y}, $b)"))
+        else Seq(
+          (x.v, s"${x.v} + $b"),
+          (s"${x.v} - $a", s"${x.v} + $b"),
+          (s"least(${x.v}, $a)", s"greatest(${x.v}, $a)"))
+      val any = if (isWhole(y.range)) ascending :+ ((a.toString, x.v)) else ascending
+      val sequence =
+        if (isWhole(y.range) && write.draw.chance(20)) {
+          val (start, stop) = write.draw.pick(ascending)
+          s"sequence($start, $stop, 2)"
+        } else {
+          val (low, high) = write.draw.pick(any)
+          if (write.draw.chance(40)) s"sequence($high, $low)" else s"sequence($low, $high)"
+        }
+      Seq(s"array_contains($sequence, ${y.y})")
+    }
+  }
+
+  /** A NULL that stands for "no limit", at the end or at both. */
+  case object OpenEnd extends Shape("open end") {
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] = {
+      def open(column: String, comparison: String) = write.draw.below(4) match {
+        case 0 => s"($column IS NULL OR $comparison)"
+        case 1 => s"($comparison OR $column IS NULL)"
+        case 2 => s"CASE WHEN $column IS NULL THEN true ELSE $comparison END"
+        case _ => s"IF($column IS NOT NULL, $comparison, true)"
+      }
+      val (start, end) = (write.atMost(x.y, y.y), write.atMost(y.y, x.z))
+      write.draw.below(4) match {
+        case 0 => Seq(open(x.y, start), open(x.z, end))
+        case 1 => Seq(open(x.z, write.atMost(y.y, x.z)), open(y.z, write.atMost(x.y, y.z)))
+        case _ => Seq(start, open(x.z, end))
+      }
+    }
+  }
+
   case object Overlap extends Shape("overlap") {
     override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] =
       Seq(write.atMost(x.y, y.z), write.atMost(y.y, x.z))
@@ -227,6 +276,8 @@ object Shape {
     Sum,
     Either,
     PointInInterval,
+    Sequence,
+    OpenEnd,
     Overlap,
     OneSided,
     SameDirection,

@@ -55,7 +55,8 @@ object TimeTypes {
       draw.pick(Seq(
         s"$column - INTERVAL '$days' DAY",
         s"date_sub($column, $days)",
-        s"add_months($column, -1)"
+        s"add_months($column, -1)",
+        s"$column - INTERVAL '1' YEAR"
       ))
     }
     override def above(column: String, draw: Draw): String = {
@@ -63,7 +64,9 @@ object TimeTypes {
       draw.pick(Seq(
         s"$column + INTERVAL '$days' DAY",
         s"date_add($column, $days)",
-        s"$column + $days"))
+        s"$column + $days",
+        s"add_months($column, ${days - 1})",
+        s"$column + INTERVAL '1' MONTH"))
     }
     override def band(column: String, amount: String): Option[(String, String)] =
       Some((s"date_sub($column, $amount)", s"date_add($column, $amount)"))
@@ -73,7 +76,8 @@ object TimeTypes {
     )
     override def turning(column: String, amount: String): Seq[String] = Seq(
       s"date_sub(DATE'2024-04-01', day($column))",
-      s"$column + INTERVAL '1' MONTH",
+      s"add_months(DATE'2024-04-30', 2 - month($column))",
+      s"add_months($column, $amount - 9)",
       s"trunc($column, 'MM')",
       s"date_add($column, -7 * $amount)"
     )

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.explain
 
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide}
-import org.apache.spark.sql.rangejoin.line.ExplainProvider
+import org.apache.spark.sql.rangejoin.shims.ExplainProvider
 import org.apache.spark.sql.rangejoin.{
   RangeJoinReportGenerator,
   RangeJoinSampleGenerator,
@@ -24,7 +24,7 @@ import org.apache.spark.sql.rangejoin.{
 }
 
 import org.json4s.JsonAST._
-import org.json4s.jackson.JsonMethods.parse
+import org.json4s.jackson.JsonMethods.{compact, parse}
 
 /** What a query that has run says of its joins, and what is suggested; where joins are found. */
 class AdviceSuite extends ReportsTest {
@@ -183,6 +183,43 @@ class AdviceSuite extends ReportsTest {
     assert((number(rough, "keyPairs") - pairs).abs < pairs / 5)
     assert((number(rough, "rangePairs") - pairs / 20).abs < pairs / 20 / 2)
     assert(number(rough, "sampledPairs") < 2 * 2000 * 2000)
+  }
+
+  test("an estimate says where another range has fewer pairs") {
+    // Of computed columns there are no statistics, which would have the other range drive.
+    def adviceOf(on: String): String = {
+      val df = query(s"WITH a AS (SELECT k, abs(id) AS id, abs(y) AS y FROM l) " +
+        s"SELECT l.id FROM a l JOIN a r ON l.k = r.k AND $on")
+      val JArray(List(join)) =
+        parse(JoinReports.jsonWithEstimates(execution(df))): @unchecked
+      compact(join \ "advice")
+    }
+    val (wide, narrow) = ("l.id BETWEEN r.id - 60 AND r.id + 60", "r.y BETWEEN l.y AND l.y + 1")
+    assert(
+      adviceOf(s"$wide AND $narrow").contains("r.y <= (l.y + 1"),
+      adviceOf(s"$wide AND $narrow"))
+    assert(adviceOf(s"$wide AND $narrow").contains("write that first, or run ANALYZE TABLE"))
+    assert(adviceOf(s"$narrow AND $wide") == "[]")
+    // A band drives wherever it is written.
+    val interval = adviceOf(s"$wide AND l.y BETWEEN r.y AND r.y + r.k")
+    assert(interval.contains("in the range of the join: run ANALYZE TABLE"), interval)
+  }
+
+  test("a hot key of a join that is not adaptive is told, and what dividing it needs") {
+    def adviceOf(key: String, isAdaptive: Boolean): Seq[String] =
+      withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> isAdaptive.toString) {
+        val side = s"(SELECT $key AS k, id AS y FROM range(2000))"
+        val df = query(s"SELECT 1 FROM $side l JOIN $side r ON $band")
+        val JArray(List(join)) =
+          parse(JoinReports.jsonWithEstimates(execution(df))): @unchecked
+        (join \ "advice").asInstanceOf[JArray].arr.map(_.values.toString)
+      }
+    val (hot, small) = ("IF(id % 20 > 0, -1, id)", "IF(id % 20 = 0, -1, id)")
+    assert(adviceOf(hot, isAdaptive = false) == Seq(
+      "about 3610000 pairs are of the key -1, all in one task: to divide hot keys needs adaptive execution, " +
+        "and spark.sql.adaptive.enabled is false"))
+    assert(adviceOf(hot, isAdaptive = true) == Nil)
+    assert(adviceOf(small, isAdaptive = false) == Nil, "10,000 pairs")
   }
 
   test("no job runs for a report, and an estimate is of the joins in their order") {

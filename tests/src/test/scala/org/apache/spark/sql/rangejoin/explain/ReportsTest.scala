@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.explain
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.{ExplainMode, SimpleMode}
-import org.apache.spark.sql.rangejoin.line.ExplainProvider
+import org.apache.spark.sql.rangejoin.shims.ExplainProvider
 import org.apache.spark.sql.rangejoin.{LineAbilities, RangeJoinExplainGenerator, RangeJoinTest}
 
 /** What suites of reports share: queries over tables `l` and `r` with the same rows. */

@@ -27,7 +27,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{
 import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinConf, RangeJoinTest}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinTest}
 
 /** `RANGE_JOIN`: what it names, what it asks for, and what is said where it cannot be followed. */
 class RangeJoinHintSuite extends RangeJoinTest {
@@ -311,7 +312,7 @@ class RangeJoinHintSuite extends RangeJoinTest {
   test(
     "without a key the hint asks for a join by buckets, whatever the settings and other hints say") {
     val near = "r.y BETWEEN l.y - 1 AND l.y + 1"
-    withConf(RangeJoinConf.Spread.key -> "false") {
+    withConf(RangeJoinConf.RangePartitioning.key -> "false") {
       checkHinted(s"SELECT /*+ RANGE_JOIN(r, 10) */ * FROM l JOIN r ON $near")
       checkHinted(s"SELECT /*+ RANGE_JOIN(r, 10) */ * FROM l LEFT JOIN r ON $near")
       val other = "SHUFFLE_REPLICATE_NL(l)"

@@ -58,7 +58,7 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
       if (twoBounds) Some(column(3)) else None,
       None,
       None,
-      smallGroup = 4)()
+      linearScanThreshold = 4)()
   }
 
   private def numbers(rows: Iterable[UnsafeRow]): Seq[Int] = rows.map(_.getInt(4)).toSeq.sorted
@@ -144,7 +144,7 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
     val bound = BoundReference(0, LongType, nullable = false)
     val index =
       new IndexBuild(
-        RangeIndexMode(Seq(bound), Some(bound), None, None, None, smallGroup = 4)(),
+        RangeIndexMode(Seq(bound), Some(bound), None, None, None, linearScanThreshold = 4)(),
         0,
         keepsAlone = false,
         memory)
@@ -166,7 +166,7 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
     val bound = BoundReference(0, LongType, nullable = false)
     val memory = new CountedMemory(Long.MaxValue)
     val index = new IndexBuild(
-      RangeIndexMode(Seq(bound), Some(bound), None, None, None, smallGroup = 4)(),
+      RangeIndexMode(Seq(bound), Some(bound), None, None, None, linearScanThreshold = 4)(),
       0,
       keepsAlone = false,
       memory)

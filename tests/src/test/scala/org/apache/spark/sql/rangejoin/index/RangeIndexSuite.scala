@@ -21,6 +21,7 @@ import org.apache.spark.SparkConf
 import org.apache.spark.serializer.{JavaSerializer, KryoSerializer, Serializer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.joins.HashJoin
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -50,7 +51,7 @@ class RangeIndexSuite extends AnyFunSuite {
       rows: Seq[Entry],
       keys: Keys,
       tests: Tests,
-      smallGroup: Int = 0
+      linearScanThreshold: Int = 0
   ): RangeIndex = {
     val types = Array[DataType](keys.dataType, LongType, LongType, IntegerType)
     val project = UnsafeProjection.create(types)
@@ -69,7 +70,8 @@ class RangeIndexSuite extends AnyFunSuite {
       evict.map(prefixOf(_, tests.evictPrefix)),
       sort.filter(_ => tests.sortPrefix > 0).map(GuardedValue(_)),
       evict.filter(_ => tests.evictPrefix > 0).map(GuardedValue(_)),
-      smallGroup
+      linearScanThreshold,
+      keyTypes = Seq(keys.dataType)
     )().transform(unsafe.iterator, Some(rows.size.toLong))
   }
 
@@ -230,14 +232,14 @@ class RangeIndexSuite extends AnyFunSuite {
 
   test("groups of a few rows are not searched, and without larger ones there are no bounds") {
     val rows = Seq.tabulate(40)(i => Entry(Some(i / 4), Some(i.toLong), Some(i.toLong)))
-    val small = index(rows, DenseLongs, Tests(true, true, false), smallGroup = 4)
+    val small = index(rows, DenseLongs, Tests(true, true, false), linearScanThreshold = 4)
     assert(small.search == null)
     assert(find(small.cursor(), DenseLongs, Query(3, 100, 0))._1 == Seq(12, 13, 14, 15))
     val mixed = index(
       rows ++ Seq.tabulate(10)(i => Entry(Some(100), Some(i.toLong), Some(i.toLong))),
       DenseLongs,
       Tests(true, true, false),
-      smallGroup = 4)
+      linearScanThreshold = 4)
     val cursor = mixed.cursor()
     assert(find(cursor, DenseLongs, Query(3, 100, 0)) == ((12 to 15, (12 to 15).toSet)))
     assert(find(cursor, DenseLongs, Query(100, 3, 5)) == ((43 to 45, Set.empty)))
@@ -302,6 +304,42 @@ class RangeIndexSuite extends AnyFunSuite {
         if (rows.size > 100) assert(bytes.size < built.estimatedSize * 1.2 + 4096)
       }
     }
+  }
+
+  test("an index has the keys of all rows, whatever the bounds of a row are") {
+    val random = new Random(5)
+    for (keys <- Seq(DenseLongs, SparseLongs, Rows); round <- 0 until 30) {
+      val rows = RandomEntries(random, round).rows.map { row =>
+        if (row.key.exists(_ % 3 == 0)) row.copy(sort = None) else row
+      }
+      val found = index(rows, keys, Tests(true, true, false)).keys()
+        .map(key => (key.numFields, key.get(0, keys.dataType).toString)).toVector
+      assert(found.sorted == rows.flatMap(_.key).distinct.map(keys.value(_).toString)
+        .sorted.map(1 -> _))
+    }
+  }
+
+  test("keys that are packed into one long come out as they were") {
+    val types = Seq(IntegerType, ShortType, ByteType)
+    val columns = types.zipWithIndex.map { case (of, i) => BoundReference(i, of, nullable = true) }
+    def keysOf(rows: (Int, Short, Byte)*) = {
+      val mode = RangeIndexMode(
+        HashJoin.rewriteKeyExpr(columns),
+        Some(Cast(columns.head, LongType)),
+        None,
+        None,
+        None,
+        4,
+        keyTypes = types)()
+      val project = UnsafeProjection.create(types.toArray[DataType])
+      val unsafe = rows.map { case (a, b, c) => project(InternalRow(a, b, c)).copy() }
+      mode.transform(unsafe.toArray[InternalRow]).keys()
+        .map(key => (key.getInt(0), key.getShort(1), key.getByte(2))).toVector.sorted
+    }
+    val close = Seq[(Int, Short, Byte)]((0, 0, 1), (0, 0, 2), (0, 0, 127))
+    val apart =
+      Seq[(Int, Short, Byte)]((Int.MinValue, -1, -128), (-7, Short.MinValue, 3), (9, 8, -1))
+    assert(keysOf(close: _*) == close && keysOf(apart: _*) == apart)
   }
 
   test("an index does not travel where Kryo has to know its classes") {

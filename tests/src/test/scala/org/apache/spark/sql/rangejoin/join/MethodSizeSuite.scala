@@ -137,10 +137,8 @@ class MethodSizeSuite extends BroadcastTables {
         }
         val failing = l.join(r, expr(s"l.k = r.k AND $within AND $raising"))
         assert(plannedJoins(failing) == 1)
-        // Spark 3.5 wraps what a task raises.
-        val raised =
-          Iterator.iterate[Throwable](intercept[Exception](failing.collect()))(_.getCause)
-            .takeWhile(_ != null).collect { case e: ArithmeticException => e.getMessage }.toSeq
+        val raised = causes(intercept[Exception](failing.collect()))
+          .collect { case e: ArithmeticException => e.getMessage }.toSeq
         assert(raised.exists(_.contains("DIVIDE_BY_ZERO")), raised)
       }
     }

@@ -158,10 +158,12 @@ private object CoverageSuite {
       Shape("band by columns", "r.y > l.y - l.v AND r.y <= l.y + l.v"),
       Shape("distance", "abs(l.y - r.y) <= 2"),
       Shape("difference", "l.y - r.y BETWEEN -2 AND 5"),
+      Shape("rounded difference", "floor((l.y - r.y) / 2) BETWEEN -1 AND 2"),
       Shape("sum", "l.y + r.y BETWEEN 4 AND 9")
     ) ++ comparisons ++ Seq(
       Shape("several ranges", "r.y BETWEEN l.y - 2 AND l.y + 2 AND r.z <= l.z"),
       Shape("bound that does not rise", "r.y BETWEEN 10 - l.y AND l.y % 7 + 10"),
+      Shape("value of a sequence", "array_contains(sequence(l.y, l.z), r.y)"),
       Shape("ranges joined by OR", "(r.y BETWEEN l.y - 2 AND l.y OR r.y BETWEEN l.z AND l.z + 2)"),
       Shape("NULL as the open end", "l.y >= r.y AND (r.z IS NULL OR l.y < r.z)")
     )
@@ -195,7 +197,11 @@ private object CoverageSuite {
         "DATE",
         "DATE",
         Seq("1", "3", "6", "2", "4").map(d => s"DATE'2024-02-2$d'"),
-        Seq("r.y BETWEEN date_sub(l.y, 2) AND date_add(l.y, 2)"),
+        Seq(
+          "r.y BETWEEN date_sub(l.y, 2) AND date_add(l.y, 2)",
+          "r.y BETWEEN l.y AND add_months(l.y, 1)",
+          "l.y BETWEEN add_months(r.y, -1) AND r.y + INTERVAL '2' MONTH"
+        ),
         Seq("datediff(l.y, r.y) BETWEEN 0 AND 2", "abs(datediff(l.y, r.y)) <= 2")
       ),
       RangeType(

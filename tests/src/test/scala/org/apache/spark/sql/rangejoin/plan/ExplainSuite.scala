@@ -17,14 +17,9 @@ package org.apache.spark.sql.rangejoin.plan
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.{ExtendedMode, FormattedMode, SimpleMode}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.line.BuiltFor
-import org.apache.spark.sql.rangejoin.{
-  JobsTest,
-  LogCapture,
-  RangeJoinConf,
-  RangeJoinExtensions,
-  RangeJoinTest
-}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.shims.BuiltFor
+import org.apache.spark.sql.rangejoin.{JobsTest, LogCapture, RangeJoinExtensions, RangeJoinTest}
 import org.apache.spark.{SPARK_VERSION, SparkContext}
 
 /** What a user sees of the join: EXPLAIN, metrics, configuration, warnings. */

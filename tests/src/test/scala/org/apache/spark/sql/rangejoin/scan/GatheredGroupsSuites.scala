@@ -148,7 +148,7 @@ abstract class GatheredGroupsContract extends AnyFunSuite with ScanOfRows with R
       val order = Seq(0, 1).map(i => SortOrder(BoundReference(i, Types(i), true), Ascending))
       val sorter = new GroupSorter(order, 1, Types.length, levelOfLarge = 1)
       val rows = sorter.sorted(iterator(points(1, Seq(2L, 1L))))
-      assert(StreamedRangeScanner.inAnyOrder(rows, keys = 2) == null)
+      assert(GatheringScanner.inAnyOrder(rows, keys = 2) == null)
       assert(rows.map(_.getLong(1)).toSeq == Seq(1L, 2L))
     }
   }

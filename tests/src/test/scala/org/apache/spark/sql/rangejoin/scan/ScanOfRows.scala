@@ -74,10 +74,10 @@ trait ScanOfRows extends TaskMemory {
       stopsAtMatch: Boolean = false)(
       block: (StreamedRangeScanner, () => Scan) => T): T =
     withParts(condition) { (window, tests, metrics, scan) =>
-      val scanner = new StreamedRangeScanner(
+      val scanner = StreamedRangeScanner(
         streamedSide(streamed),
         bufferedSide(buffered),
-        ScannerParts(kernelOf(Spec), window, Types.length, tests, metrics, keys = 1),
+        ScannerParts(kernelOf(Spec), window, Types.length, tests, metrics, keys = 1, best = None),
         if (stopsAtMatch) JoinTypeBehavior(None, StreamedRow(ifMatched = !keepsStreamed))
         else JoinTypeBehavior(None, EveryPair, keepsStreamed)
       )
@@ -137,10 +137,10 @@ trait ScanOfRows extends TaskMemory {
       condition: (Int, Int) => Boolean = (_, _) => false,
       matches: (Int, Int) => Boolean = (_, _) => true): (Seq[(Option[Int], Option[Int])], Scan) =
     withParts(condition) { (window, tests, metrics, scan) =>
-      val scanner = new FullOuterRangeScanner(
+      val scanner = new BufferedPreservingScanner(
         iterator(streamed),
         iterator(buffered),
-        ScannerParts(kernelOf(Spec), window, Types.length, tests, metrics, keys = 1))
+        ScannerParts(kernelOf(Spec), window, Types.length, tests, metrics, keys = 1, best = None))
       val rows = mutable.ArrayBuffer.empty[(Option[Int], Option[Int])]
       while (scanner.nextPair()) collect(scanner, scanner.isPair, matches).foreach(rows += _)
       assert(!scanner.nextPair())

@@ -136,6 +136,47 @@ class CalendarSuite extends SemanticsTest {
     }
   }
 
+  test("months from a date, as a bound of either side") {
+    val days =
+      Seq("2024-01-29", "2024-01-30", "2024-01-31", "2024-02-28", "2024-02-29", "2024-03-01") ++
+        Seq(
+          "2020-01-31",
+          "2020-02-28",
+          "2023-02-28",
+          "2024-05-31",
+          "2024-11-30",
+          "0001-01-01",
+          "9999-12-31")
+    val rows = days.map(d => s"1, '$d'") :+ "1, NULL"
+    tables("k INT, t DATE")(rows: _*)(rows.reverse: _*)
+    val ranges = for (n <- Seq(1, -1, 3, 12, -48)) yield {
+      val (low, high) =
+        if (n < 0) ("add_months(%s, " + n + ")", "%s") else ("%s", "add_months(%s, " + n + ")")
+      Seq("l.t" -> "r.t", "r.t" -> "l.t").flatMap { case (x, y) =>
+        Seq(
+          s"$y BETWEEN ${low.format(x)} AND ${high.format(x)}",
+          s"add_months($x, $n) <= $y AND $y < add_months($x, ${n + 1})",
+          s"$x + INTERVAL '$n' MONTH >= $y")
+      }
+    }
+    for ((range, i) <- ranges.flatten.zipWithIndex)
+      assert(checkRange(range, JoinTypes(i % JoinTypes.size)) > 0, range)
+  }
+
+  test("months beyond the last date there is raise, or are not asked for") {
+    val last = "DATE'+5881580-07-11'"
+    tables("k INT, t DATE")(s"1, $last", "2, DATE'2024-01-31'", "3, NULL", s"4, $last")(
+      "1, DATE'1900-01-01'",
+      "2, DATE'2024-02-29'",
+      "3, DATE'2024-02-29'",
+      s"5, $last")
+    for (on <- Seq(true, false); joinType <- JoinTypes) ansi(on) {
+      checkRange("r.t BETWEEN l.t AND add_months(l.t, 1)", joinType)
+      checkRange("l.t <= r.t AND add_months(l.t, 1) <= r.t", joinType)
+      checkRange("l.t >= add_months(r.t, -1) AND l.t <= r.t", joinType)
+    }
+  }
+
   test("the last days of a month are the same day a month later") {
     for (columnType <- Seq("TIMESTAMP_NTZ", "TIMESTAMP", "DATE")) {
       tables(s"k INT, t $columnType")(

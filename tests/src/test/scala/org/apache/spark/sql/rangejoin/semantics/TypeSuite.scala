@@ -128,6 +128,33 @@ class TypeSuite extends SemanticsTest {
     check("abs(l.t - r.t) <= 2L", InnerAndFull)(1 -> 1, 2 -> 2)
   }
 
+  test("differences that are divided or rounded before they are compared") {
+    tables("k INT, t TIMESTAMP, n INT")(
+      "1, '2024-11-03 00:00:00', 0",
+      "1, '2024-11-03 03:30:00', 121",
+      "1, NULL, NULL",
+      "1, '2024-02-29 00:00:30', -60")(
+      "1, '2024-11-03 00:05:59.999999', 60",
+      "1, '2024-11-03 00:06:00', -59",
+      "1, '2024-11-02 23:59:01', 1",
+      "1, '2024-03-31 00:00:00', 119",
+      "1, NULL, NULL")
+    for (joinType <- Seq(Inner, LeftOuter, RightOuter, FullOuter, LeftSemi, LeftAnti)) {
+      checkRange("timestampdiff(MINUTE, l.t, r.t) BETWEEN 0 AND 5", joinType)
+      checkRange("abs(timestampdiff(HOUR, l.t, r.t)) <= 3", joinType)
+      checkRange("timestampdiff(SECOND, l.t, r.t) <= 0", joinType)
+      checkRange("months_between(r.t, l.t) BETWEEN 0 AND 1.1", joinType)
+      checkRange("datediff(l.t, r.t) <= 0", joinType)
+      checkRange("(unix_timestamp(r.t) - unix_timestamp(l.t)) / 60 BETWEEN 0 AND 5", joinType)
+      checkRange("floor((l.n - r.n) / 60) = 0", joinType)
+      checkRange("(l.n - r.n) DIV 60 = 0", joinType)
+      checkRange("round((l.n - r.n) / 60) BETWEEN 0 AND 1", joinType)
+      checkRange("CAST((l.n - r.n) / 60 AS INT) BETWEEN 0 AND 1", joinType)
+      checkRange("ceil((l.n - r.n) / 60.0) BETWEEN 0 AND 1", joinType)
+      checkRange("abs(l.n - r.n) / 60 <= 1", joinType)
+    }
+  }
+
   test("the sides are of different types") {
     val values = Map(
       "INT" -> Seq("3", "16777217", "-5"),

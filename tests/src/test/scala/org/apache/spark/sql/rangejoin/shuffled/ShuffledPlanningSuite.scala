@@ -21,8 +21,9 @@ import org.apache.spark.sql.execution.joins.ShuffledHashJoinExec
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.Reason
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
-import org.apache.spark.sql.rangejoin.{BandOfTables, RangeJoinConf, RangeJoinTest}
+import org.apache.spark.sql.rangejoin.{BandOfTables, RangeJoinTest}
 
 /** Where Spark plans a shuffled hash join. */
 class ShuffledPlanningSuite extends BandOfTables {
@@ -44,7 +45,7 @@ class ShuffledPlanningSuite extends BandOfTables {
       else l.join(r.hint("shuffle_hash"), band, joinType)
     for ((settings, sorted) <- Seq(
         Nil -> false,
-        Seq(RangeJoinConf.SmallGroup.key -> "0") -> false,
+        Seq(RangeJoinConf.LinearScanThreshold.key -> "0") -> false,
         Seq(RangeJoinConf.IndexLimit.key -> "0") -> true)) withConf(settings: _*) {
       assert(only(shuffledJoins(query)).buildSide == built)
       checkAgainstStock(query)

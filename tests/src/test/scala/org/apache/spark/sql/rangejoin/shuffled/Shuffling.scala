@@ -18,9 +18,10 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
-import org.apache.spark.sql.rangejoin.{RangeJoinConf, RangeJoinTest}
 
 import org.scalatest.Outcome
 
@@ -50,7 +51,7 @@ object Shuffling {
 
   /** How groups of rows are found: each is searched; large ones are; both sides are sorted. */
   val ways: Seq[Settings] = Seq(
-    Seq(RangeJoinConf.SmallGroup.key -> "0"),
+    Seq(RangeJoinConf.LinearScanThreshold.key -> "0"),
     Seq(RangeJoinConf.IndexLimit.key -> "0"),
     Nil)
 

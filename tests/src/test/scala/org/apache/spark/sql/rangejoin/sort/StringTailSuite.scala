@@ -18,7 +18,7 @@ import scala.util.Random
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BoundReference
-import org.apache.spark.sql.rangejoin.line.BinaryStrings
+import org.apache.spark.sql.rangejoin.shims.BinaryStrings
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 

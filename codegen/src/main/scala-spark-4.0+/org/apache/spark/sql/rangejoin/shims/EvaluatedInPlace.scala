@@ -1,0 +1,26 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.shims
+
+import org.apache.spark.sql.catalyst.expressions.{ConditionalExpression, Expression}
+
+/** An expression none of whose children may be evaluated ahead of it. */
+trait EvaluatedInPlace extends ConditionalExpression {
+  override def alwaysEvaluatedInputs: Seq[Expression] = Nil
+
+  override def withNewAlwaysEvaluatedInputs(inputs: Seq[Expression]): ConditionalExpression = this
+
+  override def branchGroups: Seq[Seq[Expression]] = Nil
+}

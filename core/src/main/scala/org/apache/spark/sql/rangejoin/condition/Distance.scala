@@ -1,0 +1,201 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import java.time.ZoneId
+
+import scala.annotation.tailrec
+import scala.collection.mutable.ArrayBuffer
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.DateTimeConstants._
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
+import org.apache.spark.sql.rangejoin.condition.Arithmetic.{bitsOf, stripWidening}
+import org.apache.spark.sql.types._
+
+/**
+ * A number by which pairs are ranked, which rises or falls with a column of one side, or is the lesser the
+ * nearer the column is to a value of the other side.
+ *
+ * @param point what the column is compared with, of the other side and of the column's type
+ * @param value the column, or a cast of it that keeps all values
+ * @param falls whether the number falls as the column rises
+ * @param absolute whether it is the distance from the point, on either side of it
+ * @param bits the width at which the difference of a point and a value wraps around; None where it
+ *   does not
+ * @param slack how far apart two values may be in the wrong order, or equal, by the number
+ */
+case class Distance(
+    point: Expression,
+    value: Expression,
+    falls: Boolean,
+    absolute: Boolean,
+    bits: Option[Int],
+    slack: Long) {
+
+  /** The column that `value` is made of. */
+  def column: Option[Attribute] = Distance.columnOf(value)
+}
+
+object Distance {
+
+  /** The column of which this is a cast that keeps all values; None where it is something else. */
+  def columnOf(e: Expression): Option[Attribute] = stripWidening(e) match {
+    case a: Attribute => Some(a)
+    case _            => None
+  }
+
+  /** Reads `x - y`, or its absolute value, where one operand is of the streamed side, one of the other. */
+  def of(e: Expression, streamed: AttributeSet, other: AttributeSet): Option[Distance] =
+    stripWidening(e) match {
+      case Abs(child, raises) =>
+        val inner = stripWidening(child)
+        read(inner, streamed, other).map { d =>
+          // The absolute value of the smallest number is that number.
+          val bits = if (raises) d.bits else d.bits.orElse(bitsOf(inner.dataType))
+          nearest(d).copy(bits = bits)
+        }
+      case If(greater, ifGreater, otherwise) =>
+        // What an as-of join is ordered by.
+        for {
+          (x, y) <- ordered(greater)
+          one <- operands(stripWidening(ifGreater)) if isSame(one, (x, y))
+          two <- operands(stripWidening(otherwise)) if isSame(two, (y, x))
+          d <- read(stripWidening(ifGreater), streamed, other)
+          opposite <- read(stripWidening(otherwise), streamed, other)
+        } yield nearest(d).copy(bits = d.bits.orElse(opposite.bits))
+      case inner => read(inner, streamed, other)
+    }
+
+  /** Two values on the same side of the point may be out of order by what either is off. */
+  private def nearest(d: Distance) = d.copy(absolute = true, falls = false, slack = 2 * d.slack)
+
+  private def ordered(e: Expression): Option[(Expression, Expression)] = e match {
+    case GreaterThan(x, y)        => Some(x -> y)
+    case GreaterThanOrEqual(x, y) => Some(x -> y)
+    case LessThan(y, x)           => Some(x -> y)
+    case LessThanOrEqual(y, x)    => Some(x -> y)
+    case _                        => None
+  }
+
+  private def operands(e: Expression): Option[(Expression, Expression)] = e match {
+    case s: Subtract            => Some(s.left -> s.right)
+    case DateDiff(x, y)         => Some(x -> y)
+    case SubtractDates(x, y, _) => Some(x -> y)
+    case s: SubtractTimestamps  => Some(s.left -> s.right)
+    case _                      => None
+  }
+
+  private def isSame(a: (Expression, Expression), b: (Expression, Expression)) =
+    a._1.semanticEquals(b._1) && a._2.semanticEquals(b._2)
+
+  private def read(
+      e: Expression,
+      streamed: AttributeSet,
+      other: AttributeSet): Option[Distance] = {
+    def across(x: Expression, y: Expression, bits: Option[Int], slack: Long): Option[Distance] =
+      (if (isOf(x, streamed) && isOf(y, other))
+         Some(Distance(x, y, falls = true, absolute = false, bits, slack))
+       else if (isOf(y, streamed) && isOf(x, other))
+         Some(Distance(y, x, falls = false, absolute = false, bits, slack))
+       else None).filter { d =>
+        d.column.isDefined && d.point.deterministic && d.point.dataType == d.value.dataType &&
+        isExact(d.value.dataType)
+      }
+    e match {
+      case s: Subtract if s.evalMode != EvalMode.TRY && isNumber(s.dataType) =>
+        val bits = if (s.evalMode == EvalMode.LEGACY) bitsOf(s.dataType) else None
+        (inner(s.left), inner(s.right)) match {
+          case (Some((x, unit)), Some((y, unitOfY))) if unit == unitOfY =>
+            // Of so many units no difference wraps around.
+            across(x, y, if (unit > 1) None else bits, if (unit > 1) unit else 0L)
+          case _ =>
+            // Of a wider type, as `CAST(l.t AS BIGINT) - CAST(r.t AS BIGINT)`: values are compared as they were.
+            val (x, y) = (stripWider(s.left), stripWider(s.right))
+            val (from, to) = if (x.dataType == y.dataType) (x, y) else (s.left, s.right)
+            across(from, to, bits.filterNot(_ => isOfNarrower(s)), 0L)
+        }
+      case DateDiff(x, y)                         => across(x, y, bitsOf(IntegerType), 0L)
+      case SubtractDates(x, y, false)             => across(x, y, bitsOf(IntegerType), 0L)
+      case s @ SubtractTimestamps(x, y, false, _) =>
+        val slack =
+          if (Seq(x, y).forall(_.dataType == TimestampNTZType)) Some(0L)
+          else s.timeZoneId.map(id => slackOf(DateTimeUtils.getZoneId(id)))
+        slack.flatMap(across(x, y, None, _))
+      case _ => None
+    }
+  }
+
+  /** An instant, of which this is the number of units, and how many microseconds a unit has. */
+  private def inner(e: Expression): Option[(Expression, Long)] = (stripWidening(e) match {
+    case UnixMicros(t)           => Some(t -> 1L)
+    case UnixMillis(t)           => Some(t -> MICROS_PER_MILLIS)
+    case UnixSeconds(t)          => Some(t -> MICROS_PER_SECOND)
+    case u: UnixTimestamp        => Some(u.timeExp -> MICROS_PER_SECOND)
+    case u: ToUnixTimestamp      => Some(u.timeExp -> MICROS_PER_SECOND)
+    case Cast(t, LongType, _, _) => Some(t -> MICROS_PER_SECOND)
+    case _                       => None
+  }).filter(_._1.dataType == TimestampType)
+
+  /**
+   * How far apart two instants may be that are in the wrong order by local time: a zone has offsets that
+   * differ by so much.
+   */
+  private def slackOf(zone: ZoneId): Long = {
+    val rules = zone.getRules
+    if (rules.isFixedOffset) 0L
+    else {
+      val seconds = new ArrayBuffer[Long]
+      rules.getTransitions.forEach { t =>
+        seconds += t.getOffsetBefore.getTotalSeconds.toLong
+        seconds += t.getOffsetAfter.getTotalSeconds.toLong
+      }
+      rules.getTransitionRules.forEach { r =>
+        seconds += r.getOffsetBefore.getTotalSeconds.toLong
+        seconds += r.getOffsetAfter.getTotalSeconds.toLong
+      }
+      (seconds.max - seconds.min) * MICROS_PER_SECOND
+    }
+  }
+
+  private def isOf(e: Expression, side: AttributeSet): Boolean =
+    e.references.nonEmpty && e.references.subsetOf(side)
+
+  /** Whether values are whole numbers, or in the order of such, all of which a long has room for. */
+  private def isExact(t: DataType): Boolean = t match {
+    case _: IntegralType | DateType | TimestampType | TimestampNTZType => true
+    case d: DecimalType => d.precision <= Decimal.MAX_LONG_DIGITS
+    case _              => false
+  }
+
+  private def isNumber(t: DataType): Boolean = t match {
+    case _: IntegralType | _: DecimalType => true
+    case _                                => false
+  }
+
+  private def isOfNarrower(s: Subtract): Boolean = s.children.forall { e =>
+    val from = stripWidening(e).dataType
+    bitsOf(from).exists(of => bitsOf(s.dataType).exists(of < _))
+  }
+
+  /** What is below casts to a wider type, of which a whole number as a decimal is one here. */
+  @tailrec
+  private def stripWider(e: Expression): Expression = stripWidening(e) match {
+    case Cast(child, to: DecimalType, _, _)
+        if child.dataType.isInstanceOf[IntegralType] && to.isWiderThan(child.dataType) =>
+      stripWider(child)
+    case same => same
+  }
+}

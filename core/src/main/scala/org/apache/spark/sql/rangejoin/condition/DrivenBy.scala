@@ -1,0 +1,68 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.rangejoin.shims.EvaluatedInPlace
+import org.apache.spark.sql.types.{BooleanType, DataType}
+
+/**
+ * Says in the condition of a join which of its ranges drives it, where that is not the one that the
+ * condition itself would have drive it. True of every pair, and its child is never evaluated: the
+ * conjuncts are asked in the order in which the user has written them, and so raise what they raise. Being a
+ * part of the condition it stays with the join through every rule, unlike a tag.
+ *
+ * @param child the conjuncts of the range once more
+ */
+case class DrivenBy(child: Expression) extends UnaryExpression with Predicate
+    with EvaluatedInPlace {
+
+  override def dataType: DataType = BooleanType
+
+  override def nullable: Boolean = false
+
+  override def eval(input: InternalRow): Any = true
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
+    ExprCode(FalseLiteral, TrueLiteral)
+
+  override def toString: String = s"driven by $child"
+
+  override def sql: String = s"driven by ${child.sql}"
+
+  override protected def withNewChildInternal(newChild: Expression): DrivenBy =
+    copy(child = newChild)
+}
+
+private[rangejoin] object DrivenBy {
+
+  /** A condition that a range of it drives. */
+  def apply(range: RangeCondition, condition: Expression): Expression =
+    And(DrivenBy(range.predicates.reduce[Expression](And(_, _))), condition)
+
+  /**
+   * A condition in its parts.
+   *
+   * @param driving the conjuncts that are to drive the join, once more; empty where that is not said
+   */
+  private[condition] case class Parts(conjuncts: Seq[Expression], driving: Seq[Expression])
+
+  private[condition] def split(condition: Expression): Parts = {
+    val (marks, conjuncts) = Predicates.split(condition).partition(_.isInstanceOf[DrivenBy])
+    Parts(conjuncts, marks.flatMap(_.children).flatMap(Predicates.split))
+  }
+}

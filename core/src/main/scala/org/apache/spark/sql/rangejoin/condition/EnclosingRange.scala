@@ -1,0 +1,186 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.kernel.{NullBound, OrderedValue}
+import org.apache.spark.sql.types._
+
+/**
+ * Ranges joined by OR: the one that covers them all, and the whole disjunction as the residual.
+ *
+ * If each part implies a test `a_i <= b_i` in one direction, then so does the disjunction the test
+ * `least(a_i) <= greatest(b_i)`: of the part that holds, `least <= a_i <= b_i <= greatest`. `least` and
+ * `greatest` have the order of the comparisons (NaN, collations), and pass over NULL as they have to: a part
+ * with a NULL does not hold, and says nothing against another. Where all are NULL, no part holds. A row
+ * that is not to be trusted in one of its parts is not in the hull, nor is one for which a part raises.
+ *
+ * A part that bounds nothing in a direction may still read one side alone: it opens that side, which then
+ * passes with everything where the part holds ([[OpenEnds]]).
+ *
+ * Any other range with both ends on one value comes before a hull (`RangeExtractor`). There is none in a
+ * direction in which some part has no test and opens no side (`NOT BETWEEN`), nor where
+ * the parts have no columns in common on either side, since such a hull bounds next to nothing.
+ */
+private[condition] object EnclosingRange {
+
+  /**
+   * The tests of a disjunction, by what its parts imply.
+   *
+   * @param predicate the conjunct that the disjunction comes from
+   * @param isWhole whether it is all that the conjunct says
+   * @param ofPart the tests of the conjuncts of a part
+   */
+  def tests(or: Or, predicate: Expression, isWhole: Boolean)(
+      ofPart: Seq[Expression] => Seq[RangeTest],
+      sideOf: Expression => Option[Side]): Seq[RangeTest] = {
+    val all = Predicates.alternatives(or)
+    val parts = if (all.size > MostParts) Nil else all.map(Part.of(_, ofPart))
+    for {
+      side <- Sides
+      (bounded, others) = parts.partition(_.tests.exists(_.lesserSide == side))
+      inDirection = bounded.map(_.tests.filter(_.lesserSide == side))
+      first <- inDirection.headOption.toSeq.flatten
+      openings = others.map(_.opening(first, sideOf))
+      if openings.forall(_.isDefined)
+      hull <- of(first +: inDirection.tail.map(likest(first, _))).toSeq
+    } yield {
+      val isExact = isWhole && openings.flatten.forall(_.isWhole) && bounded.size == 1 &&
+        bounded.head.isAll(first)
+      val opened = (openings.flatten.map(o => o.side -> o.condition) ++ openEnds(hull))
+        .groupBy(_._1).map { case (s, conditions) => s -> conditions.map(_._2) }
+      OpenEnds.of(
+        hull.test.copy(predicate = predicate, exact = if (isExact) Exact else Inexact),
+        opened,
+        isExact)
+    }
+  }
+
+  /** A part of a disjunction: conjuncts, and the tests that they imply. */
+  private case class Part(conjuncts: Seq[Expression], tests: Seq[RangeTest]) {
+
+    /** Whether a test is all that the part says. */
+    def isAll(test: RangeTest): Boolean =
+      conjuncts.size == 1 && conjuncts.head.eq(test.predicate) && test.exact == Exact &&
+        test.trusted.isEmpty && !test.hasOpenEnds && Comparison.of(test.predicate).isDefined
+
+    /** What of the part opens a side of a test; the side whose value is asked for NULL, if there are two. */
+    def opening(test: RangeTest, sideOf: Expression => Option[Side]): Option[Opening] = {
+      val ofSides = for {
+        side <- Sides
+        ofSide = conjuncts.filter(c => sideOf(c).contains(side) && isOfRow(c))
+        if ofSide.nonEmpty
+      } yield Opening(side, ofSide.reduce(And(_, _)), ofSide.size == conjuncts.size)
+      ofSides.find(o => o.condition.references.subsetOf(test.on(o.side).references))
+        .orElse(ofSides.headOption)
+    }
+  }
+
+  private object Part {
+    def of(part: Expression, ofPart: Seq[Expression] => Seq[RangeTest]): Part = {
+      val conjuncts = Predicates.split(part)
+      val compared = conjuncts.flatMap(Comparison.of(_)).flatMap(c => Seq(c.lesser, c.greater))
+        .map(OpenEnds.carried)
+      val needed = conjuncts.filter {
+        case IsNotNull(e) => !compared.exists(_.semanticEquals(OpenEnds.carried(e)))
+        case _            => true
+      }
+      Part(needed, ofPart(needed))
+    }
+  }
+
+  /** Where the condition holds, every row of the other side passes. */
+  private case class Opening(side: Side, condition: Expression, isWhole: Boolean)
+
+  /** Not one that has its result later, or from elsewhere, or is another one for each pair. */
+  private def isOfRow(e: Expression): Boolean =
+    e.deterministic && !e.exists {
+      case _: Attribute                          => false
+      case _: PlanExpression[_] | _: Unevaluable => true
+      case _                                     => false
+    }
+
+  /** Of more the hull is wide, and takes long to be found: each part is compared with the others. */
+  private val MostParts = 32
+
+  /** The test that has most in common with another. */
+  private def likest(first: RangeTest, tests: Seq[RangeTest]): RangeTest =
+    tests.maxBy { test =>
+      Sides.count(side => test.on(side).semanticEquals(first.on(side))) +
+        Sides.count(side => test.on(side).references == first.on(side).references)
+    }
+
+  private val Sides = Seq[Side](LeftSide, RightSide)
+
+  /** A test that covers others, which are of one type. */
+  private case class Covering(test: RangeTest, covered: Seq[RangeTest])
+
+  private def of(tests: Seq[RangeTest]): Option[Covering] = {
+    val haveColumns = Sides.exists(side => tests.map(_.on(side).references).distinct.size == 1)
+    // A broadcast is built before a subquery has its result; another range may be had instead.
+    def hasSubquery =
+      tests.exists(t =>
+        Seq(t.lesser, t.greater).exists(_.exists(_.isInstanceOf[PlanExpression[_]])))
+    asOneType(tests).filter(_ => haveColumns && !hasSubquery).map { ofOneType =>
+      val covering = RangeTest(
+        extreme(ofOneType.map(_.lesser))(Least(_)),
+        extreme(ofOneType.map(_.greater))(Greatest(_)),
+        tests.head.lesserSide,
+        strict = tests.forall(_.strict),
+        predicate = tests.head.predicate,
+        trusted = trusted(tests),
+        exact = Inexact,
+        isEnclosing = tests.size > 1 || tests.exists(_.isEnclosing)
+      )
+      Covering(covering, ofOneType)
+    }
+  }
+
+  /** A side that is open in one of the tests is so in all: `greatest` passes over the NULL. */
+  private def openEnds(hull: Covering): Seq[(Side, Expression)] =
+    for {
+      test <- hull.covered
+      (side, NullBound.OpenEnd) <- test.nulls.toSeq
+    } yield side -> IsNull(test.on(side))
+
+  /** The same tests between values of one type; None where there is none that has all of them in order. */
+  private def asOneType(tests: Seq[RangeTest]): Option[Seq[RangeTest]] = {
+    val types = tests.flatMap(t => Seq(t.lesser.dataType, t.greater.dataType)).distinct
+    def each(of: Expression => Expression) =
+      Some(tests.map(t => t.copy(lesser = of(t.lesser), greater = of(t.greater))))
+    if (types.size == 1) Some(tests)
+    // As in the ends of a range of differences.
+    else if (types.forall(isWhole)) each(e => if (e.dataType == LongType) e else OrderedValue(e))
+    else if (types.forall(t => t == FloatType || t == DoubleType)) {
+      each(e => if (e.dataType == DoubleType) e else Cast(e, DoubleType))
+    } else None
+  }
+
+  private def isWhole(dataType: DataType): Boolean = dataType match {
+    case _: IntegralType | DateType | TimestampType | TimestampNTZType | _: AnsiIntervalType => true
+    case _ => false
+  }
+
+  private def extreme(values: Seq[Expression])(of: Seq[Expression] => Expression): Expression = {
+    // Sums that Spark takes to be the same by their terms may differ in their values.
+    val different = values.distinct
+    if (different.size == 1) different.head else of(different)
+  }
+
+  private def trusted(tests: Seq[RangeTest]): Map[Side, Expression] =
+    Sides.flatMap { side =>
+      tests.flatMap(_.trusted.get(side)).distinct.reduceOption[Expression](And(_, _)).map(side -> _)
+    }.toMap
+}

@@ -1,0 +1,44 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.logical.Join
+import org.apache.spark.sql.catalyst.util.toPrettySQL
+
+/** Parts of a condition. */
+private[rangejoin] object Predicates extends PredicateHelper {
+
+  /** The conjuncts of a condition. */
+  def split(condition: Expression): Seq[Expression] = splitConjunctivePredicates(condition)
+
+  /** The parts of a disjunction. */
+  def alternatives(or: Expression): Seq[Expression] = splitDisjunctivePredicates(or)
+
+  /** What the condition has beside equi keys; None where there are no such keys. */
+  def conditionBesideKeys(join: Join): Option[Option[Expression]] = join match {
+    case ExtractEquiJoinKeys(_, _, _, condition, _, _, _, _) => Some(condition)
+    case _                                                   => None
+  }
+
+  /**
+   * An expression as a user would write it. Spark's own way puts names in the place of parts, which what
+   * checks its parts does not stand.
+   */
+  def display(e: Expression): String = Try(toPrettySQL(e)).getOrElse(e.sql)
+}

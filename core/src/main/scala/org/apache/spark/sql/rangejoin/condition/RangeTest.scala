@@ -1,0 +1,87 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, LessThan, LessThanOrEqual}
+import org.apache.spark.sql.rangejoin.kernel.{NullBound, OrderedLong}
+
+/** Whether a predicate has to be asked again for pairs that pass its test. */
+sealed trait Exactness
+
+/** The test is the predicate. */
+case object Exact extends Exactness
+
+/**
+ * The test is the predicate if the range is made of it and of the test that `opposite` stands for.
+ * One limit of a difference holds for pairs whose difference overflows, which are no match; both
+ * together do not.
+ */
+case class ExactWith(opposite: Expression) extends Exactness
+
+/** The predicate says more than the test. */
+case object Inexact extends Exactness
+
+/**
+ * The test `lesser <= greater` (or `<` where strict) between an expression of one side and an
+ * expression of the other.
+ *
+ * @param lesserSide the side `lesser` belongs to; `greater` belongs to the other
+ * @param predicate the conjunct of the join condition that the test comes from
+ * @param trusted by side, what has to hold for the test to say anything of a row
+ * @param exact when the test says all that the predicate says, for pairs of trusted rows
+ * @param nulls by side, what a NULL of its value means, where it is the open end of either side; none
+ *   where a NULL matches nothing
+ * @param isEnclosing whether the test covers several that are joined by OR
+ */
+case class RangeTest(
+    lesser: Expression,
+    greater: Expression,
+    lesserSide: Side,
+    strict: Boolean,
+    predicate: Expression,
+    trusted: Map[Side, Expression] = Map.empty,
+    exact: Exactness = Exact,
+    nulls: Map[Side, NullBound] = Map.empty,
+    isEnclosing: Boolean = false
+) {
+
+  def on(side: Side): Expression = if (side == lesserSide) lesser else greater
+
+  /** Whether the values compared are longs, so that a bound decides by itself. */
+  def isLosslessType: Boolean = OrderedLong.isLossless(lesser.dataType)
+
+  /** Whether a NULL is the open end of a side. */
+  def hasOpenEnds: Boolean = nulls.nonEmpty
+
+  /** Whether a row of a side in which the value is NULL may match. */
+  def readsNull(side: Side): Boolean =
+    on(side).nullable && nulls.get(side).exists(_ != NullBound.NoMatch)
+
+  /**
+   * What a NULL means to a bound.
+   *
+   * @param placed whether an open end has a long of its own; else it is unknown, as is any other end of
+   *   which a prefix is all that is known
+   */
+  def nullBound(side: Side, placed: Boolean): Option[NullBound] =
+    if (placed && isLosslessType) nulls.get(side)
+    else if (readsNull(side)) Some(NullBound.Unknown)
+    else None
+
+  /** The comparison itself, where bounds are only prefixes of the values. */
+  def tie: Option[Expression] =
+    if (isLosslessType) None
+    else Some(if (strict) LessThan(lesser, greater) else LessThanOrEqual(lesser, greater))
+}

@@ -1,0 +1,62 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import org.apache.spark.sql.catalyst.expressions._
+
+/**
+ * Why a predicate that compares the sides is no range, in the words of a user who has written comparisons.
+ *
+ * @param testsOf the tests that conjuncts imply
+ */
+private[condition] class Refusal(
+    sideOf: Expression => Option[Side],
+    testsOf: Seq[Expression] => Seq[RangeTest]) {
+
+  /** None where the predicate does not compare the sides. */
+  def of(predicate: Expression): Option[Reason] = predicate match {
+    case or: Or => Some(or).filter(_.exists(comparesSides)).map(ofAlternatives)
+    case _      => Comparison.of(predicate) match {
+        case Some(c) => ofComparison(c)
+        case None    => Some(predicate).filter(_.exists(comparesSides)).map(Reason.NoConjunct)
+      }
+  }
+
+  private def comparesSides(e: Expression): Boolean =
+    Comparison.of(e).isDefined && isOfBoth(e)
+
+  private def isOfBoth(e: Expression): Boolean = e.references.nonEmpty && sideOf(e).isEmpty
+
+  private def ofComparison(c: Comparison): Option[Reason] =
+    if (!isOfBoth(c.lesser) && !isOfBoth(c.greater)) None
+    else if (Difference.of(c.greater, sideOf).exists(_.absolute)) {
+      Some(Reason.OutsideOfRange(c.predicate))
+    } else Some(Reason.MixedSides(c.predicate))
+
+  private def ofAlternatives(or: Or): Reason = {
+    // A part that reads one side alone opens that side, and is not what is in the way.
+    val tests = Predicates.alternatives(or).map(Predicates.split)
+      .map(part => part -> testsOf(part))
+      .collect { case (part, of) if of.nonEmpty || part.forall(isOfBoth) => of }
+    def haveColumns = Seq[Side](LeftSide, RightSide).exists(side =>
+      tests.flatten.map(_.on(side).references).distinct.size == 1)
+    def directions = tests.map(_.map(_.lesserSide).toSet)
+      .reduceOption(_ intersect _).getOrElse(Set.empty)
+    if (tests.isEmpty || tests.exists(_.isEmpty)) Reason.NoConjunct(or)
+    else if (!haveColumns) Reason.DifferentColumns(or)
+    else if (directions.isEmpty) Reason.OutsideOfRange(or)
+    else Reason.NoConjunct(or)
+  }
+}

@@ -1,0 +1,188 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import java.util.Locale
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.DateTimeConstants._
+import org.apache.spark.sql.types._
+
+/** A limit that a difference of whole numbers keeps wherever the predicate holds. */
+private[condition] case class WideLimit(difference: Difference, amount: Long, upper: Boolean)
+
+/**
+ * Reads `f(x - y) <= limit`, where `f` divides, rounds or counts whole units of time and the limit is a
+ * literal, as a wider limit of `x - y` itself: `timestampdiff(MINUTE, a, b) <= 5` implies that `b - a` is
+ * no more than six minutes. The predicate is asked again of the pairs that are left.
+ *
+ * The function is taken off from the outside in. Every step moves the limit outward by as much as the
+ * function can round: one for what gives whole numbers, the last digit for decimals, and a relative
+ * `2^-50^` for doubles, of which the rounding of two operands and of a quotient is no more than `2^-51^`.
+ * Values that saturate (a cast of a double to an integer) do so far beyond any limit that is read. Where
+ * a value wraps around inside of `f` there is none.
+ *
+ * Differences of time are those of local time in the session zone, as Spark takes them. A month has 28
+ * to 31 days; `months_between` takes the last days of two months as the same day.
+ */
+private[condition] class RoundedDifference(sideOf: Expression => Option[Side]) {
+  import RoundedDifference._
+
+  /** What `e <= limit`, or `e >= limit` if not `upper`, implies; nothing where it is not known. */
+  def limits(e: Expression, limit: Expression, upper: Boolean): Seq[WideLimit] = limit match {
+    case Number(value) => limits(e, value, upper)
+    case _             => Nil
+  }
+
+  private def limits(e: Expression, limit: BigDecimal, upper: Boolean): Seq[WideLimit] = {
+    def outward(by: BigDecimal) = if (upper) limit + by else limit - by
+    if (limit.abs > Greatest) Nil
+    else {
+      ofWhole(e, limit, upper).getOrElse(e match {
+        case t: TimestampDiff => ofUnits(t, outward(1), upper)
+        case m: MonthsBetween =>
+          val micros = microsOfMonths(outward(LastDigit), upper)
+          ofTimes(m.date1, m.date2, m.timeZoneId, micros, upper)
+        case d @ Divide(child, Divisor(by), _) =>
+          limits(child, widened(outward(lastDigit(d.dataType)), upper) * by, upper)
+        case IntegralDivide(child, Divisor(by), _) => limits(child, outward(1) * by, upper)
+        case Abs(child, failOnError) if upper && (failOnError || !mayBeLeast(child)) =>
+          limits(child, limit, upper = true) ++ limits(child, -limit, upper = false)
+        case f: Floor                          => limits(f.child, outward(1), upper)
+        case c: Ceil                           => limits(c.child, outward(1), upper)
+        case r: RoundBase if isDigits(r.right) => limits(r.left, outward(1), upper)
+        case c: Cast if c.dataType == IntegerType && limit.abs > GreatestInt => Nil
+        case c: Cast                                                         =>
+          ofCast(c).toSeq.flatMap(by => limits(c.child, widened(outward(by), upper), upper))
+        case _ => Nil
+      })
+    }
+  }
+
+  /** The difference itself. */
+  private def ofWhole(e: Expression, limit: BigDecimal, upper: Boolean): Option[Seq[WideLimit]] =
+    Difference.of(e, sideOf).filter(_.arithmetic == WholeNumbers).map { d =>
+      if (d.absolute && !upper) Nil else Seq(WideLimit(d, whole(limit, upper), upper))
+    }
+
+  private def ofUnits(t: TimestampDiff, limit: BigDecimal, upper: Boolean): Seq[WideLimit] = {
+    val unit = t.unit.toUpperCase(Locale.ROOT)
+    val micros = MicrosOfUnit.get(unit).map(limit * _)
+      .orElse(MonthsOfUnit.get(unit).map(months => microsOfMonths(limit * months, upper)))
+    micros.toSeq.flatMap(ofTimes(t.endTimestamp, t.startTimestamp, t.timeZoneId, _, upper))
+  }
+
+  private def ofTimes(
+      end: Expression,
+      start: Expression,
+      zone: Option[String],
+      limit: BigDecimal,
+      upper: Boolean
+  ): Seq[WideLimit] =
+    if (limit.abs > GreatestMicros) Nil
+    else {
+      Difference.of(SubtractTimestamps(end, start, legacyInterval = false, zone), sideOf).toSeq
+        .map(WideLimit(_, whole(limit, upper), upper))
+    }
+}
+
+private[condition] object RoundedDifference {
+
+  /** Limits beyond are not read: doubles are whole numbers there, and near where casts saturate. */
+  private val Greatest = BigDecimal(1L << 50)
+  private val GreatestInt = BigDecimal(1L << 30)
+  private val GreatestMicros = BigDecimal(1L << 61)
+
+  private val OfDoubles = BigDecimal(1) / BigDecimal(1L << 50)
+
+  /** Months between two times are rounded to eight digits. */
+  private val LastDigit = BigDecimal("0.0000001")
+
+  /** Days by which months, counted by their days in a month, may be off. */
+  private val DaysOff = 8
+
+  private val MicrosOfUnit = Map(
+    "MICROSECOND" -> 1L,
+    "MILLISECOND" -> MICROS_PER_MILLIS,
+    "SECOND" -> MICROS_PER_SECOND,
+    "MINUTE" -> MICROS_PER_MINUTE,
+    "HOUR" -> MICROS_PER_HOUR,
+    "DAY" -> MICROS_PER_DAY,
+    "WEEK" -> 7 * MICROS_PER_DAY
+  )
+
+  private val MonthsOfUnit = Map("MONTH" -> 1, "QUARTER" -> 3, "YEAR" -> 12)
+
+  private def microsOfMonths(months: BigDecimal, upper: Boolean): BigDecimal = {
+    val daysOfMonth = if (upper == (months > 0)) 31 else 28
+    val days = months * daysOfMonth + (if (upper) DaysOff else -DaysOff)
+    days * MICROS_PER_DAY
+  }
+
+  /** A whole number is within a limit if it is within the next whole one. */
+  private def whole(limit: BigDecimal, upper: Boolean): Long =
+    limit.setScale(
+      0,
+      if (upper) BigDecimal.RoundingMode.FLOOR else BigDecimal.RoundingMode.CEILING).toLong
+
+  /** Moved outward by the rounding of doubles. */
+  private def widened(limit: BigDecimal, upper: Boolean): BigDecimal = {
+    val by = limit.abs * OfDoubles
+    if (upper) limit + by else limit - by
+  }
+
+  private def lastDigit(dataType: DataType): BigDecimal = dataType match {
+    case d: DecimalType => BigDecimal(1, d.scale)
+    case _              => 0
+  }
+
+  /** By how much a cast rounds, beside what doubles do; None where it may wrap around, or is another. */
+  private def ofCast(c: Cast): Option[BigDecimal] = (c.child.dataType, c.dataType) match {
+    case (from: IntegralType, to: IntegralType) if Arithmetic.widens(from, to) => Some(0)
+    case (_: IntegralType, DoubleType)                                         => Some(0)
+    case (_: IntegralType | _: DecimalType, to: DecimalType)                => Some(lastDigit(to))
+    case (DoubleType, IntegerType | LongType)                               => Some(1)
+    case (_: DecimalType, _: IntegralType) if c.evalMode != EvalMode.LEGACY => Some(1)
+    case _                                                                  => None
+  }
+
+  /** Whether a value may be the least of its type, the absolute value of which may be itself. */
+  private def mayBeLeast(e: Expression): Boolean = e match {
+    case t: TimestampDiff                => t.unit.toUpperCase(Locale.ROOT) == "MICROSECOND"
+    case IntegralDivide(_, Number(n), _) => n < 2
+    case _                               => e.dataType.isInstanceOf[IntegralType]
+  }
+
+  private def isDigits(e: Expression): Boolean = e match {
+    case Number(n) => n >= 0
+    case _         => false
+  }
+
+  /** A number to divide by whose quotients are neither too small nor too large. */
+  private object Divisor {
+    def unapply(e: Expression): Option[BigDecimal] =
+      Number.unapply(e).filter(n => n >= 1 && n <= Greatest)
+  }
+
+  private object Number {
+    def unapply(e: Expression): Option[BigDecimal] = e match {
+      case Literal(d: Double, DoubleType) if !d.isNaN && !d.isInfinite =>
+        Some(BigDecimal(new java.math.BigDecimal(d)))
+      case Literal(d: Decimal, _: DecimalType)           => Some(d.toBigDecimal)
+      case Literal(n: java.lang.Number, _: IntegralType) => Some(BigDecimal(n.longValue))
+      case _                                             => None
+    }
+  }
+}

@@ -1,0 +1,60 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal, UnsafeProjection}
+import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
+import org.apache.spark.sql.rangejoin.join.{PairTestSpec, PairTests}
+
+/**
+ * What tasks need to make their scanner.
+ *
+ * @param keys of the streamed side, bound to it
+ * @param lower the lower bound of a streamed row; None where there is no such test
+ * @param upper likewise the upper bound
+ * @param tests bound to the streamed row followed by a row of the index
+ * @param point what the best candidates are compared with; None where they are not
+ */
+case class IndexScannerFactory(
+    keys: Seq[Expression],
+    lower: Option[Expression],
+    upper: Option[Expression],
+    tests: PairTestSpec,
+    behavior: JoinTypeBehavior,
+    point: Option[Expression] = None
+) {
+
+  /**
+   * A scanner of streamed rows.
+   *
+   * @param evaluateKeysIfEmpty whether to evaluate the keys of streamed rows where the index was built of no
+   *   rows: what is evaluated is what stock evaluates, and raises what it raises
+   */
+  def create(
+      streamed: Iterator[InternalRow],
+      cursor: RangeCursor,
+      evaluateKeysIfEmpty: Boolean = !behavior.needsNoKeyOverNoRows
+  ): IndexScanner = new IndexScanner(
+    streamed,
+    cursor,
+    if (keys.isEmpty) null else UnsafeProjection.create(keys),
+    UnsafeProjection.create(Seq(lower, upper).map(_.getOrElse(Literal(0L)))),
+    PairTests.create(tests),
+    behavior,
+    readsKeys = keys.nonEmpty && (evaluateKeysIfEmpty || !cursor.buildIsEmpty),
+    point
+  )
+}

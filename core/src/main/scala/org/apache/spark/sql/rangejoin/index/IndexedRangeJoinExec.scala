@@ -1,0 +1,49 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal}
+import org.apache.spark.sql.catalyst.optimizer.{BuildRight, BuildSide}
+import org.apache.spark.sql.execution.joins.HashJoin
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
+import org.apache.spark.sql.rangejoin.join.RangeJoinExec
+
+/** A range join one side of which is indexed: what those share beyond [[RangeJoinExec]]. */
+trait IndexedRangeJoinExec extends RangeJoinExec {
+
+  /** The side that is indexed. */
+  def buildSide: BuildSide
+
+  override protected def fixedSide: Option[Side] =
+    Some(if (buildSide == BuildRight) LeftSide else RightSide)
+
+  override protected def shownArgs: Seq[Any] = Seq(joinType, buildSide)
+
+  protected lazy val buildColumns: Seq[Attribute] = otherPlan.output.filterNot(isAdded)
+
+  /** Keys as the index has them. */
+  protected def packed(keys: Seq[Expression]): Seq[Expression] =
+    if (keys.isEmpty) Nil else HashJoin.rewriteKeyExpr(keys)
+
+  @transient protected lazy val join: IndexJoin = IndexJoin(
+    packed(streamedKeys),
+    range,
+    condition.getOrElse(Literal.TrueLiteral),
+    behavior,
+    streamedPlan.output,
+    buildColumns,
+    bestOrder
+  )
+}

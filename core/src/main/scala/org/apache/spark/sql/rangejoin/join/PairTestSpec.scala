@@ -1,0 +1,39 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.join
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.rangejoin.condition.RangeCondition
+
+/**
+ * What is asked about a pair whose bounds do not decide.
+ *
+ * @param condition the original condition of the join, for a bound that may be unknown
+ * @param upperTie the upper test itself, for equal prefixes; None where equal bounds pass it
+ * @param lowerTie likewise the lower test
+ */
+final case class PairTestSpec(
+    condition: Expression,
+    upperTie: Option[Expression],
+    lowerTie: Option[Expression]
+) {
+  def map(f: Expression => Expression): PairTestSpec =
+    PairTestSpec(f(condition), upperTie.map(f), lowerTie.map(f))
+}
+
+object PairTestSpec {
+  def of(range: RangeCondition, condition: Expression): PairTestSpec =
+    PairTestSpec(condition, range.upperTie, range.lowerTie)
+}

@@ -1,0 +1,150 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.join
+
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression, SortOrder}
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.ExplainUtils.generateFieldString
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.joins.JoinCodegenSupport
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
+
+/**
+ * What the nodes of range joins share. Each takes the place of a stock join late in planning and promises
+ * what that node promised: output, partitioning and order. The range is derived from `condition`, which
+ * stays whole, so that the node can always be explained, rewritten and compared like the stock one.
+ */
+trait RangeJoinExec extends JoinCodegenSupport {
+
+  /** Which matches of a streamed row are wanted; None for all of them. */
+  def best: Option[BestMatches]
+
+  /** The stock join that this node stands for, over the same children. */
+  def asStock: SparkPlan
+
+  /** The side that has to be streamed; None where the range decides. */
+  protected def fixedSide: Option[Side]
+
+  /** The range, or why there is none that this node serves. */
+  def extracted: Either[Reason, RangeCondition] =
+    RangeExtractor.extract(joinType, condition, left.outputSet, right.outputSet, fixedSide)
+
+  /** Likewise, where a condition without a range may be taken as well: every row of a key is within it. */
+  def normalForm: Either[Reason, RangeCondition] = derived
+
+  /** The range that the join runs by. */
+  protected lazy val derived: Either[Reason, RangeCondition] =
+    RangeExtractor.normalForm(joinType, condition, left.outputSet, right.outputSet, fixedSide)
+
+  protected lazy val range: RangeCondition = derived.fold(
+    reason => throw new IllegalStateException(s"${reason.message}:\n${simpleStringWithNodeId()}"),
+    identity)
+
+  protected lazy val streamedSide: Side = fixedSide.getOrElse(range.streamed)
+
+  protected lazy val behavior: JoinTypeBehavior = JoinTypeBehavior.of(joinType, streamedSide).get
+
+  protected lazy val bestOrder: Option[BestOrder] = best.flatMap(BestOrder.of(range, _))
+
+  protected def streamLeft: Boolean = streamedSide == LeftSide
+
+  def streamedPlan: SparkPlan = if (streamLeft) left else right
+
+  protected def otherPlan: SparkPlan = if (streamLeft) right else left
+
+  protected def streamedKeys: Seq[Expression] = if (streamLeft) leftKeys else rightKeys
+
+  protected def otherKeys: Seq[Expression] = if (streamLeft) rightKeys else leftKeys
+
+  @transient protected lazy val stock: SparkPlan = asStock
+
+  /** Whether a column of a child was added for this join, and is no column of its output. */
+  protected def isAdded(column: Attribute): Boolean
+
+  override lazy val output: Seq[Attribute] = stock.output.filterNot(isAdded)
+
+  override def outputPartitioning: Partitioning = stock.outputPartitioning
+
+  override def outputOrdering: Seq[SortOrder] = stock.outputOrdering
+
+  // ---------------------------------------------------------------- what EXPLAIN shows
+
+  /** What EXPLAIN calls the side that is not streamed. */
+  protected def otherSideName: String
+
+  /** What a line of a plan shows between the keys and the range. */
+  protected def shownArgs: Seq[Any] = Seq(joinType)
+
+  /** Further fields in EXPLAIN FORMATTED. */
+  protected def moreFields: Seq[(String, String)] = Nil
+
+  private def shownKeys: Seq[(String, Seq[Expression])] =
+    if (leftKeys.isEmpty) Nil else Seq("Left keys" -> leftKeys, "Right keys" -> rightKeys)
+
+  private def shownRange(of: RangeCondition): String = of.predicates.mkString(" AND ")
+
+  /** A node that serves no range shows its condition. */
+  override def stringArgs: Iterator[Any] = {
+    val ofRange = normalForm match {
+      case Right(of) =>
+        Some(shownRange(of)).filter(_.nonEmpty).map("range: " + _) ++
+          of.residual.map("residual: " + _)
+      case Left(_) => condition.map(_.toString).toSeq
+    }
+    (shownKeys.map(_._2) ++ shownArgs ++ best ++ ofRange).iterator
+  }
+
+  override def verboseStringWithOperatorId(): String = {
+    val ofRange = normalForm.toSeq.flatMap { of =>
+      Seq("Range" -> shownRange(of), "Residual" -> of.residual.fold("None")(_.toString))
+    }
+    val (streamed, other) = if (streamLeft) ("left", "right") else ("right", "left")
+    val fields = shownKeys ++ Seq("Join type" -> joinType.toString) ++ ofRange ++
+      best.map("Best matches" -> _.toString) ++
+      Seq("Streamed side" -> streamed, otherSideName -> other) ++ moreFields
+    (formattedNodeName +: fields.map { case (field, value) => generateFieldString(field, value) })
+      .mkString("\n", "\n", "\n")
+  }
+
+  // ---------------------------------------------------------------- what it runs with
+
+  protected def outputFactory: () => JoinOutput = JoinOutput.factory(
+    range.residual.map(bindReference(_, streamedPlan.output ++ otherPlan.output)),
+    stock.output.zipWithIndex.collect {
+      case (a, i) if !isAdded(a) => BoundReference(i, a.dataType, a.nullable)
+    },
+    streamedSide,
+    left.output.size,
+    right.output.size,
+    longMetric("numOutputRows")
+  )
+
+  // The search goes on after a fused LIMIT has all its rows unless it asks.
+  override protected def canCheckLimitNotReached: Boolean = true
+
+  /** The columns of the left side and then those of the right. */
+  protected def leftFirst[A](streamed: Seq[A], other: Seq[A]): Seq[A] =
+    if (streamLeft) streamed ++ other else other ++ streamed
+
+  /** Code for one row of the output. */
+  protected def emit(ctx: CodegenContext, columns: Seq[ExprCode]): String =
+    s"""
+       |${metricTerm(ctx, "numOutputRows")}.add(1);
+       |${consume(ctx, columns)}
+     """.stripMargin
+}

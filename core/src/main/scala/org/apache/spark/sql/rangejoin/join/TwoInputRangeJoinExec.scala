@@ -1,0 +1,104 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.join
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.execution.joins.ShuffledJoin
+import org.apache.spark.util.CompletionIterator
+
+/** A range join of two inputs, partition by partition: what those share beyond [[RangeJoinExec]]. */
+trait TwoInputRangeJoinExec extends ShuffledJoin with RangeJoinExec {
+
+  override def asStock: ShuffledJoin
+
+  /**
+   * What a task makes its scan of a partition with.
+   *
+   * @param generated whether in generated code
+   */
+  protected def scans(generated: Boolean): PartitionScans
+
+  /** The class of the scanner, of which generated code makes direct calls. */
+  protected def scannerClass: Class[_] =
+    if (behavior.keepsBuffered) classOf[PairScanner] else classOf[CandidateScanner]
+
+  /** Whether the scanner asks the condition of many candidates, as in [[ScannerCodegen]]. */
+  protected def asksOften: Boolean
+
+  /** What names in generated code begin with: that of a skewed join is no identifier. */
+  protected def codegenPrefix: String
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val scans = this.scans(generated = false)
+    val newOutput = outputFactory
+    val behavior = this.behavior
+    streamedPlan.execute().zipPartitions(otherPlan.execute()) { (streamed, other) =>
+      val scan = scans.create(streamed, other)
+      val rows: Iterator[InternalRow] =
+        if (behavior.keepsBuffered) new PairScannerIterator(scan.pairScanner, newOutput())
+        else RangeJoinIterator(scan.scanner, behavior, newOutput())
+      // What is held would be held as long as the task runs, which may have several partitions.
+      CompletionIterator[InternalRow, Iterator[InternalRow]](rows, scan.close())
+    }
+  }
+
+  override def inputRDDs(): Seq[RDD[InternalRow]] =
+    Seq(streamedPlan.execute(), otherPlan.execute())
+
+  // After each row the loop asks whether to stop, so that no two are on their way at a time.
+  override def needCopyResult: Boolean = false
+
+  // The stock join has settings for some join types.
+  override def supportCodegen: Boolean = asStock.supportCodegen
+
+  override protected def doProduce(ctx: CodegenContext): String = {
+    ctx.freshNamePrefix = codegenPrefix
+    val scans = ctx.addReferenceObj(
+      "scans",
+      this.scans(generated = true),
+      classOf[PartitionScans].getName)
+    val scan = ctx.addMutableState(
+      classOf[PartitionScan].getName,
+      "scan",
+      v => s"$v = $scans.create(inputs[0], inputs[1]);",
+      forceInline = true
+    )
+    val scanner = ctx.freshName("scanner")
+    val loop = new ScannerCodegen(
+      ctx,
+      scanner,
+      streamedPlan.output,
+      otherPlan.output,
+      range.residual,
+      asksOften,
+      marksMatches = bestOrder.isDefined,
+      limitNotReachedCond,
+      shouldStopCheckCode
+    )
+    val (of, get) = (scannerClass.getName, if (behavior.keepsBuffered) "pairScanner" else "scanner")
+    s"""
+       |$of $scanner = ($of) $scan.$get();
+       |${loop.loop(behavior)((streamed, other) => emit(ctx, shown(streamed, other)))}
+       |$scan.close();
+     """.stripMargin
+  }
+
+  private def shown(streamed: Seq[ExprCode], other: Seq[ExprCode]): Seq[ExprCode] =
+    stock.output.zip(leftFirst(streamed, other)).collect {
+      case (attribute, column) if !isAdded(attribute) => column
+    }
+}

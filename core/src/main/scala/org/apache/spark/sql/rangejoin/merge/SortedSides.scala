@@ -1,0 +1,44 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.merge
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.rangejoin.join.{
+  CandidateScanner,
+  PairScanner,
+  PartitionScan,
+  PartitionScans
+}
+import org.apache.spark.sql.rangejoin.scan.{RangeScanner, RangeScannerFactory}
+
+/** Scans of two sides that come sorted. */
+private[merge] case class SortedSides(factory: RangeScannerFactory, sides: Seq[SparkPlan])
+    extends PartitionScans {
+
+  override def create(
+      streamed: Iterator[InternalRow],
+      buffered: Iterator[InternalRow]
+  ): PartitionScan = new PartitionScan {
+    private[this] val scan: RangeScanner = factory.createScanner(streamed, buffered)
+
+    override def scanner: CandidateScanner = scan.asInstanceOf[CandidateScanner]
+
+    override def pairScanner: PairScanner = scan.asInstanceOf[PairScanner]
+
+    // A side that is not read to its end would hold its sorted rows as long as the task runs.
+    override def close(): Unit = sides.foreach(_.cleanupResources())
+  }
+}

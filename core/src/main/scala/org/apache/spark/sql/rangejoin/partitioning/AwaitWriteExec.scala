@@ -1,0 +1,100 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.partitioning
+
+import scala.concurrent.Future
+
+import org.apache.spark.MapOutputStatistics
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, Statistics}
+import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
+import org.apache.spark.sql.execution.adaptive.QueryStageExec
+import org.apache.spark.sql.execution.exchange.{
+  ENSURE_REQUIREMENTS,
+  ShuffleExchangeLike,
+  ShuffleOrigin
+}
+import org.apache.spark.sql.execution.{ShufflePartitionSpec, SparkPlan}
+
+/**
+ * What the other side waits for: a stage without rows or a job, which ends after a side has been written. It
+ * does not contain the plan of that side: joins within joins would contain copies of copies.
+ */
+case class AwaitWriteExec(@transient writing: Writing, child: SparkPlan)
+    extends ShuffleExchangeLike {
+
+  override def nodeName: String = "AwaitWrite"
+
+  override def stringArgs: Iterator[Any] = Iterator.empty
+
+  override def outputPartitioning: Partitioning = UnknownPartitioning(0)
+
+  override protected def mapOutputStatisticsFuture: Future[MapOutputStatistics] = writing.future
+
+  override def numMappers: Int = 0
+
+  override def numPartitions: Int = 0
+
+  override def advisoryPartitionSize: Option[Long] = None
+
+  override def shuffleOrigin: ShuffleOrigin = ENSURE_REQUIREMENTS
+
+  // New in Spark 4. There is no such shuffle.
+  def shuffleId: Int = -1
+
+  override def getShuffleRDD(partitionSpecs: Array[ShufflePartitionSpec]): RDD[InternalRow] =
+    sparkContext.emptyRDD
+
+  override def runtimeStatistics: Statistics = Statistics(0, Some(0))
+
+  override protected def doExecute(): RDD[InternalRow] = sparkContext.emptyRDD
+
+  override protected def withNewChildInternal(newChild: SparkPlan): AwaitWriteExec =
+    copy(child = newChild)
+}
+
+object AwaitWriteExec {
+
+  /**
+   * What is to be awaited. It stands for no part of the query. Where a stage waits already, a plan that has
+   * an exchange to wait for has one shuffle more than the one before it, and would not be taken.
+   */
+  def of(writing: Writing): SparkPlan = {
+    val await =
+      if (writing.isAwaited) AwaitedStageExec(writing)
+      else AwaitWriteExec(writing, NoRowsExec(Nil))
+    await.setLogicalLink(LocalRelation())
+    await
+  }
+}
+
+/** The stage of an [[AwaitWriteExec]], in a plan that is made while it waits. */
+case class AwaitedStageExec(@transient writing: Writing) extends QueryStageExec {
+
+  override val id: Int = -1
+
+  override val plan: SparkPlan = NoRowsExec(Nil)
+
+  if (writing != null) _resultOption = writing.result
+
+  override def nodeName: String = "AwaitWrite"
+
+  override def stringArgs: Iterator[Any] = Iterator.empty
+
+  override protected def doMaterialize(): Future[Any] = writing.future
+
+  override def getRuntimeStatistics: Statistics = Statistics(0, Some(0))
+}

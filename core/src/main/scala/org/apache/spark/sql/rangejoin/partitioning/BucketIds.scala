@@ -1,0 +1,44 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.partitioning
+
+/**
+ * Numbers for buckets such that the hash partitioning of the shuffle deals them out evenly: bucket `i`
+ * goes to partition `i` modulo the number of partitions.
+ */
+object BucketIds {
+  import org.apache.spark.sql.catalyst.expressions.Murmur3HashFunction
+  import org.apache.spark.sql.types.IntegerType
+
+  private val Seed = 42L
+
+  def partitionOf(id: Int, partitions: Int): Int =
+    Math.floorMod(Murmur3HashFunction.hash(id, IntegerType, Seed).toInt, partitions)
+
+  def apply(buckets: Int, partitions: Int): Array[Int] = {
+    val ids = new Array[Int](buckets)
+    val next = Array.tabulate(partitions)(identity) // the next bucket of each partition
+    var (id, left) = (0, buckets)
+    while (left > 0) {
+      val partition = partitionOf(id, partitions)
+      if (next(partition) < buckets) {
+        ids(next(partition)) = id
+        next(partition) += partitions
+        left -= 1
+      }
+      id += 1
+    }
+    ids
+  }
+}

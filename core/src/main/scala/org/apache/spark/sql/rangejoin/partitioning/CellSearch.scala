@@ -1,0 +1,82 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.partitioning
+
+import org.apache.spark.sql.catalyst.util.TypeUtils
+import org.apache.spark.sql.rangejoin.index.BoundPlaces
+import org.apache.spark.sql.rangejoin.kernel.OrderedLong
+import org.apache.spark.sql.types.DataType
+
+/**
+ * Cuts the order of a type into cells: the cell of a position is the number of cuts at or before it, so
+ * that it never falls as the position rises, whatever the cuts are.
+ *
+ * @param cuts rising, each different from the one before
+ */
+final class CellSearch(val dataType: DataType, cuts: Array[Position]) extends Serializable {
+  private val longs: Array[Long] = cuts.map(_.long)
+  private val values: Array[Any] =
+    if (OrderedLong.isLossless(dataType)) null else cuts.map(_.value)
+  @transient private lazy val ordering: Ordering[Any] = TypeUtils.getInterpretedOrdering(dataType)
+
+  /** By the leading bits of a long, which few cuts are left to search; made anew in each task. */
+  @transient private lazy val near: BoundPlaces =
+    BoundPlaces(longs, 0, longs.length, CellSearch.LeastCuts, CellSearch.finerBits(longs.length))
+
+  /** The number of cells. */
+  val size: Int = longs.length + 1
+
+  /**
+   * The cell of a bound: the first cut after it.
+   *
+   * @param long the bound, an extreme where it is unknown
+   * @param value where the long is a prefix, the value, unless it is unknown; else null
+   */
+  def cell(long: Long, value: Any): Int = {
+    var low = 0
+    var high = longs.length
+    if (near != null) {
+      low = near.first(long)
+      high = near.last(long, high)
+    }
+    while (low < high) {
+      val middle = (low + high) >>> 1
+      if (isAfter(middle, long, value)) high = middle else low = middle + 1
+    }
+    low
+  }
+
+  /** Likewise, where it is likely to be the same as that of another bound. */
+  def cellNear(cell: Int, long: Long, value: Any): Int = {
+    val isBefore = cell < longs.length && !isAfter(cell, long, value)
+    val isBehind = cell > 0 && isAfter(cell - 1, long, value)
+    if (isBefore || isBehind) this.cell(long, value) else cell
+  }
+
+  /** Whether a cut is after a bound. No cut is at a bound that is unknown, where there are values. */
+  private def isAfter(cut: Int, long: Long, value: Any): Boolean =
+    longs(cut) > long ||
+      longs(cut) == long && values != null && ordering.gt(values(cut), value)
+
+  def cell(position: Position): Int = cell(position.long, position.value)
+}
+
+private[rangejoin] object CellSearch {
+
+  /** Steps of a search take longer than looking up where the few cuts are that are left of so many. */
+  private val LeastCuts = 8
+
+  /** So many that mostly no cut or one is left, as long as the places stay in a processor's own cache. */
+  private def finerBits(cuts: Int): Int = if (cuts < 4096) 3 else 0
+}

@@ -1,0 +1,71 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.partitioning
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, SortOrder}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.SparkPlan
+
+/**
+ * A side of a join without keys that is not shuffled before the sizes of both sides are known.
+ *
+ * Adaptive execution runs the exchanges below this node first: shuffles of the other side, and the measure of
+ * a side, which is a broadcast for that reason. After each of them the join is planned again, in the end
+ * without this node. It passes on the rows of its side, and reads nothing else.
+ *
+ * Likewise the side that is copied waits until an owner of intervals has been shuffled ([[OwnerStageExec]]).
+ *
+ * @param others plans below which there are exchanges to wait for: measures, and the other side once more; or what
+ *   stands for the shuffle of the owner
+ */
+case class DeferShuffleExec(side: SparkPlan, others: Seq[SparkPlan]) extends SparkPlan {
+
+  override def children: Seq[SparkPlan] = side +: others
+
+  override def output: Seq[Attribute] = side.output
+
+  override def producedAttributes: AttributeSet = AttributeSet.empty
+
+  override def outputPartitioning: Partitioning = side.outputPartitioning
+
+  override def outputOrdering: Seq[SortOrder] = side.outputOrdering
+
+  // As of the buckets above: what is shuffled is this side.
+  override def logicalLink: Option[LogicalPlan] = side.logicalLink
+
+  override def stringArgs: Iterator[Any] = Iterator.empty
+
+  override protected def doExecute(): RDD[InternalRow] = side.execute()
+
+  override protected def withNewChildrenInternal(
+      newChildren: IndexedSeq[SparkPlan]): DeferShuffleExec =
+    copy(side = newChildren.head, others = newChildren.tail)
+}
+
+object DeferShuffleExec {
+
+  /** A side that is copied, which waits for the lengths of the owner, too. */
+  def ofLengths(side: SparkPlan, lengths: OwnerLengths): SparkPlan =
+    if (!lengths.isPending) side
+    else {
+      side match {
+        case DeferShuffleExec(of, others) => DeferShuffleExec(of, others :+ OwnerStageExec(lengths))
+        case of                           => DeferShuffleExec(of, Seq(OwnerStageExec(lengths)))
+      }
+    }
+}

@@ -1,0 +1,87 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.partitioning
+
+import scala.concurrent.duration.Duration
+import scala.reflect.ClassTag
+
+import org.apache.spark.FutureAction
+import org.apache.spark.rdd.RDD
+import org.apache.spark.scheduler._
+import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
+import org.apache.spark.sql.rangejoin.conf.JobCancelled
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
+import org.apache.spark.util.ThreadUtils
+
+/**
+ * A job that a query waits for, and that ends when the query ends. It has the query's local properties, so
+ * what cancels the query's jobs cancels it. Spark misses two cases, which are handled here. When another
+ * stage fails, adaptive execution first waits until this job has ended (4.0 on), or looks at no stage
+ * meanwhile (3.5). And nobody cancels the job of an interrupted thread.
+ */
+private[rangejoin] object JobOfQuery {
+
+  /** The result of each partition. */
+  def run[T, U: ClassTag](rdd: RDD[T], result: Iterator[T] => U): Array[U] = {
+    val sc = rdd.sparkContext
+    val results = new Array[U](rdd.getNumPartitions)
+    val job = sc.submitJob(
+      rdd,
+      result,
+      rdd.partitions.indices,
+      (partition: Int, of: U) => results(partition) = of,
+      ())
+    val end = Option(sc.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
+      .map(execution => new EndOfQuery(execution.toLong, job))
+    end.foreach(sc.addSparkListener)
+    try {
+      ThreadUtils.awaitReady(job, Duration.Inf)
+      end.flatMap(_.error).foreach(throw _)
+      job.value.get.get
+      results
+    } finally {
+      end.foreach(sc.removeSparkListener)
+      if (!job.isCompleted) job.cancel()
+    }
+  }
+
+  /**
+   * Cancels a job when its query ends, or another job of the query fails. Not when that is cancelled: Spark
+   * cancels stages that it has no more use for.
+   */
+  private class EndOfQuery(execution: Long, job: FutureAction[_]) extends SparkListener {
+    private val store = SparkSession.getActiveSession.map(_.sharedState.statusStore)
+
+    /** What the query fails with. */
+    @volatile var error: Option[Exception] = None
+
+    override def onJobEnd(end: SparkListenerJobEnd): Unit = end.jobResult match {
+      case JobFailed(JobCancelled())                                               =>
+      case JobFailed(e) if !job.jobIds.contains(end.jobId) && isOfQuery(end.jobId) =>
+        error = Some(e)
+        job.cancel()
+      case _ =>
+    }
+
+    override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
+      case end: SparkListenerSQLExecutionEnd if end.executionId == execution => job.cancel()
+      case _                                                                 =>
+    }
+
+    private def isOfQuery(id: Int): Boolean =
+      store.flatMap(_.execution(execution)).exists(_.jobs.contains(id))
+  }
+}

@@ -1,0 +1,247 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.partitioning
+
+import java.util.concurrent.TimeUnit.NANOSECONDS
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.optimizer.{CollapseProject, ColumnPruning}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
+import org.apache.spark.sql.execution.{ProjectExec, QueryExecution, SQLExecution, SparkPlan}
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeCondition, Side}
+import org.apache.spark.sql.rangejoin.conf.{JobDescription, RangeJoinConf}
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
+
+/**
+ * The layout of the buckets of one join, which both of its sides use: chosen once, when the first of
+ * them is about to run, and kept as long as the plan. The sides of a plan refer to the same object, and
+ * two joins never do: that is what makes an exchange over a [[RangeBucketExec]] equal to another one.
+ *
+ * To choose it, a sample of the bounds of both sides is read: a query of its own, of the columns the bounds
+ * need. Rows may be other ones when they are read for the join: nothing but balance depends on the sample. How far
+ * copies look back follows from what is shuffled (see [[OwnerLengths]]).
+ *
+ * Lives on the driver.
+ *
+ * @param others ranges that may drive the join within its buckets, if there are fewer pairs in them
+ * @param isTiny whether there is nothing worth dividing: there is one bucket, and nothing is read
+ * @param writings what is known of either side while it is written, if it is; kept while the join is planned again
+ */
+final class JoinPartitioning(
+    session: SparkSession,
+    val range: PartitionedRange,
+    others: Seq[RangeCondition],
+    left: LogicalPlan,
+    right: LogicalPlan,
+    val isTiny: Boolean,
+    writings: Map[Side, Writing]
+) extends Logging {
+  import JoinPartitioning._
+
+  /**
+   * A layout, and what there is to say of it.
+   *
+   * @param buckets in which there are rows of the owner, by the sample
+   * @param largest how many rows there are in the largest of them, likewise
+   * @param driving the range that drives the join within the buckets, if it is another than that of the buckets
+   */
+  case class Chosen(
+      layout: BucketLayout,
+      buckets: Int,
+      largest: Long,
+      driving: Option[RangeCondition] = None,
+      millis: Long = 0)
+
+  @volatile private var chosen: Option[Chosen] = None
+
+  /** The layout, if it has been chosen. */
+  def layout: Option[BucketLayout] = chosen.map(_.layout)
+
+  /** The range that drives the join within the buckets, if it is known to be another one. */
+  def driving: Option[RangeCondition] = chosen.flatMap(_.driving)
+
+  def isOwner(side: Side): Boolean = side == range.owner
+
+  /** What is known of the owner, or of the other side, while it is written. */
+  def writing(isOwner: Boolean): Writing =
+    writings(if (isOwner) range.owner else range.owner.other)
+
+  /** Whether the layout needs no look at the rows. */
+  def isSingle: Boolean = isTiny && forced == 0 || forced == 1
+
+  private def forced: Int =
+    session.sessionState.conf.getConf(RangeJoinConf.RangePartitioningBuckets)
+
+  /** What choosing has failed with, and the execution of the query that it has failed in. */
+  private var failed: Option[(Option[String], Throwable)] = None
+
+  private def execution: Option[String] =
+    Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
+
+  /** The layout, for a job that is about to begin. In one execution of a query it is tried once. */
+  def get(): Chosen = synchronized {
+    val before = failed.filter(_._1 == execution)
+    failed = before.filter(_._1.isDefined)
+    before.foreach(of => throw of._2)
+    chosen.getOrElse {
+      val now =
+        try session.withActive(choose())
+        catch {
+          case e @ (NonFatal(_) | _: InterruptedException) =>
+            failed = Some(execution -> e)
+            throw e
+        }
+      chosen = Some(now)
+      now
+    }
+  }
+
+  /**
+   * Chooses the layout while the query is made ready. If that fails, or is cancelled, it is the job that fails:
+   * Spark keeps what fails before, so that the same query could never be run again.
+   */
+  def prepare(): Unit =
+    try get()
+    catch { case NonFatal(_) | _: InterruptedException => }
+
+  /** In a plan that is not adaptive: what reads a side, if it is written before it is read. */
+  private var written = Map.empty[Boolean, Option[SparkPlan]]
+
+  /**
+   * Chooses the layout when a plan is prepared that has both sides in it, the second time that this is called. In a stage
+   * of an adaptive plan there is one of them.
+   *
+   * @param exchange what the side is written by
+   */
+  private[partitioning] def prepareWith(isOwner: Boolean, exchange: Option[SparkPlan]): Unit =
+    synchronized {
+      written += isOwner -> exchange
+      if (written.size == 2) prepare()
+    }
+
+  private def choose(): Chosen = {
+    val start = System.nanoTime()
+    val partitions = session.sessionState.conf.numShufflePartitions
+    if (isSingle) {
+      Chosen(BucketLayout.single(range.dataType, BucketIds(1, partitions).head), 1, 0L)
+    } else {
+      val bound = range.ofOwner.low.orElse(range.ofOwner.high).get.child.sql
+      val found = JobDescription.within(
+        session.sparkContext,
+        s"range join without a key: bounds of $bound")(chooseLayout(partitions))
+      val millis = NANOSECONDS.toMillis(System.nanoTime() - start)
+      logInfo(s"Range join without a key: ${found.buckets} buckets, chosen in $millis ms")
+      found.copy(millis = millis)
+    }
+  }
+
+  private def chooseLayout(partitions: Int): Chosen = {
+    val most = if (forced > 0) forced else BucketsPerPartition * partitions
+    val sampleSize = BoundSampling.sizeFor(most)
+    def side(isOwner: Boolean) =
+      BoundSampling.side(boundsOf(isOwner), ranges.map(_.bounds(isOwner)))
+    val (ofOwner, ofCopied) =
+      BoundSampling.sample(side(isOwner = true), side(isOwner = false), sampleSize)
+    val (owner, copied) = (ofOwner.head, ofCopied.head)
+    val worth = ((owner.rows + copied.rows) / RowsPerBucket).toInt
+    val buckets = if (forced > 0) forced else math.max(1, math.min(most, worth))
+    val planner = new LayoutPlanner(range.dataType, owner, copied, buckets, forced > 0)
+    val layout =
+      if (range.isPoint) planner.layout(Lengths.Zero, partitions)
+      else planner.openLayout(partitions)
+    val expected = if (range.isPoint) layout else planner.expected(layout)
+    val better = otherRanges.indices
+      .map(i =>
+        i -> planner.timesFewer(expected, otherRanges(i)._2, ofOwner(i + 1), ofCopied(i + 1)))
+      .filter(_._2 >= TimesFewer).sortBy(-_._2).headOption
+    Chosen(
+      layout,
+      expected.usedBuckets,
+      planner.largest(expected).toLong,
+      better.map { case (i, _) => otherRanges(i)._1 })
+  }
+
+  /** Other ranges, and the positions of rows in them. */
+  private lazy val otherRanges: Seq[(RangeCondition, PartitionedRange)] =
+    others.map(of => of -> PartitionedRange.positions(of, range.owner))
+
+  private def ranges: Seq[PartitionedRange] = range +: otherRanges.map(_._2)
+
+  /** What is read of the rows of a side for the sample. */
+  def columns(isOwner: Boolean): Seq[Expression] = ranges.flatMap(_.bounds(isOwner).columns)
+
+  private def boundsPlan(isOwner: Boolean): Project = {
+    val side = if (isOwner == (range.owner == LeftSide)) left else right
+    val bounds = columns(isOwner).zipWithIndex.map {
+      case (e: Expression, i) => Alias(e, s"bound_$i")(): NamedExpression
+    }
+    Project(bounds, side)
+  }
+
+  private[partitioning] def boundsOf(isOwner: Boolean): SparkPlan =
+    written.get(isOwner).flatten.map(ProjectExec(boundsPlan(isOwner).projectList, _)).getOrElse(
+      planningSample(QueryExecution.prepareExecutedPlan(session, pruned(boundsPlan(isOwner)))))
+
+  override def toString: String = s"range spread ${System.identityHashCode(this)}"
+}
+
+object JoinPartitioning {
+
+  /** More buckets than tasks, so that a task with a large one has fewer rows elsewhere. */
+  private val BucketsPerPartition = 4
+
+  /** Fewer rows are not worth a bucket. */
+  private val RowsPerBucket = 2000
+
+  /** A sample is rough: another range drives if so many times fewer pairs are in it. */
+  private val TimesFewer = 1.5
+
+  private val ofSample = ThreadLocal.withInitial[java.lang.Boolean](() => false)
+
+  /**
+   * Whether this thread plans a sample. Such a plan is not adaptive: nobody would wait for what its joins wait
+   * for.
+   */
+  def isPlanningSample: Boolean = ofSample.get
+
+  private def planningSample[T](plan: => T): T = {
+    val before = ofSample.get
+    ofSample.set(true)
+    try plan
+    finally ofSample.set(before)
+  }
+
+  /**
+   * Without the columns that are not needed. A query stage stays directly below its join: strategies look
+   * for it there, and a broadcast has no rows for a projection.
+   */
+  private[partitioning] def pruned(plan: LogicalPlan): LogicalPlan = {
+    val next = CollapseProject(ColumnPruning(plan))
+    if (!next.fastEquals(plan)) pruned(next)
+    else {
+      plan.transformUp { case join: Join =>
+        join.withNewChildren(join.children.map {
+          case Project(columns, stage: LogicalQueryStage)
+              if columns.forall(_.isInstanceOf[Attribute]) => stage
+          case other => other
+        })
+      }
+    }
+  }
+}

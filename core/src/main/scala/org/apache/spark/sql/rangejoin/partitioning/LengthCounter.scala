@@ -1,0 +1,77 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.partitioning
+
+import java.util.BitSet
+
+import org.apache.spark.util.AccumulatorV2
+
+/**
+ * Counts the lengths of rows as they are shuffled: the longest one of each number of bits. A maximum is not
+ * changed by tasks that run again, or twice at a time.
+ *
+ * @param partitions of the rows that are shuffled, each of which is read by a task
+ * @param whenComplete called on the driver when all of them have been read
+ */
+final class LengthCounter(partitions: Int, @transient whenComplete: () => Unit)
+    extends AccumulatorV2[Int, Lengths] {
+
+  private val lengths = new Lengths.Builder
+
+  /** In a task, its partition. */
+  private var partition = -1
+
+  /** On the driver, the partitions that have been read. */
+  @transient private val read = new BitSet
+
+  /** Called first of all in a task. */
+  def begin(partition: Int): Unit = this.partition = partition
+
+  override def add(length: Int): Unit = lengths.add(length)
+
+  override def isZero: Boolean = partition < 0 && (read == null || read.isEmpty)
+
+  override def reset(): Unit = {
+    lengths.clear()
+    partition = -1
+    if (read != null) read.clear()
+  }
+
+  override def copy(): LengthCounter = {
+    val result = new LengthCounter(partitions, null)
+    result.merge(this)
+    result
+  }
+
+  override def copyAndReset(): LengthCounter = new LengthCounter(partitions, null)
+
+  override def merge(other: AccumulatorV2[Int, Lengths]): Unit = other match {
+    case of: LengthCounter =>
+      val isNowComplete = synchronized {
+        lengths.merge(of.lengths)
+        val before = isComplete
+        if (of.partition >= 0) read.set(of.partition)
+        if (of.read != null) read.or(of.read)
+        isComplete && !before
+      }
+      if (isNowComplete && whenComplete != null) whenComplete()
+    case _ => throw new UnsupportedOperationException(s"Not the lengths of rows: $other")
+  }
+
+  override def value: Lengths = synchronized(Lengths(lengths.longest.clone()))
+
+  /** Whether tasks have read all partitions. */
+  def isComplete: Boolean = synchronized(read.cardinality == partitions)
+}

@@ -1,0 +1,85 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.partitioning
+
+import java.util.concurrent.atomic.AtomicReference
+
+import org.apache.spark.SparkContext
+import org.apache.spark.internal.Logging
+
+/**
+ * The lengths of the rows of an owner of intervals: copies of the other side look back that far. They are
+ * counted by the map tasks of the owner's own shuffle, so nothing is read twice. Once copies are made by
+ * them, they are ''settled'': a map task that runs again after that, and finds a longer row, fails.
+ *
+ * One object for both sides of a join in one plan, on the driver. A sample's plan of the same join has another.
+ */
+private[rangejoin] final class OwnerLengths(val spread: JoinPartitioning) extends Logging {
+  private var counters: List[LengthCounter] = Nil
+
+  @volatile private var settled: Option[BucketLayout] = None
+
+  /** Defined when all rows have been counted; as a query stage keeps its result. */
+  val result: AtomicReference[Option[Any]] = new AtomicReference(None)
+
+  /** Whether the copies depend on lengths that are still to be counted. */
+  def isPending: Boolean = !spread.range.isPoint && !spread.isSingle && result.get.isEmpty
+
+  /** Counts the lengths of rows that are about to be shuffled. */
+  def count(context: SparkContext, partitions: Int): LengthCounter = synchronized {
+    val counter = new LengthCounter(partitions, () => result.set(Some(())))
+    context.register(counter)
+    counters ::= counter
+    if (partitions == 0) result.set(Some(()))
+    counter
+  }
+
+  /** The layout for a map task of the owner that is about to start; null before there is one. */
+  def ofOwner: BucketLayout = settled.orElse(spread.layout).orNull
+
+  /**
+   * The layout for the copies. Where the lengths are not known, as the owner has been shuffled elsewhere or twice,
+   * each class is as long as it may be.
+   *
+   * @param shuffleOwner runs the owner's shuffle, if that is for this side to do
+   */
+  def ofCopies(shuffleOwner: Option[() => Unit]): BucketLayout = {
+    val planned = spread.get().layout
+    if (spread.range.isPoint) planned
+    else {
+      // Not under the lock, as others may have locked what is to be run.
+      if (settled.isEmpty && isPending) shuffleOwner.foreach(_.apply())
+      synchronized {
+        if (settled.isEmpty) settled = Some(settle(planned))
+        settled.get
+      }
+    }
+  }
+
+  private def settle(planned: BucketLayout): BucketLayout = counters match {
+    case Seq(counter) if counter.isComplete => planned.lookingBack(counter.value)
+    case _                                  =>
+      if (planned.numBuckets > 1)
+        logWarning(
+          "The lengths of a range join's owner have not been counted: more rows are copied")
+      planned
+  }
+
+  /** Fails if a task that had begun before the copies were laid out has come upon a longer row. */
+  def check(): Unit = synchronized {
+    for (layout <- settled; counter <- counters)
+      if (!layout.covers(counter.value)) throw BucketLayout.unexpectedLength()
+  }
+}

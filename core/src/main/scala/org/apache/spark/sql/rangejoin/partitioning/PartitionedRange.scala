@@ -1,0 +1,139 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.partitioning
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Cast, Expression}
+import org.apache.spark.sql.catalyst.plans.{FullOuter, InnerLike, JoinType}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
+import org.apache.spark.sql.types.{DataType, DatetimeType, IntegralType}
+
+/**
+ * A range as the spreading of rows over buckets sees it: two rows can match only if the positions they
+ * take up meet, the owner's `low <= high` of the other side and its `high >= low` of the other side.
+ * Necessary, not sufficient: strict tests are taken for inclusive, and the join decides.
+ *
+ * @param owner the side each row of which is in one bucket; rows of the other side are copied
+ * @param ofOwner `high` is absent where the owner is a point
+ * @param ofCopied a bound is absent where the range has one direction
+ * @param dataType the type of the values that are compared
+ * @param keepsUnmatched whether rows of the owner appear in the result without a match
+ */
+case class PartitionedRange(
+    owner: Side,
+    ofOwner: SideBounds,
+    ofCopied: SideBounds,
+    dataType: DataType,
+    keepsUnmatched: Boolean
+) {
+
+  def bounds(isOwner: Boolean): SideBounds = if (isOwner) ofOwner else ofCopied
+
+  /** Whether every row of the owner takes up one position. */
+  def isPoint: Boolean = ofOwner.high.isEmpty
+}
+
+object PartitionedRange {
+
+  /**
+   * How to spread a join without keys.
+   *
+   * @param larger the side with more rows, which is the owner where nothing else speaks for either
+   */
+  def of(range: RangeCondition, joinType: JoinType, larger: Side): Option[PartitionedRange] = {
+    val behavior = JoinTypeBehavior.of(joinType).filter(_ => joinType != FullOuter)
+    val tests = range.upperTest.toSeq ++ range.lowerTest
+    behavior.filter(_ => tests.nonEmpty).map { b =>
+      val owner = b.streamed.getOrElse {
+        Seq(larger, larger.other).find(side => tests.size == 2 && isPoint(tests, side))
+          .getOrElse(larger)
+      }
+      require(b.streamed.isDefined || joinType.isInstanceOf[InnerLike])
+      spread(tests, owner, b.visitsAllStreamed && b.streamed.isDefined)
+    }
+  }
+
+  /** The positions that rows take up in a range, whatever the join is. */
+  def positions(range: RangeCondition, owner: Side): PartitionedRange =
+    spread(range.upperTest.toSeq ++ range.lowerTest, owner, keeps = false)
+
+  private def spread(tests: Seq[RangeTest], owner: Side, keeps: Boolean): PartitionedRange = {
+    val below = tests.find(_.lesserSide == owner) // owner <= other
+    val above = tests.find(_.lesserSide != owner) // other <= owner
+    (below, above) match {
+      case (Some(start), Some(end)) if sameOrder(start, end) =>
+        val high = if (isPoint(tests, owner)) None else Some(bound(end, owner, below = false))
+        PartitionedRange(
+          owner,
+          SideBounds(Some(bound(start, owner, below = true)), high),
+          SideBounds(
+            Some(bound(end, owner.other, below = true)),
+            Some(bound(start, owner.other, below = false))),
+          typeOf(start),
+          keeps
+        )
+      // Values of two types have no common order, and one of the tests is as good as none.
+      case (Some(start), _) =>
+        PartitionedRange(
+          owner,
+          SideBounds(Some(bound(start, owner, below = true)), None),
+          SideBounds(None, Some(bound(start, owner.other, below = false))),
+          typeOf(start),
+          keeps)
+      case (None, Some(end)) =>
+        PartitionedRange(
+          owner,
+          SideBounds(Some(bound(end, owner, below = false)), None),
+          SideBounds(Some(bound(end, owner.other, below = true)), None),
+          typeOf(end),
+          keeps)
+      case (None, None) => throw new IllegalStateException("a range has a test")
+    }
+  }
+
+  private def bound(test: RangeTest, side: Side, below: Boolean) =
+    RangeBound(
+      test.on(side),
+      test.trusted.get(side),
+      unboundedBelow = below,
+      strict = false,
+      // An open end reaches as far as what is unknown, and is no place to cut at.
+      test.nullBound(side, placed = false)
+    )
+
+  private def typeOf(test: RangeTest): DataType = test.lesser.dataType
+
+  /** Whether a value of either test has one place among the values of both. */
+  private def sameOrder(a: RangeTest, b: RangeTest): Boolean = (typeOf(a), typeOf(b)) match {
+    case (_: IntegralType, _: IntegralType) => true
+    case (x, y)                             => DataTypeUtils.sameType(x, y)
+  }
+
+  /** Whether a side takes up one position, which is known for every row that has one. */
+  private def isPoint(tests: Seq[RangeTest], side: Side): Boolean =
+    tests.forall(t =>
+      !t.trusted.contains(side) && !t.readsNull(side) && neverRaises(t.on(side))) &&
+      tests.tail.forall(t =>
+        sameOrder(t, tests.head) && t.on(side).semanticEquals(tests.head.on(side)))
+
+  private def neverRaises(e: Expression): Boolean = e match {
+    case _: Attribute => true
+    // The last dates are no timestamps.
+    case Cast(child, to, _, _) =>
+      neverRaises(child) && !child.dataType.isInstanceOf[DatetimeType] &&
+      Cast.canUpCast(child.dataType, to)
+    case _ => false
+  }
+}

@@ -1,0 +1,67 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.partitioning
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.internal.config
+import org.apache.spark.shuffle.sort.SortShuffleManager
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.util.MutablePair
+
+/**
+ * Rows with their places; a row comes once for each.
+ *
+ * @param copiesRows whether a row has to stay what it is when the next one is asked for
+ */
+private[rangejoin] final class PlacedRows(
+    rows: Iterator[InternalRow],
+    assignment: BucketAssigner#Assignment,
+    copiesRows: Boolean,
+    copies: SQLMetric
+) extends Iterator[Product2[Int, InternalRow]] {
+  private val pair = new MutablePair[Int, InternalRow]()
+  private var row: InternalRow = _
+  private var at = 0
+  private var count = 0
+
+  override def hasNext: Boolean = {
+    while (at >= count && rows.hasNext) {
+      row = rows.next()
+      count = assignment.assign(row)
+      at = 0
+      if (count > 1) copies.add(count - 1)
+    }
+    at < count
+  }
+
+  override def next(): Product2[Int, InternalRow] = {
+    if (!hasNext) throw new NoSuchElementException("no more rows")
+    val place = assignment.id(at)
+    at += 1
+    if (copiesRows) (place, row.copy()) else pair.update(place, row)
+  }
+}
+
+private[rangejoin] object PlacedRows {
+
+  /** Whether the shuffle holds on to rows; Spark's own writers write them at once. */
+  def copiesRows(places: Int): Boolean = SparkEnv.get.shuffleManager match {
+    case _: SortShuffleManager =>
+      places > SparkEnv.get.conf.get(config.SHUFFLE_SORT_BYPASS_MERGE_THRESHOLD) &&
+      places > SortShuffleManager.MAX_SHUFFLE_OUTPUT_PARTITIONS_FOR_SERIALIZED_MODE
+    case _ => true
+  }
+}

@@ -1,0 +1,321 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.partitioning
+
+import java.io.ObjectOutputStream
+
+import scala.annotation.tailrec
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.QueryStageExec
+import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, ShuffleExchangeExec}
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.rangejoin.join.BesideShuffle
+import org.apache.spark.sql.rangejoin.kernel.GuardedValue
+import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
+
+/**
+ * Adds the bucket of a row as a column, by which both sides of a join without keys are then shuffled and
+ * joined. A row of the owner gets one bucket; a row of the other side comes out once for each bucket that may
+ * hold a match (see [[BucketLayout]]), which may be none. An owner of intervals is shuffled first, since its
+ * shuffle counts the lengths that decide on copies. Under adaptive execution [[DeferShuffleExec]] waits for
+ * that shuffle; otherwise the node of the copies runs it.
+ *
+ * Promises nothing of the partitioning of its child: there is always a shuffle by bucket above.
+ *
+ * @param bounds of this side, as the spread has them, over the columns of the child
+ * @param bucket the column
+ * @param lengths what this side has in common with the other one, on the driver
+ */
+case class RangeBucketExec(
+    isOwner: Boolean,
+    bounds: Seq[Expression],
+    bucket: Attribute,
+    @transient lengths: OwnerLengths,
+    child: SparkPlan
+) extends UnaryExecNode with CodegenSupport with BesideShuffle {
+
+  def spread: JoinPartitioning = lengths.spread
+
+  override def output: Seq[Attribute] = child.output :+ bucket
+
+  override def producedAttributes: AttributeSet = AttributeSet(bucket)
+
+  override def outputPartitioning: Partitioning =
+    UnknownPartitioning(child.outputPartitioning.numPartitions)
+
+  // The shuffle above stands for the logical plan of the child, and for nothing of the join.
+  override def logicalLink: Option[LogicalPlan] = child.logicalLink
+
+  override def stringArgs: Iterator[Any] = Iterator(
+    if (isOwner) "owner" else "copies",
+    bounds.filterNot(_.isInstanceOf[GuardedValue]).mkString("[", ", ", "]"),
+    bucket,
+    if (lengths != null && spread.isSingle) "one bucket" else "boundaries: quantiles of both sides"
+  )
+
+  override lazy val metrics: Map[String, SQLMetric] = Map(
+    "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"),
+    "numBuckets" -> SQLMetrics.createMetric(sparkContext, "number of buckets"),
+    "largestBucket" -> SQLMetrics.createMetric(
+      sparkContext,
+      "rows of the largest bucket (estimated)"),
+    "samplingTime" -> SQLMetrics.createTimingMetric(sparkContext, "time to choose the buckets")
+  ) ++ (if (isOwner) Nil
+        else Seq("numCopies" -> SQLMetrics.createMetric(sparkContext, "number of copies")))
+
+  private def places: BoundColumns = spread.range.bounds(isOwner).places
+
+  /** The shuffle of the owner, which the copies have to run. */
+  @transient private var ofOwner: Option[ShuffleExchangeExec] = None
+
+  override def prepareBeside(other: ShuffleExchangeExec): Unit = if (!isOwner) {
+    ofOwner = RangeBucketExec.below(other)
+      .filter(owner => owner.isOwner && owner.lengths.eq(lengths))
+      .map(_ => other)
+  }
+
+  @transient private lazy val layoutRef = new LayoutRef(() => currentLayout)
+
+  /** The layout of the copies, once there is one. */
+  @transient @volatile private var ofCopies: BucketLayout = _
+
+  private def currentLayout: BucketLayout = if (isOwner) lengths.ofOwner else ofCopies
+
+  /** Whether the lengths of rows are counted. */
+  private def isCounted: Boolean = isOwner && !spread.range.isPoint
+
+  // In the thread that prepares the plan: that of the query, or from Spark 4.0 on, under adaptive execution, one
+  // of the stage's own. Not when rows are asked for: below a broadcast that is in a thread of the broadcast pool,
+  // where the sample might wait for a broadcast of its own that finds no free thread.
+  override protected def doPrepare(): Unit =
+    spread.prepareWith(isOwner, WriteOnceExec.directlyBelow(child))
+
+  /** Rows of the child; when a job over them is about to begin, there is a layout. */
+  private def withLayout(rows: => RDD[InternalRow]): RDD[InternalRow] = {
+    spread.prepare()
+    val input = rows
+    if (isCounted) layoutRef.lengths = lengths.count(sparkContext, input.getNumPartitions)
+    new BeforeJobRDD(input, () => chooseLayout())
+  }
+
+  /** Chooses the layout unless that has been done; its figures are posted as metrics. */
+  private def chooseLayout(): Unit = {
+    val chosen = spread.get()
+    val buckets =
+      if (isOwner) chosen.buckets
+      else {
+        ofCopies = lengths.ofCopies(ofOwner.map { shuffle => () =>
+          new AfterShuffle(sparkContext, shuffle.shuffleDependency).await()
+        })
+        ofCopies.usedBuckets
+      }
+    longMetric("numBuckets").set(buckets)
+    longMetric("largestBucket").set(chosen.largest)
+    if (isOwner) longMetric("samplingTime").set(chosen.millis)
+    val posted = Seq("numBuckets", "largestBucket") ++ (if (isOwner) Seq("samplingTime") else Nil)
+    val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
+    SQLMetrics.postDriverMetricUpdates(sparkContext, execution, posted.map(longMetric))
+  }
+
+  // ---------------------------------------------------------------- interpreted
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val (ref, outputTypes) = (layoutRef, output.map(_.dataType).toArray)
+    val columns = new KeyedColumns(Nil, bounds, places, child.output)
+    val (isOwner0, keepsUnmatched) = (isOwner, spread.range.keepsUnmatched)
+    val rowsOut = longMetric("numOutputRows")
+    val copies = if (isOwner) null else longMetric("numCopies")
+    withLayout(child.execute()).mapPartitionsWithIndexInternal { (index, rows) =>
+      val assigned =
+        new BucketAssigner(ref.layout, columns, isOwner0, keepsUnmatched, ref.lengths).start(index)
+      val joined = new JoinedRow
+      val added = new GenericInternalRow(1)
+      val project = UnsafeProjection.create(outputTypes)
+      rows.flatMap { row =>
+        val count = assigned.assign(row)
+        if (count > 1) copies += count - 1
+        rowsOut += count
+        Iterator.range(0, count).map { i =>
+          added.setInt(0, assigned.id(i))
+          project(joined(row, added))
+        }
+      }
+    }
+  }
+
+  // ---------------------------------------------------------------- generated
+
+  override def inputRDDs(): Seq[RDD[InternalRow]] = {
+    // Code is also generated to be looked at: only when there are rows it is about to run.
+    lazy val inputs = child.asInstanceOf[CodegenSupport].inputRDDs()
+    withLayout(inputs.head) +: inputs.tail
+  }
+
+  override protected def doProduce(ctx: CodegenContext): String =
+    child.asInstanceOf[CodegenSupport].produce(ctx, this)
+
+  // A row of the other side is used again for its next copy.
+  override def usedInputs: AttributeSet = if (isOwner) references else inputSet
+
+  override def needCopyResult: Boolean =
+    !isOwner || child.asInstanceOf[CodegenSupport].needCopyResult
+
+  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
+    val ref = ctx.addReferenceObj("layoutRef", layoutRef)
+    val layoutClass = classOf[BucketLayout].getName
+    val layout =
+      ctx.addMutableState(layoutClass, "layout", v => s"$v = $ref.layout();", forceInline = true)
+    ctx.currentVars = input
+    val values = bindReferences(bounds, child.output).map(_.genCode(ctx))
+    ctx.currentVars = input
+    val isNull =
+      places.all.map(values(_).isNull.toString).filterNot(_ == "false").mkString(" || ")
+    val (cells, find) = rowCells(ctx, layout, values)
+    val id = ctx.freshName("bucket")
+    val column = ExprCode(FalseLiteral, JavaCode.variable(id, IntegerType))
+    val out = s"""
+                 |${metricTerm(ctx, "numOutputRows")}.add(1);
+                 |${consume(ctx, input :+ column)}
+       """.stripMargin
+    val placed =
+      if (isOwner) {
+        val lengths = if (isCounted) countedLengths(ctx, ref) else "null"
+        val isKept = isNull.nonEmpty && spread.range.keepsUnmatched
+        s"""
+           |int $id;
+           |${if (isKept) s"if ($isNull) $id = $layout.anyId(partitionIndex); else" else ""} {
+           |  $find
+           |  $id = $cells.ownerId($layout, $lengths);
+           |}
+           |$out
+         """.stripMargin
+      } else find + "\n" + copiesCode(ctx, layout, cells, id, out)
+    val isDropped = isNull.nonEmpty && !(isOwner && spread.range.keepsUnmatched)
+    s"""
+       |${values.map(_.code.toString).mkString("\n")}
+       |${if (isDropped) s"if (!($isNull))" else ""} {
+       |  $placed
+       |}
+     """.stripMargin
+  }
+
+  /** A copy for each bucket that cells of a row are in. */
+  private def copiesCode(
+      ctx: CodegenContext,
+      layout: String,
+      cells: String,
+      id: String,
+      out: String): String = {
+    val (count, of) = (ctx.freshName("count"), ctx.freshName("of"))
+    val (at, last) = (ctx.freshName("at"), ctx.freshName("last"))
+    s"""
+       |int $count = 0;
+       |for (int $of = 0; $of < $layout.numClasses(); $of++) {
+       |  int $last = $layout.lastBucket($of, $cells.first(), $cells.last());
+       |  for (int $at = $layout.firstBucket($of, $cells.first()); $at <= $last; $at++) {
+       |    int $id = $layout.id($at);
+       |    if ($count++ > 0) ${metricTerm(ctx, "numCopies")}.add(1);
+       |    $out
+       |  }
+       |}
+     """.stripMargin
+  }
+
+  /** What finds the cells of a row, and the call that does so. */
+  private def rowCells(
+      ctx: CodegenContext,
+      layout: String,
+      values: Seq[ExprCode]): (String, String) = {
+    val bounds = ctx.addReferenceObj("bounds", places)
+    val cellsClass = classOf[RowCells].getName
+    val cells = ctx.addMutableState(
+      cellsClass,
+      "cells",
+      v => s"$v = new $cellsClass($bounds, $isOwner);",
+      forceInline = true)
+    def bound(at: Option[Int]): String = at.fold("0L, null") { i =>
+      if (places.isLossless) s"${values(i).value}, null"
+      else {
+        val value = values(i + 1)
+        s"${values(i).value}, ${value.isNull} ? null : (Object) ${value.value}"
+      }
+    }
+    (cells, s"$cells.find($layout.cells(), ${bound(places.low)}, ${bound(places.high)});")
+  }
+
+  private def countedLengths(ctx: CodegenContext, ref: String): String = ctx.addMutableState(
+    classOf[LengthCounter].getName,
+    "lengths",
+    v => s"$v = $ref.lengths(); $v.begin(partitionIndex);",
+    forceInline = true)
+
+  override protected def withNewChildInternal(newChild: SparkPlan): RangeBucketExec =
+    copy(child = newChild)
+}
+
+object RangeBucketExec {
+  private val Key = "rangejoin.bucket"
+
+  /** A new column for buckets. */
+  def newBucket(): Attribute = AttributeReference(
+    "range_bucket",
+    IntegerType,
+    nullable = false,
+    new MetadataBuilder().putBoolean(Key, value = true).build())()
+
+  /** The node that gave rows their buckets, below the exchange that has shuffled them, or its stage. */
+  @tailrec
+  def below(plan: SparkPlan): Option[RangeBucketExec] = plan match {
+    case buckets: RangeBucketExec                                          => Some(buckets)
+    case stage: QueryStageExec                                             => below(stage.plan)
+    case reused: ReusedExchangeExec                                        => below(reused.child)
+    case node @ (_: Exchange | _: WholeStageCodegenExec | _: InputAdapter) =>
+      below(node.children.head)
+    case _ => None
+  }
+
+  /** Whether a join key is the bucket of a row. */
+  def isBucket(key: Expression): Boolean = key match {
+    case a: Attribute => a.metadata.contains(Key)
+    case _            => false
+  }
+}
+
+/**
+ * Holds the layout for tasks, since generated code exists before it. A stage sends the layout that is there
+ * when the stage is submitted, also when it is submitted again.
+ */
+final class LayoutRef(@transient current: () => BucketLayout) extends Serializable {
+  private var sent: BucketLayout = _
+
+  /** What counts the lengths of the owner's rows; null where they are not counted. */
+  var lengths: LengthCounter = _
+
+  /** The layout, in a task. */
+  def layout: BucketLayout = sent
+
+  private def writeObject(out: ObjectOutputStream): Unit = synchronized {
+    sent = current()
+    out.defaultWriteObject()
+  }
+}

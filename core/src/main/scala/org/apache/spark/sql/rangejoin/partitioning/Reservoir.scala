@@ -1,0 +1,177 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.partitioning
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
+
+import org.apache.spark.rdd.{RDD, UnionRDD}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.types.DataType
+import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.util.random.XORShiftRandom
+
+/**
+ * Draws rows of a partition while they pass by, all with the same chance. It is known ahead which row is the
+ * next to be drawn, so that all others are counted and need not exist (Li, Reservoir-Sampling
+ * Algorithms of Time Complexity O(n(1 + log(N/n))), ACM TOMS 1994, algorithm L).
+ *
+ * Boundaries are sent to every task. So in a drawn row that is too wide strings and binaries are cut to their
+ * beginning, which is as good a boundary. A row that is still too wide (arrays, structs) takes up a place in
+ * the sample and is not sent.
+ *
+ * @param size how many rows to draw, at least one
+ * @param seed of the numbers that are drawn: the same rows are drawn where a task runs again
+ * @param types of the columns
+ */
+private[partitioning] final class Reservoir(size: Int, seed: Long, types: Array[DataType]) {
+  import Reservoir._
+
+  private val random = new XORShiftRandom(seed)
+  private val drawn = new Array[UnsafeRow](size)
+  private var count = 0L
+
+  /** The row that is drawn next, counted from 0. */
+  private var next = 0L
+
+  /**
+   * Had every row a number drawn between 0 and 1, and were rows of the least numbers kept: the greatest number that
+   * is kept, once there are enough rows.
+   */
+  private var greatest = 1.0
+
+  /** Counts a row. Where it is drawn, [[take]] has to follow. */
+  def draws(): Boolean = {
+    count += 1
+    count > next
+  }
+
+  /** Keeps a copy of the row that was counted last. */
+  def take(row: UnsafeRow): Unit = {
+    val at = if (next < size) next.toInt else random.nextInt(size)
+    drawn(at) =
+      if (row.getSizeInBytes <= MostBytes) row.copy()
+      else Some(narrowed(row)).filter(_.getSizeInBytes <= MostBytes).orNull
+    if (next < size - 1) next += 1
+    else {
+      greatest *= math.exp(math.log(positive()) / size)
+      // As a double: of so many rows that no long counts them none is drawn.
+      next = (next + 1 + math.floor(math.log(positive()) / math.log1p(-greatest))).toLong
+    }
+  }
+
+  private lazy val project = UnsafeProjection.create(types)
+
+  /** A copy of a row with the beginning of its strings and bytes. */
+  private def narrowed(row: UnsafeRow): UnsafeRow = {
+    val values = row.toSeq(types.toIndexedSeq).map {
+      case string: UTF8String => beginning(string)
+      case bytes: Array[Byte] => bytes.take(MostBytesOfValue)
+      case other              => other
+    }
+    project(InternalRow.fromSeq(values)).copy()
+  }
+
+  /** A number above 0, and at most 1. */
+  private def positive(): Double = 1 - random.nextDouble()
+
+  /** The number of rows that have been counted, and those that are drawn, for [[Reservoir.sample]]. */
+  def toBytes: Array[Byte] = {
+    val bytes = new ByteArrayOutputStream()
+    val out = new DataOutputStream(bytes)
+    val kept = drawn.filter(_ != null)
+    out.writeLong(count)
+    out.writeInt(kept.length)
+    for (row <- kept) {
+      out.writeInt(row.getSizeInBytes)
+      out.write(row.getBytes)
+    }
+    bytes.toByteArray
+  }
+}
+
+/**
+ * Rows drawn from both sides of a join. They travel as bytes: any serializer takes these.
+ */
+private[partitioning] object Reservoir {
+
+  private val MostBytes = 1024
+
+  /** Of a string in a row that has too many: two of them fit in. */
+  private val MostBytesOfValue = 400
+
+  /** The first bytes of a string, without a part of a character. */
+  private def beginning(string: UTF8String): UTF8String =
+    if (string.numBytes <= MostBytesOfValue) string
+    else {
+      val bytes = string.getBytes
+      var end = MostBytesOfValue
+      while (end > 0 && (bytes(end) & 0xc0) == 0x80) end -= 1
+      UTF8String.fromBytes(bytes, 0, end)
+    }
+
+  /** How many rows to draw from each partition for so many in all: partitions may be of different sizes. */
+  def sizeFor(rows: Int, partitions: Int): Int =
+    math.max(1, math.ceil(2.0 * rows / math.max(1, partitions)).toInt)
+
+  /**
+   * What has been drawn from a side.
+   *
+   * @param drawn by partition, [[Reservoir.toBytes]]
+   * @param fields of a row
+   */
+  case class Source(drawn: RDD[Array[Byte]], fields: Int)
+
+  /**
+   * The rows of a side that are kept, each beside the number of rows that it stands for.
+   *
+   * @param others the rows of partitions of which none is kept, all being too wide
+   */
+  case class Sampled(rows: Array[(UnsafeRow, Double)], others: Double)
+
+  /** A sample of either side. One job: the tasks of one side need not wait for the last of the other. */
+  def sample(owner: Source, copied: Source): (Sampled, Sampled) = {
+    val sc = owner.drawn.sparkContext
+    val drawn = JobOfQuery.run(
+      new UnionRDD(sc, Seq(owner, copied).map(_.drawn)),
+      (of: Iterator[Array[Byte]]) => of.toVector.head)
+    val (ofOwner, ofCopied) = drawn.splitAt(owner.drawn.getNumPartitions)
+    (weighted(ofOwner, owner.fields), weighted(ofCopied, copied.fields))
+  }
+
+  private def weighted(drawn: Array[Array[Byte]], fields: Int): Sampled = {
+    val partitions = drawn.map(read(_, fields))
+    Sampled(
+      partitions.flatMap { case (count, rows) =>
+        rows.map(row => (row, count.toDouble / rows.length))
+      },
+      partitions.collect { case (count, rows) if rows.isEmpty => count.toDouble }.sum
+    )
+  }
+
+  /** What [[Reservoir.toBytes]] has written. */
+  def read(bytes: Array[Byte], fields: Int): (Long, Array[UnsafeRow]) = {
+    val in = new DataInputStream(new ByteArrayInputStream(bytes))
+    val count = in.readLong()
+    val rows = Array.fill(in.readInt()) {
+      val of = new Array[Byte](in.readInt())
+      in.readFully(of)
+      val row = new UnsafeRow(fields)
+      row.pointTo(of, of.length)
+      row
+    }
+    (count, rows)
+  }
+}

@@ -1,0 +1,60 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.partitioning
+
+import org.apache.spark.sql.catalyst.InternalRow
+
+/**
+ * The cells of one row after the other: those of its low end and of its high end. Both interpreted and generated code
+ * finds them here.
+ *
+ * @param isOwner whether a row without a high end is a point; else it has no end
+ */
+final class RowCells(bounds: BoundColumns, isOwner: Boolean) {
+  private val (lowAt, highAt) = (bounds.low.getOrElse(-1), bounds.high.getOrElse(-1))
+
+  var first: Int = _
+  var last: Int = _
+
+  /** Finds the cells of a row of the columns of a side, none of whose bounds is NULL. */
+  def find(cells: CellSearch, row: InternalRow): Unit = find(
+    cells,
+    if (lowAt < 0) 0L else row.getLong(lowAt),
+    if (lowAt < 0) null else bounds.value(row, lowAt),
+    if (highAt < 0) 0L else row.getLong(highAt),
+    if (highAt < 0) null else bounds.value(row, highAt)
+  )
+
+  /** Likewise of the bounds that there are; see [[CellSearch.cell]]. */
+  def find(cells: CellSearch, low: Long, lowValue: Any, high: Long, highValue: Any): Unit = {
+    first = if (lowAt < 0) 0 else cells.cell(low, lowValue)
+    last =
+      if (highAt >= 0) cells.cellNear(first, high, highValue)
+      else if (isOwner) first
+      else cells.size - 1
+  }
+
+  /**
+   * The id of the bucket of a row of the owner.
+   *
+   * @param lengths where the length of an interval counts; null where it need not
+   */
+  def ownerId(layout: BucketLayout, lengths: LengthCounter): Int = {
+    if (lengths != null) lengths.add(length)
+    layout.ownerId(first, last)
+  }
+
+  /** The number of cells from the low end to the high end; 0 where these are inverted. */
+  def length: Int = math.max(0, last - first)
+}

@@ -1,0 +1,70 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.partitioning
+
+import org.apache.spark.sql.catalyst.InternalRow
+
+/**
+ * Rows of one side that stand for all of it.
+ *
+ * @param low by row, its low end; None where the range has none
+ * @param weight by row, how many rows it stands for
+ * @param others the number of rows of which it is not known where they are, or that match nothing
+ * @param keys by row, the hash of its keys; empty where there are none
+ */
+case class SideSample(
+    low: Option[Array[Position]],
+    high: Option[Array[Position]],
+    weight: Array[Double],
+    others: Double = 0,
+    keys: Array[Int] = Array.empty
+) {
+  def rows: Double = weight.sum + others
+
+  /** What places a row, or tells where about it is. */
+  def places: Array[Position] = low.orElse(high).get
+
+  /** Whether a row has positions. */
+  def isKnown(row: Int): Boolean = (low ++ high).forall(_(row) != null)
+
+  /** Some of the rows. */
+  def of(rows: Seq[Int]): SideSample = {
+    def positions(of: Option[Array[Position]]) = of.map(all => rows.map(all(_)).toArray)
+    SideSample(positions(low), positions(high), rows.map(weight(_)).toArray)
+  }
+
+  private lazy val rowsByKey: Map[Int, Seq[Int]] = keys.indices.groupBy(keys(_))
+
+  /** The rows of a key. */
+  def ofKey(key: Int): SideSample = of(rowsByKey.getOrElse(key, Nil))
+}
+
+object SideSample {
+
+  /**
+   * Rows of the columns of a side.
+   *
+   * @param bounds where they are; a row one of whose bounds is NULL has no position
+   */
+  def of(
+      rows: Array[_ <: InternalRow],
+      weight: Array[Double],
+      bounds: BoundColumns,
+      others: Double = 0,
+      keys: Array[Int] = Array.empty): SideSample = {
+    def positions(at: Int): Array[Position] =
+      rows.map(row => if (bounds.hasNull(row)) null else bounds.position(row, at))
+    SideSample(bounds.low.map(positions), bounds.high.map(positions), weight, others, keys)
+  }
+}

@@ -1,0 +1,63 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.partitioning
+
+import java.util.concurrent.TimeUnit.SECONDS
+import java.util.concurrent.atomic.AtomicReference
+
+import scala.concurrent.{Future, Promise}
+
+import org.apache.spark.MapOutputStatistics
+import org.apache.spark.util.ThreadUtils
+
+/**
+ * The progress of writing one side of a join ([[WriteOnceExec]]), which the other side waits for in an
+ * adaptive plan. The same object is kept while the plan is made again.
+ */
+final class Writing {
+
+  private val ended = Promise[MapOutputStatistics]()
+
+  /** What a stage has for a result, once the side has been written. */
+  private[partitioning] val result = new AtomicReference[Option[Any]](None)
+
+  /** Whether a stage waits, which will have the plan made again. */
+  @volatile private[partitioning] var isAwaited: Boolean = false
+
+  private[partitioning] def end(): Unit = Writing.later { () =>
+    result.set(Some(()))
+    ended.trySuccess(null)
+  }
+
+  private[partitioning] def future: Future[MapOutputStatistics] = {
+    isAwaited = true
+    ended.future
+  }
+}
+
+private[partitioning] object Writing {
+
+  /**
+   * When a side has been written its own stage tells adaptive execution, which plans again, without the wait.
+   * Were the wait over first, the other side could begin before the size of this one is known. So it ends later,
+   * and for a plan that is not made again alone.
+   */
+  private val SecondsLater = 1L
+
+  private lazy val timer =
+    ThreadUtils.newDaemonSingleThreadScheduledExecutor("range-join-writing")
+
+  private def later(end: Runnable): Unit = timer.schedule(end, SecondsLater, SECONDS)
+}

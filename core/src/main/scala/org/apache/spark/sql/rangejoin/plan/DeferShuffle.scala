@@ -1,0 +1,186 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions.{AttributeSet, IsNotNull, PredicateHelper}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.{InnerLike, LeftAnti, LeftSemi}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.adaptive.{
+  LogicalQueryStage,
+  QueryStageExec,
+  ShuffleQueryStageExec
+}
+import org.apache.spark.sql.execution.exchange.Exchange
+import org.apache.spark.sql.execution.joins.BroadcastNestedLoopJoinExec
+import org.apache.spark.sql.execution.{PlanLater, SparkPlan}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, LeftSide, RightSide, Side}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.partitioning.{
+  DeferShuffleExec,
+  MeasureSideExec,
+  RangeBucketExec,
+  SideMeasure
+}
+import org.apache.spark.sql.rangejoin.pushdown.ImpliedLimit
+
+/**
+ * Sides of joins without keys that may be far smaller than Spark thinks: it does not know how many rows a
+ * filter, a join or an aggregate leaves, nor how many there are in an RDD. Under adaptive execution neither
+ * side is shuffled by buckets before that is known: what is shuffled below a side is shuffled first, and then
+ * a side that can be read without a sort is measured, unless it is costly and written first
+ * ([[WriteCostlySides]]). After that the join is planned again; where a side is small, as a broadcast join.
+ */
+object DeferShuffle extends PredicateHelper {
+
+  /** The measure of a side that had these columns. */
+  private case class Measured(measure: SideMeasure, columns: AttributeSet)
+
+  /**
+   * On a join: what is being measured of its sides, or has been. Rules of Spark copy it to what they put in the
+   * place of the join, which may be another join, or the same one with fewer columns.
+   */
+  private val Measures = TreeNodeTag[Map[Side, Measured]]("rangejoin.measures")
+
+  /** Both sides of a join, each of which waits for what tells the sizes. */
+  def of(join: Join, conf: SQLConf): Map[Side, SparkPlan] = {
+    val measures = pending(join, conf)
+    Seq[Side](LeftSide, RightSide).map { side =>
+      val plan = PlanLater(sideOf(join, side))
+      val others = measures ++ shuffledBelow(sideOf(join, side.other), conf)
+      side -> (if (others.isEmpty) plan else DeferShuffleExec(plan, others))
+    }.toMap
+  }
+
+  /**
+   * The measures to be taken before the join is decided, as far as [[RemoveRedundantDeferrals]] finds them
+   * worth it.
+   */
+  private def pending(join: Join, conf: SQLConf): Seq[SparkPlan] = {
+    val measures = measuresOf(join).filter { case (side, of) =>
+      sideOf(join, side).outputSet == of.columns
+    }
+    val fresh = (if (isMeasured(join, conf)) candidates(join, conf) else Nil)
+      .filterNot(measures.contains)
+      .map(side => side -> Measured(new SideMeasure(limit(conf)), sideOf(join, side).outputSet))
+    if (fresh.nonEmpty) join.setTagValue(Measures, measures ++ fresh)
+    (measures ++ fresh).toSeq.collect {
+      case (side, Measured(measure, _))
+          if measure.isSmall.isEmpty && !isWritten(sideOf(join, side)) =>
+        MeasureSideExec.exchange(measure, PlanLater(sideOf(join, side)))
+    }
+  }
+
+  /**
+   * A side, if there may be shuffles below it. It is planned twice, once to be waited for; whether
+   * what is shuffled is the same, and is shuffled once, is for [[RemoveRedundantDeferrals]] to see. It never is
+   * below another join without keys.
+   */
+  private def shuffledBelow(side: LogicalPlan, conf: SQLConf): Option[SparkPlan] =
+    if (isOn(conf) && conf.exchangeReuseEnabled && !isRead(side) && !hasJoinWithoutKeys(side))
+      Some(PlanLater(side))
+    else None
+
+  /** The join as Spark would plan it if it had known that a side is small; None unless one is. */
+  def overSmall(join: Join): Option[SparkPlan] = {
+    // What was small with more columns is so with some of them.
+    val small = measuresOf(join).collectFirst {
+      case (side, of)
+          if of.measure.isSmall.contains(true) &&
+            sideOf(join, side).outputSet.subsetOf(of.columns) => side
+    }
+    small.map { side =>
+      BroadcastNestedLoopJoinExec(
+        PlanLater(join.left),
+        PlanLater(join.right),
+        if (side == LeftSide) BuildLeft else BuildRight,
+        join.joinType,
+        join.condition)
+    }
+  }
+
+  private def measuresOf(join: Join): Map[Side, Measured] =
+    join.getTagValue(Measures).getOrElse(Map.empty)
+
+  private def sideOf(join: Join, side: Side): LogicalPlan =
+    if (side == LeftSide) join.left else join.right
+
+  private def isOn(conf: SQLConf): Boolean =
+    conf.adaptiveExecutionEnabled && conf.getConf(RangeJoinConf.DeferShuffle)
+
+  private def isMeasured(join: Join, conf: SQLConf): Boolean =
+    isOn(conf) && conf.getConf(RangeJoinConf.Broadcast) && limit(conf) > 0 &&
+      (join.hint.leftHint ++ join.hint.rightHint).isEmpty
+
+  /** The most bytes of a side that Spark broadcasts without being asked. */
+  private def limit(conf: SQLConf): Long =
+    conf.getConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD)
+      .getOrElse(conf.autoBroadcastJoinThreshold)
+
+  private def candidates(join: Join, conf: SQLConf): Seq[Side] = {
+    val sides = JoinTypeBehavior.of(join.joinType).toSeq
+      .flatMap(_.streamed.fold(Seq[Side](LeftSide, RightSide))(kept => Seq(kept.other)))
+    sides.filter { side =>
+      val plan = sideOf(join, side)
+      isUnknown(plan, conf) && !hasJoinWithoutKeys(plan)
+    }
+  }
+
+  /** Nested joins without a key are excluded: every level would multiply the planning of its sides. */
+  private def hasJoinWithoutKeys(side: LogicalPlan): Boolean =
+    side.exists(PartitionRangeJoins.isWithoutKeys)
+
+  /** Whether the side has been written, so that its size is known. */
+  private def isWritten(side: LogicalPlan): Boolean = side match {
+    case LogicalQueryStage(_, physical) =>
+      val written = physical match {
+        case buckets: RangeBucketExec => WriteCostlySides.sideOf(buckets.child)
+        case other                    => other
+      }
+      written.isInstanceOf[ShuffleQueryStageExec]
+    case _ => false
+  }
+
+  /** Whether all there is to do is to read rows and look at each; what was shuffled is there. */
+  private def isRead(plan: LogicalPlan): Boolean = plan match {
+    case LogicalQueryStage(_, physical)                  => !physical.exists(running.isDefinedAt)
+    case _: Project | _: Filter | _: Generate | _: Union => plan.children.forall(isRead)
+    case other                                           => other.isInstanceOf[LeafNode]
+  }
+
+  /** What is to be shuffled or broadcast, or is just now. */
+  private[plan] val running: PartialFunction[SparkPlan, SparkPlan] = {
+    case exchange: Exchange                             => exchange
+    case stage: QueryStageExec if !stage.isMaterialized => stage
+  }
+
+  /**
+   * Whether there may be far less than Spark thinks. Conditions that rule out NULLs are everywhere, and those that
+   * are inferred from limits of the other side are in a query whose user expects no filter there.
+   */
+  private def isUnknown(plan: LogicalPlan, conf: SQLConf): Boolean = plan match {
+    case Filter(condition, child) =>
+      splitConjunctivePredicates(condition).exists {
+        case _: IsNotNull | _: ImpliedLimit => false
+        case _                              => true
+      } ||
+      isUnknown(child, conf)
+    case Join(_, _, _: InnerLike | LeftSemi | LeftAnti, _, _) => true
+    case leaf: LeafNode => leaf.stats.sizeInBytes >= conf.defaultSizeInBytes
+    case _              => plan.children.forall(isUnknown(_, conf))
+  }
+}

@@ -1,0 +1,155 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, JoinSelectionHelper}
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.logical.{BROADCAST, Generate, Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.joins.{
+  BroadcastNestedLoopJoinExec,
+  CartesianProductExec,
+  SortMergeJoinExec
+}
+import org.apache.spark.sql.execution.{PlanLater, ProjectExec, SparkPlan}
+import org.apache.spark.sql.rangejoin.condition.{DrivenBy, LeftSide, RightSide, Side}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
+import org.apache.spark.sql.rangejoin.partitioning.{
+  DeferShuffleExec,
+  JoinPartitioning,
+  OwnerLengths,
+  PartitionedRange,
+  RangeBucketExec
+}
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
+
+/**
+ * Plans a join with a range and without keys, neither side of which is small or to be broadcast, as a
+ * sort-merge join by the buckets of a [[JoinPartitioning]]: Spark's own node with the mark of a range join, so
+ * that shuffles, skew handling and all that follows are those of any other join. The bucket has to be a
+ * join key: rows of several buckets may come to lie in one task.
+ */
+object PartitionRangeJoins extends JoinSelectionHelper {
+
+  /** Whether Spark has planned a nested loop over two sides that are large, as far as it knows. */
+  def isQuadratic(planned: Seq[SparkPlan], join: Join): Boolean = planned match {
+    case Seq(_: CartesianProductExec)           => !hintToShuffleReplicateNL(join.hint)
+    case Seq(loop: BroadcastNestedLoopJoinExec) => isLastResort(loop, join)
+    case _                                      => false
+  }
+
+  /** The join by buckets; None where its rows cannot be spread, or may not be copied. */
+  def of(join: Join, session: SparkSession): Option[SparkPlan] =
+    rangeOf(join, larger(join)).filterNot(_ => hintToNotBroadcastAndReplicate(join.hint)).map {
+      range =>
+        val conf = session.sessionState.conf
+        val most = conf.getConf(RangeJoinConf.RangePartitioningThreshold)
+        // Of what a generator makes Spark has no estimate.
+        val isTiny = Seq(join.left, join.right)
+          .forall(side => side.stats.sizeInBytes <= most && !side.exists(_.isInstanceOf[Generate]))
+        val isAdaptive = conf.adaptiveExecutionEnabled && !JoinPartitioning.isPlanningSample
+        // A plan that is not adaptive is made before anything is known of rows.
+        val others = if (isAdaptive) DrivingRange.others(join) else Nil
+        val spread = ofQuery(join).getOrElse(
+          new JoinPartitioning(
+            session,
+            range,
+            others,
+            join.left,
+            join.right,
+            isTiny,
+            WriteCostlySides.writingsOf(join)))
+        join.setTagValue(Partitioning, spread)
+        val sides: Map[Side, SparkPlan] =
+          if (spread.isSingle || JoinPartitioning.isPlanningSample)
+            Map(LeftSide -> PlanLater(join.left), RightSide -> PlanLater(join.right))
+          else DeferShuffle.of(join, conf)
+        val lengths = new OwnerLengths(spread)
+        def side(of: Side) = {
+          val child = sides(of)
+          bucketed(if (isAdaptive) awaiting(child, of, lengths) else child, of, lengths)
+        }
+        plan(join, spread, side(LeftSide), side(RightSide))
+    }
+
+  /** A side under adaptive execution; copies wait for the owner. */
+  def awaiting(child: SparkPlan, side: Side, lengths: OwnerLengths): SparkPlan =
+    if (lengths.spread.isOwner(side)) child else DeferShuffleExec.ofLengths(child, lengths)
+
+  /** On a join: how its rows are spread. Rules may copy it to another join. */
+  private val Partitioning = TreeNodeTag[JoinPartitioning]("rangejoin.partitioning")
+
+  /**
+   * In the plan of a sample, the buckets that the same join has in the query. Had it some of its own, it would
+   * be sampled for each join above it, and what is below it twice as often.
+   */
+  private def ofQuery(join: Join): Option[JoinPartitioning] =
+    if (!JoinPartitioning.isPlanningSample) None
+    else {
+      join.getTagValue(Partitioning)
+        .filter(spread => rangeOf(join, spread.range.owner).contains(spread.range))
+    }
+
+  def isWithoutKeys(plan: LogicalPlan): Boolean = plan match {
+    case join: Join => ExtractEquiJoinKeys.unapply(join).isEmpty
+    case _          => false
+  }
+
+  /** A broadcast of a side that is neither known to be small nor asked for by a hint. */
+  private def isLastResort(loop: BroadcastNestedLoopJoinExec, join: Join): Boolean = {
+    val (side, hint) =
+      if (loop.buildSide == BuildLeft) (join.left, join.hint.leftHint)
+      else (join.right, join.hint.rightHint)
+    !hint.exists(_.strategy.contains(BROADCAST)) && !canBroadcastBySize(side, loop.conf)
+  }
+
+  private def larger(join: Join): Side =
+    if (join.right.stats.sizeInBytes > join.left.stats.sizeInBytes) RightSide else LeftSide
+
+  /** How the rows of a join without keys are spread; None where they cannot be. */
+  def rangeOf(join: Join, larger: Side): Option[PartitionedRange] =
+    if (!isWithoutKeys(join)) None
+    else {
+      DrivingRange.of(join).flatMap(PartitionedRange.of(_, join.joinType, larger))
+    }
+
+  /** A side with its buckets. */
+  def bucketed(child: SparkPlan, side: Side, lengths: OwnerLengths): RangeBucketExec = {
+    val isOwner = lengths.spread.isOwner(side)
+    RangeBucketExec(
+      isOwner,
+      lengths.spread.range.bounds(isOwner).columns,
+      RangeBucketExec.newBucket(),
+      lengths,
+      child)
+  }
+
+  /**
+   * The join of two sides whose last columns are their buckets. Within the buckets it is driven by the range that the
+   * sample says, once there is one.
+   */
+  def plan(join: Join, spread: JoinPartitioning, left: SparkPlan, right: SparkPlan): SparkPlan = {
+    def keys(side: SparkPlan): Seq[Expression] = Seq(side.output.last)
+    val condition = join.condition.map { of =>
+      spread.driving.orElse(DrivingRange.better(join)).fold(of)(DrivenBy(_, of))
+    }
+    val sorted = SortMergeJoinExec(keys(left), keys(right), join.joinType, condition, left, right)
+    MarkRangeJoins.sortMergeMarks(RangeJoinHint.in(join.hint).isDefined, sorted.conf)
+      .foreach(sorted.setTagValue(_, ()))
+    ProjectExec(join.output, sorted)
+  }
+}

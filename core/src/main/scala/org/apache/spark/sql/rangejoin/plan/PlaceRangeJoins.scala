@@ -1,0 +1,91 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
+import org.apache.spark.sql.execution.joins.{ShuffledHashJoinExec, SortMergeJoinExec}
+import org.apache.spark.sql.rangejoin.broadcast.{BroadcastRangeJoinExec, IndexedStageJoinExec}
+import org.apache.spark.sql.rangejoin.condition.{RangeCondition, Side}
+import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
+import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
+
+/**
+ * Puts the range join in the place of every marked join, once all rules of Spark that know the stock node are
+ * done with it. Runs several times over the same plan; what it has replaced it leaves alone.
+ */
+object PlaceRangeJoins extends Rule[SparkPlan] {
+
+  override def apply(plan: SparkPlan): SparkPlan = {
+    val placed = plan.transformUp { case node => replaced(node) }
+    if (placed.eq(plan)) plan else CodegenBoundaries.belowUnions(placed)
+  }
+
+  private def replaced(node: SparkPlan): SparkPlan = {
+    def has(mark: TreeNodeTag[Unit]) = node.getTagValue(mark).isDefined
+    node match {
+      case join: SortMergeJoinExec if has(MarkRangeJoins.SortMergeMark) =>
+        place(join, best => SortMergeRangeJoinExec.of(join).copy(best = best))(SortedInputs.of)
+      case join: ShuffledHashJoinExec if has(MarkRangeJoins.ShuffledMark) =>
+        place(join, best => ShuffledRangeJoinExec.of(join).copy(best = best)) { (ours, _) =>
+          ours.copy(left = CodegenBoundaryExec(ours.left), right = CodegenBoundaryExec(ours.right))
+        }
+      case join: IndexedStageJoinExec =>
+        place(join, best => join.placed.copy(best = best))((ours, _) => ours)
+      case join if has(MarkRangeJoins.BroadcastMark) =>
+        BroadcastRangeJoinExec.of(join).fold(join) { ours =>
+          place(join, best => ours.copy(best = best)) { (ours, _) =>
+            overIndex(ours).getOrElse(join)
+          }
+        }
+      case other => other
+    }
+  }
+
+  /**
+   * The range join, or the stock join where there is no range that it serves.
+   *
+   * @param of the range join over the same children, with the matches that are wanted of it
+   * @param finish has its children come as it needs them
+   */
+  private def place[J <: RangeJoinExec](stock: SparkPlan, of: Option[BestMatches] => J)(
+      finish: (J, RangeCondition) => SparkPlan
+  ): SparkPlan = {
+    val best = stock.getTagValue(BestMatches.Tag)
+    def range(streamed: Option[Side]) = of(best.filter(_ => streamed.isDefined)).normalForm
+    val join = of(best.flatMap(BestOrder.served(range, _, of(None).left.outputSet)))
+    join.normalForm.fold(
+      reason => {
+        stock.setTagValue(MarkRangeJoins.ReasonTag, reason)
+        MarkRangeJoins.leave(stock, reason)
+        stock
+      },
+      finish(join, _))
+  }
+
+  /** Over an exchange that builds a range index; None where a broadcast has begun as something else. */
+  private def overIndex(join: BroadcastRangeJoinExec): Option[BroadcastRangeJoinExec] =
+    join.buildPlan match {
+      case exchange: BroadcastExchangeExec =>
+        val indexed = join.exchangeOver(exchange.child)
+        indexed.copyTagsFrom(exchange)
+        Some(join.withBuildPlan(indexed))
+      case _ => None
+    }
+}

@@ -1,0 +1,156 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.physical.BroadcastPartitioning
+import org.apache.spark.sql.execution.adaptive.{
+  BroadcastQueryStageExec,
+  InvalidAQEPlanException,
+  LogicalQueryStage
+}
+import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
+import org.apache.spark.sql.execution.{PlanLater, ProjectExec, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
+import org.apache.spark.sql.rangejoin.index.RangeIndexMode
+import org.apache.spark.sql.rangejoin.partitioning.RangeBucketExec
+
+/**
+ * Plans a join again one side of which has begun to run for it, or has run: what `LogicalQueryStageStrategy`
+ * is for the broadcasts of Spark's own joins.
+ *
+ *  - A side that is broadcast as a range index: as the join the index was made for.
+ *  - A side that is shuffled by its buckets: the other side gets buckets of the same `JoinPartitioning`.
+ *
+ * Whatever the settings or sizes are by now; where it is not the join that the stage was made for, the
+ * present plan is kept.
+ */
+object PlanBegunStages extends SparkStrategy {
+
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case join: Join =>
+      val indexed = stagesOf(join)(indexedStage)
+      val bucketed = if (indexed.isEmpty) stagesOf(join)(bucketedStage) else Nil
+      if (indexed.nonEmpty) Seq(joinOverIndex(join, indexed))
+      else if (bucketed.nonEmpty) Seq(joinOverBuckets(join, bucketed.toMap))
+      else Nil
+    // A stage below has run. It is open again how the join is done.
+    case LogicalQueryStage(_, bucket: RangeBucketExec) =>
+      Seq(WriteCostlySides.sideOf(bucket.child))
+    // Shuffled by its buckets, but without the join: Spark found that the other side is empty.
+    case stage @ LogicalQueryStage(_, physical) if RangeBucketExec.below(physical).isDefined =>
+      if (RangeBucketExec.below(physical).exists(_.isOwner))
+        Seq(ProjectExec(stage.output, physical))
+      else throw otherBuckets(physical)
+    case _ => Nil
+  }
+
+  private def stagesOf[S](join: Join)(stageOf: LogicalQueryStage => Option[S]): Seq[(Side, S)] =
+    Seq[(Side, LogicalPlan)](LeftSide -> join.left, RightSide -> join.right).collect {
+      case (side, stage: LogicalQueryStage) => stageOf(stage).map(side -> _)
+    }.flatten
+
+  // ---------------------------------------------------------------- a range index
+
+  /** What a range index is made of that a plan broadcasts. */
+  private[plan] def indexOf(plan: SparkPlan): Option[RangeIndexMode] =
+    plan.outputPartitioning match {
+      case BroadcastPartitioning(mode: RangeIndexMode) => Some(mode)
+      case _                                           => None
+    }
+
+  private def indexedStage(stage: LogicalQueryStage): Option[BroadcastQueryStageExec] =
+    Option(stage.physicalPlan).collect {
+      case broadcast: BroadcastQueryStageExec if indexOf(broadcast.broadcast).isDefined =>
+        broadcast.setLogicalLink(stage)
+        broadcast
+    }
+
+  private def joinOverIndex(
+      join: Join,
+      stages: Seq[(Side, BroadcastQueryStageExec)]
+  ): SparkPlan = {
+    val planned = for {
+      (side, stage) <- stages
+      mode <- indexOf(stage.broadcast)
+      ours <- rangeJoin(DrivingRange.chosen(join), side, stage, mode)
+      if ours.mode.canonicalized == mode.canonicalized
+    } yield ours.overHidden(stage)
+    planned.headOption.getOrElse(throw InvalidAQEPlanException(
+      "A range index was broadcast for another join",
+      stages.head._2))
+  }
+
+  private def rangeJoin(
+      join: Join,
+      side: Side,
+      stage: BroadcastQueryStageExec,
+      mode: RangeIndexMode
+  ): Option[BroadcastRangeJoinExec] = {
+    val (buildSide, left, right) = side match {
+      case LeftSide  => (BuildLeft: BuildSide, stage, planLater(join.right))
+      case RightSide => (BuildRight: BuildSide, planLater(join.left), stage)
+    }
+    // A nested loop join may have equi keys that no hash join takes: the index says what it was.
+    val stock = join match {
+      case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, condition, _, _, _, _)
+          if mode.keys.nonEmpty =>
+        BroadcastHashJoinExec(leftKeys, rightKeys, joinType, buildSide, condition, left, right)
+      case _ =>
+        BroadcastNestedLoopJoinExec(left, right, buildSide, join.joinType, join.condition)
+    }
+    BroadcastRangeJoinExec.of(stock).filter(_.extracted.isRight)
+  }
+
+  // ---------------------------------------------------------------- buckets
+
+  /** A stage whose last column is the bucket of its rows. */
+  private case class Stage(logical: LogicalPlan, physical: SparkPlan, bucket: RangeBucketExec)
+
+  private def bucketedStage(stage: LogicalQueryStage): Option[Stage] = stage.physicalPlan match {
+    case _: RangeBucketExec => None
+    case physical           => RangeBucketExec.below(physical).map(Stage(stage, physical, _))
+  }
+
+  private def joinOverBuckets(join: Join, stages: Map[Side, Stage]): SparkPlan = {
+    val first = stages.values.head
+    val lengths = first.bucket.lengths
+    val spread = lengths.spread
+    val isSame = stages.forall { case (side, stage) =>
+      stage.bucket.lengths.eq(lengths) && stage.bucket.isOwner == spread.isOwner(side)
+    } && PartitionRangeJoins.rangeOf(join, spread.range.owner).contains(spread.range)
+    if (!isSame) throw otherBuckets(first.physical)
+    lengths.check()
+    def side(of: Side, logical: LogicalPlan): SparkPlan = stages.get(of) match {
+      case Some(stage) =>
+        stage.physical.setLogicalLink(stage.logical)
+        stage.physical
+      case None =>
+        val child = PlanLater(logical)
+        val hasRun = stages.values.exists(!_.physical.exists(DeferShuffle.running.isDefinedAt))
+        PartitionRangeJoins.bucketed(
+          if (hasRun) child else PartitionRangeJoins.awaiting(child, of, lengths),
+          of,
+          lengths)
+    }
+    PartitionRangeJoins.plan(join, spread, side(LeftSide, join.left), side(RightSide, join.right))
+  }
+
+  private def otherBuckets(plan: SparkPlan) =
+    InvalidAQEPlanException("Range buckets were made for another join", plan)
+}

@@ -1,0 +1,71 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.adaptive.{QueryStageExec, ShuffleQueryStageExec}
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeLike, ShuffleExchangeLike}
+import org.apache.spark.sql.execution.joins.{
+  BroadcastNestedLoopJoinExec,
+  CartesianProductExec,
+  ShuffledJoin
+}
+import org.apache.spark.sql.execution.{SortExec, SparkPlan}
+import org.apache.spark.sql.rangejoin.partitioning.{
+  DeferShuffleExec,
+  MeasureSideExec,
+  OwnerStageExec
+}
+
+/**
+ * Removes what need not be waited for: shuffles that have run, shuffles that only the wait would run (a plan
+ * that is made twice may come out differently), and measures that would need more than reading.
+ */
+object RemoveRedundantDeferrals extends Rule[SparkPlan] {
+
+  override def apply(plan: SparkPlan): SparkPlan =
+    if (!plan.exists(_.isInstanceOf[DeferShuffleExec])) plan
+    else {
+      val asked = plan.transformUp { case waiting: DeferShuffleExec => waiting.side }
+        .collect(DeferShuffle.running).map(_.canonicalized).toSet
+      def isAsked(running: Seq[SparkPlan]) =
+        running.forall(stage => asked.contains(stage.canonicalized))
+      plan.transformUp { case DeferShuffleExec(side, others) =>
+        val needed = others.filter {
+          case owner: OwnerStageExec            => !owner.isMaterialized
+          case MeasureSideExec.OfSide(measured) =>
+            isRead(measured) && isAsked(measured.collect(DeferShuffle.running))
+          case other =>
+            val running = other.collect(DeferShuffle.running)
+            running.nonEmpty && isAsked(running)
+        }
+        if (needed.isEmpty) side else DeferShuffleExec(side, needed)
+      }
+    }
+
+  /** Whether rows come out as they are read, so that the first ones cost little. */
+  private def isRead(plan: SparkPlan): Boolean = plan match {
+    case stage: QueryStageExec =>
+      stage.isMaterialized || !stage.isInstanceOf[ShuffleQueryStageExec]
+    case _: BroadcastExchangeLike => true
+    case _: ShuffleExchangeLike | _: SortExec | _: ShuffledJoin | _: CartesianProductExec |
+        _: BroadcastNestedLoopJoinExec => false
+    // The last step of one whose shuffle has run.
+    case aggregate: BaseAggregateExec
+        if !aggregate.collectLeaves().forall(_.isInstanceOf[QueryStageExec]) => false
+    case other => other.children.forall(isRead)
+  }
+}

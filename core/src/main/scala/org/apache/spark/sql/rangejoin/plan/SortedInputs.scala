@@ -1,0 +1,132 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  Expression,
+  ExpressionSet,
+  NamedExpression,
+  SortOrder
+}
+import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan}
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.reduce.BestMatches
+import org.apache.spark.sql.rangejoin.scan.ScanOrder
+import org.apache.spark.sql.rangejoin.sort.RangeSortExec
+import org.apache.spark.sql.rangejoin.sortedtables.SortedFiles
+
+/**
+ * Supplies the order that a sort-merge range join needs of its sides: in the place of the sorts by key that were
+ * planned for the stock join, sorts that know the range, and none where a side is in this order.
+ */
+private[plan] object SortedInputs {
+
+  def of(join: SortMergeRangeJoinExec, range: RangeCondition): SortMergeRangeJoinExec = {
+    def side(child: SparkPlan, keys: Seq[Expression], side: Side) = {
+      def boundOf(child: SparkPlan) = this.boundOf(child, range, side, join.best)
+      val read = inOrderOfFiles(child, keys, boundOf(child))
+      ordered(read, keys, boundOf(read))
+    }
+    val (left, leftKey) = side(join.left, join.leftKeys, LeftSide)
+    val (right, rightKey) = side(join.right, join.rightKeys, RightSide)
+    join.copy(leftRangeKey = leftKey, rightRangeKey = rightKey, left = left, right = right)
+  }
+
+  /**
+   * In the order of the files that it is read from, where that saves the sort, or some of it; by no more
+   * columns than that.
+   */
+  private def inOrderOfFiles(
+      child: SparkPlan,
+      keys: Seq[Expression],
+      bound: Option[RangeBound]
+  ): SparkPlan = child match {
+    case SortExec(byKeys, false, input, _) =>
+      val whole = ScanOrder.of(keys, bound)
+      SortedFiles.inOrder(input).flatMap { files =>
+        Seq(whole, byKeys)
+          .find(SortOrder.orderingSatisfies(files.outputOrdering, _))
+          .map(needed => files.copy(sortOrder = files.sortOrder.take(needed.size)))
+      }.getOrElse(child)
+    case other => other
+  }
+
+  /**
+   * The bound a side is sorted by; one it need not be in order by where it is sorted in any case, and
+   * where matches are wanted in the order of it.
+   */
+  private def boundOf(
+      child: SparkPlan,
+      range: RangeCondition,
+      side: Side,
+      best: Option[BestMatches]
+  ): Option[RangeBound] =
+    range.orderOf(side).orElse(child match {
+      case _ if best.isDefined => range.preferredOrderOf(side)
+      case _: SortExec => range.preferredOrderOf(side).filter(MonotoneColumn.of(_).isDefined)
+      case _           => None
+    })
+
+  /**
+   * The child in the order the join needs, and the column that holds the bound where one had to be
+   * added: a bound that no column is known to rise with is evaluated once per row, not once per
+   * comparison of the sort.
+   */
+  private def ordered(
+      child: SparkPlan,
+      keys: Seq[Expression],
+      bound: Option[RangeBound]
+  ): (SparkPlan, Option[Attribute]) = {
+    val (input, rangeKey) = bound.filter(MonotoneColumn.of(_).isEmpty) match {
+      case Some(computed) =>
+        val added = Alias(computed.sortKey, Predicates.display(computed.child))()
+        val projected = child.output :+ (added: NamedExpression)
+        (ProjectExec(projected, unsorted(child)), Some(added.toAttribute))
+      case None => (child, None)
+    }
+    val order = ScanOrder.of(keys, bound, rangeKey)
+    val sorted =
+      if (SortOrder.orderingSatisfies(input.outputOrdering, order)) input
+      else RangeSortExec.sort(withEqualOrders(order, child), unsorted(input))
+    (CodegenBoundaryExec(sorted), rangeKey)
+  }
+
+  /**
+   * An order with what else the child is in order by wherever it is in this order already: rows that a
+   * join below has ordered by one key are ordered by the other, too, and stay so when they are sorted
+   * anew. Operators above were planned on it.
+   */
+  private def withEqualOrders(order: Seq[SortOrder], child: SparkPlan): Seq[SortOrder] = {
+    val promised = child.outputOrdering
+    val kept = order.zip(promised).takeWhile { case (needed, by) => by.satisfies(needed) }.map {
+      case (needed, by) =>
+        val equal = (ExpressionSet(by.children) - needed.child)
+          .filter(_.references.subsetOf(child.outputSet))
+        needed.copy(sameOrderExpressions = equal.toSeq)
+    }
+    kept ++ order.drop(kept.size)
+  }
+
+  /** Without the sort by key that was planned for the stock join. */
+  private def unsorted(child: SparkPlan): SparkPlan = child match {
+    case SortExec(_, false, input, _) => input
+    case other                        => other
+  }
+}

@@ -1,0 +1,45 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.pushdown
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.types.{BooleanType, DataType}
+
+/**
+ * Hides an inferred predicate from data sources, so that pushdown cannot fail a query that worked before. The
+ * predicate is still tested for each row. [[PrunedScan]] hands it to scans where nothing can go wrong.
+ */
+case class ImpliedLimit(child: Expression) extends UnaryExpression with Predicate {
+
+  override def dataType: DataType = BooleanType
+
+  override def nullable: Boolean = child.nullable
+
+  override def eval(input: InternalRow): Any = child.eval(input)
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
+    child.genCode(ctx)
+
+  override def prettyName: String = "implied"
+
+  override def toString: String = s"implied$child"
+
+  override def sql: String = s"implied${child.sql}"
+
+  override protected def withNewChildInternal(newChild: Expression): ImpliedLimit =
+    copy(child = newChild)
+}

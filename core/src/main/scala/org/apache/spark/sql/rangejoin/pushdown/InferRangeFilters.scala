@@ -1,0 +1,195 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.pushdown
+
+import scala.annotation.tailrec
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.optimizer.PushDownPredicates
+import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.util.TypeUtils
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+
+/**
+ * Where a query limits the range column of one side, rows of the other side that are beyond it are
+ * filtered before they are joined: of `e.at BETWEEN w.start AND w.stop` and `e.at >= '2024-01-01'`
+ * follows `w.stop >= '2024-01-01'`. Stock Spark infers this of equal columns alone.
+ *
+ * Runs once, when filters are where they belong, and takes its own to where they belong: as far as to
+ * the scan, which may leave out partitions by them, and files ([[PruneLimitedScans]]). Spark makes joins of
+ * `EXISTS` and `IN` later.
+ */
+object InferRangeFilters extends Rule[LogicalPlan] {
+
+  /** Limits go from one join to the next in so many steps, and from column to column of one join. */
+  private val MostSteps = 5
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.InferFilters)) plan
+    else if (!plan.exists(hasLimit)) plan
+    else settled(plan, new SharedSides(plan), MostSteps)
+
+  /** Constraints take their time, and most queries have none of use here. */
+  private def hasLimit(plan: LogicalPlan): Boolean = plan match {
+    case Filter(condition, _) => condition.exists {
+        case comparison: BinaryComparison => comparison.children.exists(_.isInstanceOf[Literal])
+        case _                            => false
+      }
+    case _ => false
+  }
+
+  @tailrec
+  private def settled(plan: LogicalPlan, shared: SharedSides, steps: Int): LogicalPlan = {
+    val next = plan.transformUp { case join: Join if !join.isStreaming => inferred(join, shared) }
+    if (next.fastEquals(plan) || steps == 1) next else settled(next, shared, steps - 1)
+  }
+
+  private def inferred(join: Join, shared: SharedSides): LogicalPlan = {
+    val condition = Predicates.conditionBesideKeys(join).getOrElse(join.condition)
+    RangeExtractor
+      .extract(join.joinType, condition, join.left.outputSet, join.right.outputSet)
+      .fold(
+        _ => join,
+        range => {
+          val limits = implied(join, range)
+          def side(child: LogicalPlan) =
+            if (limits.isEmpty || shared(child)) child else filtered(child, limits)
+          join.withNewChildren(Seq(side(join.left), side(join.right)))
+        }
+      )
+  }
+
+  /** What limits one column may limit another one, which limits the first: none if that has no end. */
+  private def implied(join: Join, range: RangeCondition): Seq[BinaryComparison] = {
+    val sides = Seq(LeftSide -> join.left, RightSide -> join.right).filter { case (side, _) =>
+      mayFilter(join.joinType, side)
+    }
+    lazy val written = (join.left.constraints ++ join.right.constraints).toSeq.flatMap(limitsOf)
+
+    @tailrec def settle(found: Seq[BinaryComparison], steps: Int): Seq[BinaryComparison] = {
+      val next = for {
+        (side, child) <- sides
+        limit <-
+          ImpliedLimits.of(range, side, knownValues(written ++ found.flatMap(Comparison.of(_))))
+        if !isComputed(child, limit.references.head)
+      } yield limit
+      if (next.isEmpty) found
+      else if (steps == 0) Nil
+      else settle(found.filterNot(old => next.exists(isTighter(_, old))) ++ next, steps - 1)
+    }
+    settle(Nil, MostSteps)
+  }
+
+  private def isTighter(next: BinaryComparison, old: BinaryComparison): Boolean =
+    next.getClass == old.getClass && next.left.semanticEquals(old.left)
+
+  private def filtered(child: LogicalPlan, limits: Seq[Expression]): LogicalPlan =
+    limits.filter(_.references.subsetOf(child.outputSet)).map(ImpliedLimit(_))
+      .reduceOption[Expression](And(_, _))
+      .fold(child)(limit => PushDownPredicates(Filter(limit, child)))
+
+  /** A filter would compute it once more, on its way down. */
+  private def isComputed(plan: LogicalPlan, column: Attribute): Boolean = plan.exists {
+    case Project(columns, child) => columns.exists {
+        case alias: Alias if alias.exprId == column.exprId =>
+          alias.child match {
+            case from: Attribute => isComputed(child, from)
+            case _               => true
+          }
+        case _ => false
+      }
+    case aggregate: Aggregate => aggregate.aggregateExpressions.exists {
+        case alias: Alias if alias.exprId == column.exprId =>
+          alias.child match {
+            case from: Attribute => isComputed(aggregate.child, from)
+            // What is aggregated is filtered above.
+            case other => !other.exists(_.isInstanceOf[AggregateExpression])
+          }
+        case _ => false
+      }
+    case union: Union =>
+      val place = union.output.indexWhere(_.exprId == column.exprId)
+      place >= 0 && union.children.exists(child => isComputed(child, child.output(place)))
+    case _ => false
+  }
+
+  /**
+   * Sides of joins that are elsewhere in the plan, too, in whole or in a part that takes a shuffle. Spark
+   * computes such a part once and reads its exchange again (`ReusedExchange`), unless it is filtered here in
+   * another way than there. Where the whole join is there again, its sides are filtered alike.
+   */
+  private final class SharedSides(plan: LogicalPlan) {
+
+    private lazy val occurrences: Map[LogicalPlan, Int] =
+      plan.collect { case node if !isAsItsChild(node) => node.canonicalized }
+        .groupBy(identity).map { case (node, all) => node -> all.size }
+
+    /** A projection that gives other names alone is no node of its own. */
+    private def isAsItsChild(node: LogicalPlan): Boolean =
+      node.children.exists(_.canonicalized == node.canonicalized)
+
+    // By the columns of a side: it becomes another node as filters are put in.
+    private lazy val sides: Set[Set[ExprId]] = plan.collect { case join: Join =>
+      val joined = occurrences(join.canonicalized)
+      join.children.filter { side =>
+        side.exists { node =>
+          ((node eq side) || !isCheap(node)) && occurrences(node.canonicalized) > joined
+        }
+      }.map(columns)
+    }.flatten.toSet
+
+    def apply(side: LogicalPlan): Boolean = sides(columns(side))
+
+    private def columns(side: LogicalPlan): Set[ExprId] = side.output.map(_.exprId).toSet
+
+    private def isCheap(node: LogicalPlan): Boolean = node match {
+      case _: LeafNode | _: Project | _: Filter => true
+      case _                                    => false
+    }
+  }
+
+  /** Whether rows of a side that match nothing are not in the result, and change nothing of it. */
+  private def mayFilter(joinType: JoinType, side: Side): Boolean =
+    JoinTypeBehavior.of(joinType, streamed = side).exists(!_.visitsAllStreamed)
+
+  private def knownValues(limits: Seq[Comparison])(column: Attribute): KnownValues = {
+    val ordering = TypeUtils.getInterpretedOrdering(column.dataType)
+    // Where no row can be, as with a NULL, nothing is to be filtered.
+    val least = limits.collect {
+      case Comparison(Literal(v, _), e, _, _) if v != null && e.semanticEquals(column) => v
+    }
+    val greatest = limits.collect {
+      case Comparison(e, Literal(v, _), _, _) if v != null && e.semanticEquals(column) => v
+    }
+    KnownValues(
+      least.reduceOption(ordering.max(_, _)),
+      greatest.reduceOption(ordering.min(_, _)))
+  }
+
+  /** The comparisons with a literal that a predicate is. */
+  private def limitsOf(predicate: Expression): Seq[Comparison] = {
+    val comparisons = predicate match {
+      case ImpliedLimit(limit) => Comparison.of(limit).toSeq
+      case EqualTo(a, b)       =>
+        Seq(LessThanOrEqual(a, b), LessThanOrEqual(b, a)).flatMap(Comparison.of(_))
+      case other => Comparison.of(other).toSeq
+    }
+    comparisons.filter(c => c.lesser.isInstanceOf[Literal] || c.greater.isInstanceOf[Literal])
+  }
+}

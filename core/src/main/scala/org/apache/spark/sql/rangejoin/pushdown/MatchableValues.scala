@@ -1,0 +1,76 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.pushdown
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.condition.RangeCondition
+import org.apache.spark.sql.rangejoin.index.CoveredRanges
+
+/**
+ * What holds for every streamed row that is in the range of any row of an index, as predicates of its
+ * columns and literals: a scan can hold them against the statistics of files.
+ */
+object MatchableValues {
+
+  /**
+   * Predicates in the order of preference: one that says all there is to say of the range, then weaker
+   * ones of one column each, for where the columns of the first are not to be had.
+   */
+  def of(range: RangeCondition, covered: CoveredRanges): Seq[Expression] = {
+    val lower = range.lowerBound.flatMap(RisingBound.of)
+    val upper = range.upperBound.flatMap(RisingBound.of)
+    val intervals = covered.intervals
+    if (intervals.isEmpty) Nil
+    else {
+      val all = Seq(intervals.head._1 -> intervals.last._2)
+      val ways = (lower, upper) match {
+        case (Some(a), Some(b)) if a.column.semanticEquals(b.column) =>
+          Seq(either(intervals, lower, upper))
+        case (Some(_), Some(_)) =>
+          Seq(either(intervals, lower, upper), either(all, lower, None), either(all, None, upper))
+        case _ => Seq(either(all, lower, upper))
+      }
+      ways.flatten.distinct
+    }
+  }
+
+  /** The row is in one of the intervals; None where any row may be. */
+  private def either(
+      intervals: Seq[(Long, Long)],
+      lower: Option[RisingBound],
+      upper: Option[RisingBound]
+  ): Option[Expression] = {
+    val parts = for {
+      (low, high) <- intervals
+      limits = lower.map(_.atMost(high)).toSeq ++ upper.map(_.atLeast(low))
+      if !limits.contains(NoValue)
+    } yield sound(limits.collect { case Values(predicate) => predicate })
+    if (parts.isEmpty || parts.exists(_.isEmpty)) None
+    else Some(parts.map(_.reduce[Expression](And(_, _))).reduce[Expression](Or(_, _)))
+  }
+
+  /**
+   * Statistics of a file leave NaN out, which is greater than all: a least value may rule it out only
+   * where a greatest one does.
+   */
+  private[pushdown] def sound(limits: Seq[BinaryComparison]): Seq[BinaryComparison] =
+    limits.filter {
+      case GreaterThanOrEqual(column, literal) if RisingBound.hasNaN(literal.dataType) =>
+        limits.exists {
+          case LessThanOrEqual(other, _) => other.semanticEquals(column)
+          case _                         => false
+        }
+      case _ => true
+    }
+}

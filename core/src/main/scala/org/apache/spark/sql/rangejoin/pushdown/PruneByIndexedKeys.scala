@@ -1,0 +1,98 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.pushdown
+
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruningExpression, Expression}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern.{
+  DYNAMIC_PRUNING_EXPRESSION,
+  IN_SUBQUERY_EXEC
+}
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
+import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
+import org.apache.spark.sql.execution.joins.HashedRelationBroadcastMode
+import org.apache.spark.sql.rangejoin.broadcast.{BroadcastRangeJoinExec, RangeIndexExchangeExec}
+import org.apache.spark.sql.rangejoin.shims.PruningValues
+
+/**
+ * A dynamic partition pruning filter takes its values from the hashed broadcast of a join. Where that
+ * became a range join, they are the keys of the range index.
+ *
+ * Under adaptive execution Spark decides of filters when a stage is made, and drops one that finds no hash
+ * join; this rule comes before. Without, it has planned the filter's own broadcast already, for the
+ * join's to be reused.
+ */
+object PruneByIndexedKeys extends Rule[SparkPlan] with AdaptiveSparkPlanHelper {
+
+  override def apply(plan: SparkPlan): SparkPlan =
+    if (!plan.conf.exchangeReuseEnabled) plan
+    else {
+      plan.transformAllExpressionsWithPruning(
+        _.containsAllPatterns(DYNAMIC_PRUNING_EXPRESSION, IN_SUBQUERY_EXEC)) {
+        case DynamicPruningExpression(in: InSubqueryExec) =>
+          DynamicPruningExpression(indexed(in.plan, plan).fold(in)(in.withNewPlan))
+      }
+    }
+
+  private def indexed(values: BaseSubqueryExec, root: SparkPlan): Option[BaseSubqueryExec] =
+    values match {
+      case planned: SubqueryAdaptiveBroadcastExec =>
+        planned.child match {
+          case rows: AdaptiveSparkPlanExec =>
+            indexOf(planned.buildKeys, rows.executedPlan, root).map { index =>
+              rows.executedPlan.logicalLink.foreach(index.setLogicalLink)
+              PruningValues.of(planned, rows.copy(inputPlan = index))
+            }
+          case _ => None
+        }
+      case planned: SubqueryBroadcastExec =>
+        planned.child match {
+          case BroadcastExchangeExec(_: HashedRelationBroadcastMode, rows) =>
+            // What is computed for the index is in one piece of generated code with what is below.
+            indexOf(planned.buildKeys, withoutCodegen(rows), root).map { index =>
+              planned.copy(child = CollapseCodegenStages()(index))
+            }
+          case _ => None
+        }
+      case _ => None
+    }
+
+  /** The index of a range join that is keyed as a hashed broadcast of these rows would be. */
+  private def indexOf(
+      keys: Seq[Expression],
+      rows: SparkPlan,
+      root: SparkPlan
+  ): Option[RangeIndexExchangeExec] =
+    collectFirst(root) {
+      case join: BroadcastRangeJoinExec
+          if join.isKeyedBy(keys, rows) && isSame(join.exchangeOver(rows), join.buildPlan) =>
+        join.exchangeOver(rows)
+    }
+
+  /** Whether they have the same result, one of which may be further on its way to what is executed. */
+  private def isSame(a: SparkPlan, b: SparkPlan): Boolean =
+    withoutTransitions(a).sameResult(withoutTransitions(b))
+
+  private def withoutTransitions(plan: SparkPlan): SparkPlan = withoutCodegen(plan).transformUp {
+    case columns: ColumnarToRowTransition => columns.child
+    case rows: RowToColumnarTransition    => rows.child
+  }
+
+  private def withoutCodegen(plan: SparkPlan): SparkPlan = plan.transformUp {
+    case stage: WholeStageCodegenExec => stage.child
+    case input: InputAdapter          => input.child
+  }
+}

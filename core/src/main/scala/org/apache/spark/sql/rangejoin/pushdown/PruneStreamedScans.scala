@@ -1,0 +1,58 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.pushdown
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.index.{CoveredRanges, RangeIndex}
+
+/**
+ * Where adaptive execution has a range index before it plans the stage of the join, the scan of the
+ * streamed side is told where the ranges of the index are, and reads nothing but that.
+ */
+object PruneStreamedScans extends Rule[SparkPlan] {
+
+  override def apply(plan: SparkPlan): SparkPlan =
+    if (!plan.conf.getConf(RangeJoinConf.RangePruning)) plan
+    else plan.transformUp { case join: BroadcastRangeJoinExec => pruned(join) }
+
+  private def pruned(join: BroadcastRangeJoinExec): SparkPlan = {
+    val streamed = for {
+      range <- join.rangeOfMatched
+      covered <- coveredBy(join.buildPlan)
+      plan <- scanned(join.streamedPlan, MatchableValues.of(range, covered))
+    } yield plan
+    streamed.fold[SparkPlan](join)(join.withStreamedPlan)
+  }
+
+  /** With the first predicate, or if that cannot be had, with all others that can. */
+  private def scanned(plan: SparkPlan, predicates: Seq[Expression]): Option[SparkPlan] =
+    predicates.headOption.flatMap(PrunedScan.below(plan, _)).orElse {
+      val pruned = PrunedScan.belowEach(plan, predicates.drop(1))
+      if (pruned.eq(plan)) None else Some(pruned)
+    }
+
+  private def coveredBy(build: SparkPlan): Option[CoveredRanges] = build match {
+    case stage: BroadcastQueryStageExec if stage.isMaterialized =>
+      stage.executeBroadcast[Any]().value match {
+        case index: RangeIndex => index.covered
+        case _                 => None
+      }
+    case _ => None
+  }
+}

@@ -1,0 +1,104 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.pushdown
+
+import org.apache.spark.SPARK_VERSION
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.BuildRight
+import org.apache.spark.sql.catalyst.util._
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
+import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, ProjectExec, SparkPlan}
+import org.apache.spark.sql.types._
+
+/** Hands a predicate down to the scan of files that has its columns. */
+object PrunedScan {
+
+  /**
+   * The plan with a scan that may leave out rows for which the predicate does not hold: whole files, row
+   * groups or pages, by their statistics, and the partitions of a table. None where no scan can.
+   *
+   * @param predicate of the plan's output, without which a row is of no interest
+   */
+  def below(plan: SparkPlan, predicate: Expression): Option[SparkPlan] = plan match {
+    case scan: FileSourceScanExec                         => pruned(scan, predicate)
+    case project: ProjectExec if isDeterministic(project) =>
+      inColumnsBelow(project, predicate).flatMap(below(project.child, _))
+        .map(child => project.withNewChildren(Seq(child)))
+    case filter: FilterExec if isDeterministic(filter) =>
+      below(filter.child, predicate).map(child => filter.withNewChildren(Seq(child)))
+    // Its streamed rows come out, whatever the type of the join, or do not for what they are.
+    case join: BroadcastHashJoinExec if isDeterministic(join) =>
+      below(if (join.buildSide == BuildRight) join.left else join.right, predicate).map {
+        streamed =>
+          if (join.buildSide == BuildRight) join.withNewChildren(Seq(streamed, join.right))
+          else join.withNewChildren(Seq(join.left, streamed))
+      }
+    case _ => None
+  }
+
+  /** The plan with a scan that has been told of all those predicates that it can be told of. */
+  def belowEach(plan: SparkPlan, predicates: Seq[Expression]): SparkPlan =
+    predicates.foldLeft(plan)((told, predicate) => below(told, predicate).getOrElse(told))
+
+  /** What depends on the place of a row would change with the rows before it. */
+  private def isDeterministic(plan: SparkPlan): Boolean = plan.expressions.forall(_.deterministic)
+
+  private def inColumnsBelow(project: ProjectExec, predicate: Expression): Option[Expression] = {
+    val columns = AttributeMap(project.projectList.collect {
+      case alias @ Alias(column: Attribute, _) => alias.toAttribute -> column
+      case column: Attribute                   => column -> column
+    })
+    if (predicate.references.forall(columns.contains)) {
+      Some(predicate.transform { case column: Attribute => columns(column) })
+    } else None
+  }
+
+  private def pruned(scan: FileSourceScanExec, ofPlan: Expression): Option[SparkPlan] = {
+    // A query may spell a column otherwise than its table.
+    val columns = AttributeMap(scan.output.map(column => column -> column))
+    val predicate = ofPlan.transform { case column: Attribute => columns.getOrElse(column, column) }
+    val partitionColumns = scan.relation.partitionSchema.fieldNames.toSet
+    val (ofPartitions, ofData) =
+      predicate.references.toSeq.partition(column => partitionColumns(column.name))
+    val isKnown = (scan.partitionFilters ++ scan.dataFilters).exists(_.semanticEquals(predicate))
+    if (isKnown || !predicate.references.forall(c => columns.contains(c) && !c.isMetadataCol)) None
+    else if (ofData.isEmpty) {
+      Some(copied(scan, scan.copy(partitionFilters = scan.partitionFilters :+ predicate)))
+    } else if (ofPartitions.isEmpty && ofData.forall(hasStatistics(scan, _))) {
+      Some(copied(scan, scan.copy(dataFilters = scan.dataFilters :+ predicate)))
+    } else None
+  }
+
+  private def copied(from: FileSourceScanExec, to: FileSourceScanExec): FileSourceScanExec = {
+    to.copyTagsFrom(from)
+    to
+  }
+
+  /**
+   * Whether Spark holds a predicate of the column against what a file really has, whatever type and name
+   * that has in the file. Not for decimals of Parquet, whose literals are cut to the width of the file's
+   * type, for bytes and shorts, which may be cut as they are read, and for columns that are found by an
+   * id; and not for ORC, whose literals have to be of the file's type, and whose columns may be found by
+   * their place. Spark 3.5.0 cuts longs (SPARK-46092).
+   */
+  private def hasStatistics(scan: FileSourceScanExec, column: Attribute): Boolean =
+    scan.relation.fileFormat.isInstanceOf[ParquetFileFormat] && SPARK_VERSION != "3.5.0" &&
+      !scan.conf.parquetFieldIdReadEnabled &&
+      (column.dataType match {
+        case IntegerType | LongType | FloatType | DoubleType => true
+        case DateType | TimestampType | StringType           => true
+        case _                                               => false
+      })
+}

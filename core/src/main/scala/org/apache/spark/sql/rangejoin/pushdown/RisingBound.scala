@@ -1,0 +1,120 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.pushdown
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.condition.MonotoneColumn
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
+import org.apache.spark.sql.types._
+
+/** The values of a column for which a bound is within a limit. */
+private[pushdown] sealed trait Limit
+
+private[pushdown] case object AllValues extends Limit
+
+private[pushdown] case object NoValue extends Limit
+
+private[pushdown] case class Values(predicate: BinaryComparison) extends Limit
+
+/**
+ * A bound of a row that rises with a column. The values for which it is within a limit are found
+ * by evaluating it, in a search of the column's type by halves: whatever the bound is made of.
+ *
+ * A value for which the bound is unknown is within every limit. Such values are at an end of the type,
+ * so that an end that is within the limit is no end of the search.
+ */
+private[pushdown] final class RisingBound private (
+    val column: Attribute,
+    bound: RangeBound,
+    values: NumberedValues
+) {
+  private val ofColumn = BindReferences.bindReference(bound, Seq(column))
+
+  /** Of a lower bound: where it is at most this. */
+  def atMost(greatest: Long): Limit = {
+    def isWithin(number: Long) = boundOf(number).forall(_ <= greatest)
+    if (isWithin(values.last)) AllValues
+    else if (!isWithin(values.first)) NoValue
+    else limit(halve(isWithin, values.first, values.last)._1) { value =>
+      LessThanOrEqual(column, Literal(value, column.dataType))
+    }
+  }
+
+  /** Of an upper bound: where it is at least this. */
+  def atLeast(least: Long): Limit = {
+    def isWithin(number: Long) = boundOf(number).forall(_ >= least)
+    if (isWithin(values.first)) AllValues
+    else if (!isWithin(values.last)) NoValue
+    else limit(halve(!isWithin(_), values.first, values.last)._2) { value =>
+      GreaterThanOrEqual(column, Literal(leastOfEqual(value), column.dataType))
+    }
+  }
+
+  /** The least that the bound is for the values of a column. */
+  def least(known: KnownValues): Option[Long] = ends(known).map { case (a, b) => math.min(a, b) }
+
+  /** The greatest. */
+  def greatest(known: KnownValues): Option[Long] =
+    ends(known).map { case (a, b) => math.max(a, b) }
+
+  /** The bound where the values begin and where they end: if it is unknown for any, it is so there. */
+  private def ends(known: KnownValues): Option[(Long, Long)] = {
+    def at(value: Option[Any], otherwise: Long) =
+      value.fold(boundOf(otherwise))(boundOf(_))
+    for {
+      first <- at(known.least, values.first)
+      last <- at(known.greatest, values.last)
+    } yield (first, last)
+  }
+
+  private def limit(number: Long)(predicate: Any => BinaryComparison): Limit =
+    if (number < values.firstLiteral || number > values.lastLiteral) AllValues
+    else Values(predicate(values.at(number)))
+
+  /** Statistics may tell zeros apart, which are equal. */
+  private def leastOfEqual(value: Any): Any = value match {
+    case zero: Double if zero == 0.0 => -0.0
+    case zero: Float if zero == 0.0f => -0.0f
+    case other                       => other
+  }
+
+  private def boundOf(number: Long): Option[Long] = boundOf(values.at(number))
+
+  private def boundOf(value: Any): Option[Long] =
+    Option(ofColumn.eval(InternalRow(value))).map(_.asInstanceOf[Long])
+
+  /** The last number for which something holds and the first for which it does not: holds for `from`. */
+  private def halve(holds: Long => Boolean, from: Long, until: Long): (Long, Long) = {
+    var low = from
+    var high = until
+    while (low + 1 != high) {
+      // The distance may be more than the greatest long.
+      val middle = low + ((high - low) >>> 1)
+      if (holds(middle)) low = middle else high = middle
+    }
+    (low, high)
+  }
+}
+
+private[pushdown] object RisingBound {
+
+  def of(bound: RangeBound): Option[RisingBound] =
+    for {
+      column <- MonotoneColumn.of(bound)
+      values <- NumberedValues.of(column.dataType)
+    } yield new RisingBound(column, bound, values)
+
+  def hasNaN(dataType: DataType): Boolean = dataType == FloatType || dataType == DoubleType
+}

@@ -1,0 +1,45 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+
+/**
+ * A point of the streamed row in the order of the bounds of candidates.
+ *
+ * @param point a long; the smallest one, or NULL, where it is unknown
+ */
+case class Around(point: Expression, reach: Reach) {
+
+  /**
+   * Whether the difference of a point and a bound, and its absolute value, are what they seem. If they are
+   * for the ends of a run, they are for all in between.
+   */
+  def holds(point: Long, bound: Long): Boolean = reach.bits match {
+    case None       => true
+    case Some(bits) =>
+      val difference = point - bound
+      ((point ^ bound) & (point ^ difference)) >= 0 && {
+        val greatest = Long.MaxValue >> (64 - bits)
+        difference >= -greatest && difference <= greatest
+      }
+  }
+}
+
+object Around {
+
+  /** What stands for a point that is not known. */
+  final val Unknown = Long.MinValue
+}

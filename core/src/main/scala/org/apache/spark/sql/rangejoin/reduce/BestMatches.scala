@@ -1,0 +1,113 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import org.apache.spark.sql.catalyst.expressions.{
+  Ascending,
+  Attribute,
+  AttributeSet,
+  Descending,
+  Expression,
+  SortOrder,
+  Unevaluable
+}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.rangejoin.condition.{Distance, LeftSide, RightSide, Side}
+import org.apache.spark.sql.types.DataType
+
+/**
+ * Which matches of a streamed row are asked for: its first ones by a column of the other side, or by how
+ * near the column is to a value of the row. They are ranked as by the window function of the name, from one
+ * on; those of a rank up to `limit` are wanted.
+ *
+ * A join gives no fewer than these, and may give any other match as well, for whoever asks has a ranking or
+ * an aggregate of its own above. So a join looks for the best matches where they are next to each
+ * other, and gives all matches where they are not.
+ *
+ * @param order by a column of the side that is not streamed, or a cast that keeps its values
+ * @param point the value of the streamed row that the column is compared with, if it is
+ * @param reach how it is; with `point`
+ */
+case class BestMatches(
+    order: SortOrder,
+    limit: Int,
+    ranking: Ranking,
+    point: Option[Expression] = None,
+    reach: Option[Reach] = None)
+    extends Expression
+    with Unevaluable {
+  require(limit > 0, s"the best $limit matches")
+
+  override def children: Seq[Expression] = order +: point.toSeq
+
+  override def dataType: DataType = order.dataType
+
+  override def nullable: Boolean = true
+
+  /** The column; None where a rule of Spark has put something else in its place. */
+  def column: Option[Attribute] =
+    if (point.isDefined) Distance.columnOf(order.child)
+    else Option(order.child).collect { case a: Attribute => a }
+
+  /** The same matches, which are ranked by a distance; None where those of the greatest are wanted. */
+  def by(d: Distance): Option[BestMatches] = {
+    val least = order.direction == Ascending
+    val direction = if (d.absolute || least != d.falls) Ascending else Descending
+    if (d.absolute && !least) None
+    else
+      Some(copy(
+        order = SortOrder(d.value, direction),
+        point = Some(d.point),
+        reach = Some(Reach(d.absolute, d.bits, d.slack))))
+  }
+
+  def isDescending: Boolean = order.direction == Descending
+
+  /** The side that has to be streamed. */
+  def streamedSide(left: AttributeSet): Side =
+    if (order.references.subsetOf(left)) RightSide else LeftSide
+
+  /** What matches are ranked by. */
+  def measure(show: Expression => String): String = point match {
+    case Some(from) if reach.exists(_.nearest) =>
+      s"distance of ${show(order.child)} from ${show(from)}"
+    case _ => show(order.child) + (if (isDescending) " DESC" else "")
+  }
+
+  override def toString: String = {
+    val by = if (point.isDefined) measure(_.toString) else order.toString
+    s"best $limit by $by, $ranking"
+  }
+
+  override def sql: String = toString
+
+  override protected def withNewChildrenInternal(children: IndexedSeq[Expression]): BestMatches =
+    copy(order = children.head.asInstanceOf[SortOrder], point = children.lift(1))
+}
+
+/**
+ * How the column that matches are ranked by is compared with a point.
+ *
+ * @param nearest whether those next to the point come first, on either side
+ * @param bits the width at which their difference wraps around; None where it does not
+ * @param slack how far apart two values of the column may be in the wrong order
+ */
+case class Reach(nearest: Boolean, bits: Option[Int], slack: Long)
+
+object BestMatches {
+
+  /** On a stock join that is about to be replaced by a range join. */
+  val Tag: TreeNodeTag[BestMatches] = TreeNodeTag[BestMatches]("rangejoin.best")
+}

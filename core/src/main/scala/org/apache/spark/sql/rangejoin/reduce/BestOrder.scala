@@ -1,0 +1,150 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import org.apache.spark.sql.catalyst.expressions.{
+  Add,
+  Attribute,
+  AttributeSet,
+  Expression,
+  Subtract
+}
+import org.apache.spark.sql.rangejoin.condition.{MonotoneColumn, RangeCondition, Reason, Side}
+import org.apache.spark.sql.rangejoin.kernel.{OrderedValue, RangeBound}
+import org.apache.spark.sql.types.IntegralType
+
+/**
+ * How the best matches are found among the candidates of a streamed row: in the order of one of their
+ * bounds, which rises with the column they are ranked by.
+ *
+ * @param bySortBound whether that is the bound of the upper test; else it is that of the lower test
+ * @param descending whether those of the greatest bounds come first
+ * @param limit how many ranks there are
+ * @param keepsTies whether candidates of the same bound as the last one wanted are wanted, too
+ * @param countsTies whether those of the same bound have ranks of their own
+ * @param around how they are compared with a point of the streamed row; None where they are not
+ */
+case class BestOrder(
+    bySortBound: Boolean,
+    descending: Boolean,
+    limit: Int,
+    keepsTies: Boolean,
+    countsTies: Boolean,
+    around: Option[Around] = None) {
+
+  /** How far behind the last one wanted there may be others. */
+  def slack: Long = around.fold(0L)(_.reach.slack)
+
+  /** Whether those next to the point come first, on either side. */
+  def nearest: Boolean = around.exists(_.reach.nearest)
+
+  /** With the point of a row as tasks have it. */
+  def bound(ofStreamed: Expression => Expression): BestOrder =
+    copy(around = around.map(a => a.copy(point = ofStreamed(a.point))))
+}
+
+object BestOrder {
+
+  /** The order of the candidates by a range; None where no bound is known to rise with the column. */
+  def of(range: RangeCondition, best: BestMatches): Option[BestOrder] = {
+    val bounds = range.sortBound.map(_ -> true) ++ range.evictBound.map(_ -> false)
+    // Different values may be the same by the distance, and then all of them are of one rank.
+    val isRanked = best.ranking != Ranking.DenseRank || best.reach.forall(_.slack == 0)
+    best.column.filter(_ => isRanked).flatMap { column =>
+      bounds.collectFirst {
+        case (bound, isSort)
+            if bound.isLossless && risesWith(bound, column) && isPlaced(bound, best) =>
+          BestOrder(
+            isSort,
+            best.isDescending,
+            best.limit,
+            // Different values may have the same bound: at the extremes, beside open ends, say.
+            best.ranking != Ranking.RowNumber || bound.nulls.isDefined ||
+              !isValueOf(bound.child, column),
+            best.ranking != Ranking.DenseRank,
+            for (reach <- best.reach; at <- pointIn(bound, best)) yield Around(at, reach)
+          )
+      }
+    }
+  }
+
+  /** What is wanted of a join, if it can be given in its order. */
+  def served(
+      range: Either[Reason, RangeCondition],
+      best: Option[BestMatches]): Option[BestMatches] =
+    best.filter(wanted => range.exists(of(_, wanted).isDefined))
+
+  /**
+   * Likewise of a join that may stream either side.
+   *
+   * @param range by the side that is to be streamed; None for the side that the range has streamed
+   */
+  def served(
+      range: Option[Side] => Either[Reason, RangeCondition],
+      best: BestMatches,
+      left: AttributeSet)
+      : Option[BestMatches] = {
+    val side = best.streamedSide(left)
+    val isStreamed = range(None).exists(_.streamed == side)
+    served(
+      range(Some(side)).filterOrElse(isStreamed || isRun(_), Reason.NoRangePredicate),
+      Some(best))
+  }
+
+  /**
+   * Whether candidates are sure to be neighbours in the order of both bounds. Intervals of any lengths are
+   * not: to have them in the window for no more than the hope of it may cost more than all pairs.
+   */
+  private def isRun(range: RangeCondition): Boolean = range.isOneSided || {
+    val columns = (range.sortBound ++ range.evictBound).map(columnOf)
+    columns.forall(_.isDefined) && columns.toSeq.distinct.size == 1
+  }
+
+  private def risesWith(bound: RangeBound, column: Attribute): Boolean =
+    columnOf(bound).exists(_.semanticEquals(column))
+
+  // Bounds of rows that are not trusted are unknown, and with one of these all matches are given.
+  private def columnOf(bound: RangeBound): Option[Attribute] =
+    MonotoneColumn.of(bound.copy(trusted = None))
+
+  private def isPlaced(bound: RangeBound, best: BestMatches): Boolean =
+    best.point.isEmpty || pointIn(bound, best).isDefined
+
+  /** What the bound would be of a row whose column is the point. */
+  private def pointIn(bound: RangeBound, best: BestMatches): Option[Expression] =
+    best.point.map { point =>
+      bound.child.transformDown { case e if e.semanticEquals(best.order.child) => point }
+    }.collect {
+      case at
+          if at.resolved && at.dataType == bound.child.dataType &&
+            !best.column.exists(at.references.contains) =>
+        RangeBound(at, None, unboundedBelow = true, strict = false)
+    }
+
+  private def isValueOf(e: Expression, column: Attribute): Boolean = e match {
+    case OrderedValue(child)                          => isValueOf(child, column)
+    case Add(child, step, _) if isWhole(e, step)      => isValueOf(child, column)
+    case Subtract(child, step, _) if isWhole(e, step) => isValueOf(child, column)
+    case other                                        => other.semanticEquals(column)
+  }
+
+  /** Whether each value has a sum of its own, or raises. */
+  private def isWhole(sum: Expression, step: Expression): Boolean = step.foldable && {
+    sum.dataType match {
+      case _: IntegralType => true
+      case _               => false
+    }
+  }
+}

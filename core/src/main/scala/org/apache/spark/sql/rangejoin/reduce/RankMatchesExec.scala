@@ -1,0 +1,72 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.GenerateUnsafeRowJoiner
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.types.{IntegerType, StructField, StructType}
+
+/**
+ * Ranks the matches of each streamed row as they come from the join, `row_number() <= limit`: neither a
+ * shuffle nor a sort brings them together, as they follow one another already.
+ *
+ * @param number a number that each streamed row has for itself, a BIGINT column of the child
+ * @param order what matches of a row are ranked by
+ * @param rank the column that is added
+ */
+case class RankMatchesExec(
+    number: Attribute,
+    order: Seq[SortOrder],
+    limit: Int,
+    rank: Attribute,
+    child: SparkPlan)
+    extends UnaryExecNode {
+
+  override def output: Seq[Attribute] = child.output :+ rank
+
+  override def outputPartitioning: Partitioning = child.outputPartitioning
+
+  // Matches of a row change places.
+  override def outputOrdering: Seq[SortOrder] = Nil
+
+  override lazy val metrics: Map[String, SQLMetric] = Map(
+    "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))
+
+  override def simpleString(maxFields: Int): String =
+    s"$nodeName row_number() <= $limit of $number by ${order.mkString(", ")}"
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val numOutputRows = longMetric("numOutputRows")
+    val (input, ofRun, most) =
+      (child.output, child.output.indexWhere(_.exprId == number.exprId), limit)
+    val (by, schema) = (order, child.schema)
+    val rankOnly = StructType(Seq(StructField(rank.name, IntegerType, nullable = false)))
+    child.execute().mapPartitionsInternal { rows =>
+      val joiner = GenerateUnsafeRowJoiner.create(schema, rankOnly)
+      new FirstOfRuns(rows, ofRun, RowOrdering.create(by, input), most, joiner).map { row =>
+        numOutputRows += 1
+        row
+      }
+    }
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): RankMatchesExec =
+    copy(child = newChild)
+}

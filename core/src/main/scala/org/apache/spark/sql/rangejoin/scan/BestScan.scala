@@ -1,0 +1,114 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.scan
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.reduce.{Around, BestOrder, RankCounter, StreamedPoint}
+import org.apache.spark.sql.rangejoin.window.RangeWindow
+
+/**
+ * The scan of a streamed row that looks for its best matches: of candidates that are neighbours in the
+ * window, in the order of their bounds, from one end to as many matches as are wanted; or from a point
+ * between them to either end.
+ */
+private[scan] final class BestScan(window: RangeWindow, order: BestOrder) {
+  private[this] val counter = new RankCounter(order)
+  private[this] val bySortBound = order.bySortBound
+  private[this] val nearest = order.nearest
+  private[this] val around = order.around.orNull
+  private[this] val pointOf = order.around.map(a => new StreamedPoint(a.point)).orNull
+  private[this] var step = if (order.descending) -1 else 1
+  // The candidates that are left, from `next` on to the one behind the last.
+  private[this] var next = 0
+  private[this] var last = 0
+  // Of the part before the point, while the one behind it is read; none elsewhere.
+  private[this] var before = -1
+  private[this] var beforeEnd = -1
+  // Of the candidate found last: another thread may have the window's memory when it turns out a match.
+  private[this] var currentBound = 0L
+  private[this] var on = false
+
+  /** Whether the current streamed row is scanned in this way. */
+  def isOn: Boolean = on
+
+  /** The current streamed row is scanned in another way. */
+  def end(): Unit = on = false
+
+  /**
+   * Begins to scan the rows of a window from its head up to a sort bound; all of them are candidates. Not
+   * where the point of the streamed row says nothing about their order.
+   */
+  def begin(upper: Long, streamed: InternalRow): Unit = {
+    val head = window.head
+    val behind = window.firstBeyond(head, upper)
+    counter.clear()
+    before = -1
+    beforeEnd = -1
+    val point = if (around == null) 0L else pointOf(streamed)
+    on = around == null || head >= behind || (point != Around.Unknown &&
+      around.holds(point, boundOf(head)) && around.holds(point, boundOf(behind - 1)))
+    if (on && nearest) beginAt(firstFrom(head, behind, point), head, behind)
+    else {
+      next = if (step > 0) head else behind - 1
+      last = if (step > 0) behind else head - 1
+    }
+  }
+
+  private def beginAt(middle: Int, head: Int, behind: Int): Unit = {
+    step = 1
+    next = middle
+    last = behind
+    before = middle - 1
+    beforeEnd = head - 1
+  }
+
+  private def boundOf(index: Int): Long =
+    if (bySortBound) window.sortBound(index) else window.evictBound(index)
+
+  /** The first row of a run at or behind a point. */
+  private def firstFrom(from: Int, end: Int, point: Long): Int = {
+    var low = from
+    var high = end
+    while (low < high) {
+      val middle = (low + high) >>> 1
+      if (boundOf(middle) < point) low = middle + 1 else high = middle
+    }
+    low
+  }
+
+  /** Points `row` at the next candidate; false where no other is wanted. */
+  def nextCandidate(row: UnsafeRow): Boolean = nextOfPart(row) || (before != beforeEnd && {
+    counter.clear()
+    step = -1
+    next = before
+    last = beforeEnd
+    before = beforeEnd
+    nextOfPart(row)
+  })
+
+  private def nextOfPart(row: UnsafeRow): Boolean =
+    next != last && {
+      currentBound = boundOf(next)
+      !counter.isBeyond(currentBound)
+    } && {
+      window.read(next, row)
+      next += step
+      true
+    }
+
+  /** Says that the candidate found last is a match. */
+  def take(): Unit = if (on) counter.take(currentBound)
+}

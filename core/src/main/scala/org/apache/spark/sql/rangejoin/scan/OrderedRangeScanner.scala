@@ -1,0 +1,129 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.scan
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/**
+ * The scan of a window whose rows are in order by their sort bounds. It ends at the first row beyond the
+ * range, and rows below the range leave the window.
+ *
+ * Three shorter ways to the same candidates:
+ *
+ *  - A '''run''': where evict bounds rise as well, behind a row that stays all stay. Up to the first sort bound
+ *    beyond the range, which is searched for, no bound is read.
+ *  - '''Steps''': a run that the window reads by itself, without a call of `visit` for each row.
+ *  - The '''best''' candidates of a run alone, from one end of it or from its midst ([[BestScan]]).
+ */
+abstract class OrderedRangeScanner(parts: ScannerParts) extends RangeScanner(parts) {
+  import RangeScanner._
+
+  // Whether no row of the window has an evict bound below one before it, as with points and with
+  // intervals of one length.
+  private[this] var evictBoundsRise = true
+  // Evict bound of the row appended last.
+  private[this] var lastEvictBound = Long.MinValue
+  // Rows from `cursor` up to here are candidates, and no bound has to be read to know it.
+  private[this] var runEnd = 0
+  // Whether candidates from `cursor` on are read by steps.
+  private[this] var stepping = false
+
+  override protected def readBounds(): Unit = {
+    super.readBounds()
+    runEnd = 0
+  }
+
+  /** Begins to look for the best candidates of the streamed row, if all of them are one run. */
+  protected def beginBest(best: BestScan): Unit =
+    if (!streamedUnknown && haveRuns) {
+      evictHead(keepsUnmatched = false)
+      best.begin(upper, streamedRow)
+    } else best.end()
+
+  /**
+   * Adds the buffered row read last to the window. The rows at its head that the scan would evict
+   * make room for it first, so that a window of rows that leave in the order they came is no longer
+   * than one range. Others leave in the scan alone: to find them is to scan.
+   */
+  protected def append(keepsUnmatched: Boolean): Unit = {
+    evictHead(keepsUnmatched)
+    store()
+  }
+
+  private def evictHead(keepsUnmatched: Boolean): Unit =
+    while (window.isHeadBelow(lower) && !(keepsUnmatched && !window.isMatched(window.head))) {
+      evict(window.head)
+    }
+
+  override protected def store(): Unit = {
+    if (window.isEmpty) evictBoundsRise = true
+    else if (kernel.evictBound < lastEvictBound) evictBoundsRise = false
+    lastEvictBound = kernel.evictBound
+    super.store()
+  }
+
+  override protected def visit(keepsUnmatched: Boolean): Int =
+    if (cursor < runEnd) {
+      visited = cursor
+      cursor = visited + 1
+      window.read(visited, windowRow)
+      candidates += 1
+      Candidate
+    } else search(keepsUnmatched)
+
+  private def search(keepsUnmatched: Boolean): Int = {
+    while (cursor < window.tail) {
+      val index = window.nextRow(cursor)
+      if (index >= window.tail || isBeyond(index)) {
+        cursor = Int.MaxValue
+      } else {
+        cursor = index + 1
+        visited = index
+        if (leaves(index)) {
+          if (keepsUnmatched && !window.isMatched(index)) return Unmatched
+          evict(index)
+        } else if (readCandidate()) {
+          if (!asked) beginRun()
+          return Candidate
+        }
+      }
+    }
+    End
+  }
+
+  /** There is a candidate before `cursor`: looks how far the rows behind it are candidates, too. */
+  private def beginRun(): Unit =
+    if (haveRuns) runEnd = window.firstBeyond(cursor, upper)
+
+  /** Whether the rows behind one whose evict bound is within reach are candidates up to a sort bound. */
+  private def haveRuns: Boolean = evictBoundsRise && longsDecide && window.isContiguous
+
+  /** Begins to read the rest of a run by steps, behind the candidate that was visited. */
+  protected def beginSteps(): Unit = if (cursor < runEnd) {
+    stepping = true
+    window.beginSteps(visited, runEnd)
+  }
+
+  /** Points `row` from a candidate at the next of a run; false where there is none to step to. */
+  protected def stepOn(row: UnsafeRow): Boolean = window.step(row)
+
+  /** Takes up where the steps ended; nothing where none were begun. */
+  protected def endSteps(): Unit = if (stepping) {
+    stepping = false
+    val next = window.endSteps()
+    candidates += next - cursor
+    cursor = next
+  }
+}

@@ -1,0 +1,65 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.skew
+
+import java.util.Arrays
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.rangejoin.partitioning.{BucketLayout, RowLayout}
+
+/**
+ * Where rows of a join with keys go: each to a ''place'', which becomes a partition. The rows of some keys
+ * have buckets of the range, the ids of which are places; all rows of another key are in one place.
+ *
+ * A row of the owner goes to one place. A row of the other side goes to each place in which there may be
+ * a match for it, and never to the same one twice, though two buckets may be there. So each pair meets
+ * once, and no bucket is needed among the join keys.
+ *
+ * @param hashes of the keys that have places of their own, rising
+ * @param layouts by such a key, its buckets
+ * @param one a single bucket, of all rows of any other key
+ * @param firstOther the first of the places of all other keys
+ */
+final class KeyedLayout(
+    hashes: Array[Int],
+    layouts: Array[BucketLayout],
+    one: BucketLayout,
+    firstOther: Int,
+    numOthers: Int
+) extends RowLayout {
+
+  val numPlaces: Int = firstOther + numOthers
+
+  @transient private lazy val others: Array[BucketLayout] =
+    Array.tabulate(numOthers)(at => one.withIds(Array(firstOther + at)))
+
+  override def bucketsOf(key: Int): BucketLayout = {
+    val at = Arrays.binarySearch(hashes, key)
+    if (at >= 0) layouts(at) else others(Math.floorMod(KeyedLayout.mixed(key), numOthers))
+  }
+
+  /** Rows of one key, or of none, are scattered. */
+  override def anyId(row: InternalRow, partition: Int): Int =
+    Math.floorMod(KeyedLayout.mixed(row.hashCode() ^ partition), numPlaces)
+}
+
+object KeyedLayout {
+
+  /** Keys of one partition have hashes that are alike; the upper bits of these differ. */
+  private def mixed(hash: Int): Int = {
+    val a = (hash ^ (hash >>> 16)) * 0x85ebca6b
+    val b = (a ^ (a >>> 13)) * 0xc2b2ae35
+    b ^ (b >>> 16)
+  }
+}

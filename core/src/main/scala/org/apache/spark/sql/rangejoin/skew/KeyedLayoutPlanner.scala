@@ -1,0 +1,172 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.skew
+
+import scala.collection.mutable.{ArrayBuffer, HashMap, HashSet}
+
+import org.apache.spark.sql.rangejoin.partitioning.{
+  BucketLayout,
+  CellSearch,
+  LayoutPlanner,
+  Lengths,
+  PartitionedRange,
+  SideSample
+}
+
+/**
+ * A layout, and what there is to say of it.
+ *
+ * @param heavyKeys how many keys have been cut
+ * @param buckets how many buckets they have
+ * @param largest rows of the place with most of them, of both sides, estimated
+ * @param rows that have been looked at, of both sides
+ */
+case class KeyedPlan(
+    layout: KeyedLayout,
+    heavyKeys: Int,
+    buckets: Int,
+    largest: Long,
+    rows: Double
+)
+
+/**
+ * Decides which keys are cut, and where their buckets and all other keys go. A key that is heavier than
+ * a place ought to be gets buckets (see [[LayoutPlanner]]); buckets and keys that are large beside a place are
+ * then put together, the largest first, each into the first place that has room for it. All other keys
+ * are dealt out by their hash over places of their own.
+ *
+ * All of it is a matter of speed alone, but for the lengths of the owner's rows.
+ *
+ * @param target how many rows of both sides a place should have
+ * @param forced if positive, every key that there is gets so many buckets, in as many places
+ */
+final class KeyedLayoutPlanner(
+    range: PartitionedRange,
+    owner: SideSample,
+    copied: SideSample,
+    target: Double,
+    forced: Int
+) {
+  import KeyedLayoutPlanner._
+
+  private val weights: Seq[(Int, Double)] = {
+    val sums = HashMap.empty[Int, Double]
+    for (side <- Seq(owner, copied); (key, weight) <- side.keys.zip(side.weight))
+      sums(key) = sums.getOrElse(key, 0.0) + weight
+    sums.toSeq.sortBy { case (hash, weight) => (-weight, hash) }
+  }
+
+  /** Keys that get buckets, the heaviest first. */
+  private val heavy: Seq[(Int, Double)] = weights.takeWhile { case (_, weight) =>
+    forced > 0 || weight > HeavyKey * target
+  }.take(MostKeys)
+
+  /** Keys that are not cut, and yet too large to be dealt out blindly. */
+  private val large: Seq[(Int, Double)] =
+    weights.drop(heavy.size).takeWhile(_._2 > LargeKey * target).take(MostKeys - heavy.size)
+
+  private val planners: Seq[LayoutPlanner] = heavy.map { case (hash, weight) =>
+    new LayoutPlanner(
+      range.dataType,
+      owner.ofKey(hash),
+      copied.ofKey(hash),
+      if (forced > 0) forced else math.ceil(weight / target).toInt,
+      forced > 0
+    )
+  }
+
+  def hashes: Array[Int] = heavy.map(_._1).toArray
+
+  /** By heavy key, how its range is cut; lengths are to be measured in these cells. */
+  def cells: Array[CellSearch] = planners.map(_.cells).toArray
+
+  /** The layout, given the lengths of all rows of the owner, by heavy key. */
+  def plan(lengths: Seq[Lengths]): KeyedPlan = {
+    val layouts = planners.zip(lengths).map { case (planner, of) => planner.layout(of, 1) }
+    val loads = planners.zip(layouts).map { case (planner, of) => planner.loads(of) }
+    val (ids, places) = if (forced > 0) inTurn(layouts, loads) else packed(loads)
+    val one = BucketLayout.single(range.dataType, 0)
+    val ofKeys = (layouts ++ large.map(_ => one)).zip(ids).map { case (of, at) => of.withIds(at) }
+    val byHash = (heavy ++ large).map(_._1).zip(ofKeys).sortBy(_._1)
+    val others = weights.drop(byHash.size).map(_._2).sum
+    val numOthers = math.max(1, math.ceil(others / target).toInt)
+    val layout = new KeyedLayout(
+      byHash.map(_._1).toArray,
+      byHash.map(_._2).toArray,
+      one,
+      places.size,
+      numOthers)
+    val scattered = if (range.keepsUnmatched) owner.others / layout.numPlaces else 0.0
+    KeyedPlan(
+      layout,
+      heavy.size,
+      layouts.map(_.numBuckets).sum,
+      ((places :+ others / numOthers).max + scattered).toLong,
+      owner.rows + copied.rows)
+  }
+
+  /** A bucket, or a key that is not cut. */
+  private case class Item(key: Int, bucket: Int, load: Double)
+
+  /** By key and bucket its place, and the loads of places. */
+  private def packed(loads: Seq[Array[Double]]): (Seq[Array[Int]], Seq[Double]) = {
+    val all = loads ++ large.map { case (_, weight) => Array(weight) }
+    val items = for ((ofKey, key) <- all.zipWithIndex; (load, bucket) <- ofKey.zipWithIndex)
+      yield Item(key, bucket, load)
+    val ids = all.map(of => new Array[Int](of.length))
+    val places = ArrayBuffer.empty[Double]
+    val keys = ArrayBuffer.empty[HashSet[Int]]
+    for (item <- items.sortBy(i => (-i.load, i.key, i.bucket))) {
+      // Two buckets of a key in one place are one, and it takes longer to copy to them.
+      val found = places.indices.find { at =>
+        places(at) + item.load <= target && !keys(at)(item.key)
+      }
+      val at = found.getOrElse {
+        places += 0.0
+        keys += HashSet.empty[Int]
+        places.size - 1
+      }
+      places(at) += item.load
+      keys(at) += item.key
+      ids(item.key)(item.bucket) = at
+    }
+    (ids, places.toSeq)
+  }
+
+  private def inTurn(
+      layouts: Seq[BucketLayout],
+      loads: Seq[Array[Double]]): (Seq[Array[Int]], Seq[Double]) = {
+    val places = Array.fill(forced)(0.0)
+    val ids =
+      for ((of, key) <- layouts.zipWithIndex) yield Array.tabulate(of.numBuckets) { bucket =>
+        val at = (key + bucket) % forced
+        places(at) += loads(key)(bucket)
+        at
+      }
+    (ids, places.toSeq)
+  }
+}
+
+object KeyedLayoutPlanner {
+
+  /** A key is cut if it has so many times the rows of a place. */
+  private val HeavyKey = 1.25
+
+  /** From this part of a place on a key is put where there is room for it. */
+  private val LargeKey = 0.1
+
+  /** Every task has the layout, and a place is looked for key by key. */
+  private val MostKeys = 10000
+}

@@ -1,0 +1,63 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.skew
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.rangejoin.partitioning.{
+  CellSearch,
+  JobOfQuery,
+  KeyedColumns,
+  Lengths,
+  RowCells
+}
+
+/** Reads the lengths of the owner's rows of some keys, which have been shuffled. One job. */
+private[rangejoin] object KeyedLengths {
+
+  /**
+   * @param owner all rows of these keys
+   * @param hashes of the keys, in any order
+   * @param cells by key, how its range is cut
+   */
+  def of(
+      owner: RDD[InternalRow],
+      columns: KeyedColumns,
+      hashes: Array[Int],
+      cells: Array[CellSearch]): Seq[Lengths] = {
+
+    /** By key that there is: a task sees few of them. */
+    def longest(rows: Iterator[InternalRow]): Array[(Int, Array[Int])] = {
+      val keys = hashes.zipWithIndex.toMap
+      val longest = new Array[Lengths.Builder](hashes.length)
+      val project = columns.projection()
+      val ofRow = new RowCells(columns.bounds, isOwner = true)
+      rows.foreach { of =>
+        val row = project(of)
+        if (!columns.hasNull(row)) {
+          keys.get(columns.key(row)).foreach { key =>
+            if (longest(key) == null) longest(key) = new Lengths.Builder
+            ofRow.find(cells(key), row)
+            longest(key).add(ofRow.length)
+          }
+        }
+      }
+      longest.zipWithIndex.collect { case (of, key) if of != null => (key, of.longest) }
+    }
+    val merged = Array.fill(hashes.length)(Lengths.Empty)
+    for (of <- JobOfQuery.run(owner, longest(_: Iterator[InternalRow])); (key, found) <- of)
+      merged(key) = merged(key).merge(Lengths(found))
+    merged.toSeq
+  }
+}

@@ -1,0 +1,136 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.skew
+
+import org.apache.spark.ShuffleDependency
+import org.apache.spark.rdd.{RDD, UnionRDD}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
+import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
+import org.apache.spark.sql.execution.metric.{
+  SQLMetric,
+  SQLMetrics,
+  SQLShuffleReadMetricsReporter,
+  SQLShuffleWriteMetricsReporter
+}
+import org.apache.spark.sql.execution.{SQLExecution, ShuffledRowRDD, SparkPlan, UnsafeRowSerializer}
+import org.apache.spark.sql.rangejoin.kernel.GuardedValue
+import org.apache.spark.sql.rangejoin.partitioning.{BucketAssigner, KeyedColumns, PlacedRows}
+import org.apache.spark.sql.rangejoin.shims.PlacedShuffle
+
+/**
+ * One side of a join with keys that has been shuffled, some partitions of which are too large: their rows
+ * are shuffled again, to the places of a [[KeyedLayout]], and all other partitions are passed on as they are.
+ * The partitions of the result are those others first, and then the places.
+ *
+ * A place is a partition, and not a column. The rows of a key are no longer together, so nothing above but
+ * the join itself may rely on that.
+ *
+ * @param keys of the join, over the columns of the inputs
+ * @param bounds of this side, likewise
+ * @param spread None while it is looked for whether the plan may have this node
+ * @param inputs the partitions that stay as they are, if there are any; those that are divided
+ */
+case class SkewReshuffleExec(
+    isOwner: Boolean,
+    keys: Seq[Expression],
+    bounds: Seq[Expression],
+    @transient spread: Option[SkewSplit],
+    inputs: Seq[SparkPlan]
+) extends SparkPlan {
+
+  private lazy val readMetrics: Map[String, SQLMetric] =
+    SQLShuffleReadMetricsReporter.createShuffleReadMetrics(sparkContext)
+  private lazy val writeMetrics: Map[String, SQLMetric] =
+    SQLShuffleWriteMetricsReporter.createShuffleWriteMetrics(sparkContext)
+
+  override lazy val metrics: Map[String, SQLMetric] = Map(
+    "numHeavyKeys" -> SQLMetrics.createMetric(sparkContext, "number of heavy keys"),
+    "numBuckets" -> SQLMetrics.createMetric(sparkContext, "number of buckets"),
+    "largestBucket" -> SQLMetrics.createMetric(
+      sparkContext,
+      "rows of the largest partition (estimated)"),
+    "samplingTime" -> SQLMetrics.createTimingMetric(sparkContext, "time to choose the buckets"),
+    "numCopies" -> SQLMetrics.createMetric(sparkContext, "number of copies"),
+    "dataSize" -> SQLMetrics.createSizeMetric(sparkContext, "data size")
+  ) ++ readMetrics ++ writeMetrics
+
+  override def children: Seq[SparkPlan] = inputs
+
+  override def output: Seq[Attribute] = inputs.head.output
+
+  override def producedAttributes: AttributeSet = AttributeSet.empty
+
+  override lazy val outputPartitioning: Partitioning = UnknownPartitioning(
+    spread.fold(0)(_.plan.layout.numPlaces) +
+      inputs.init.map(_.outputPartitioning.numPartitions).sum)
+
+  override def stringArgs: Iterator[Any] = Iterator(
+    if (isOwner) "owner" else "copies",
+    keys.mkString("[", ", ", "]"),
+    bounds.filterNot(_.isInstanceOf[GuardedValue]).mkString("[", ", ", "]")
+  ) ++ spread.iterator.flatMap(_.description)
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val of = spread.getOrElse(throw new IllegalStateException("no layout of the buckets"))
+    postMetrics(of)
+    val columns = new KeyedColumns(keys, bounds, of.range.bounds(isOwner).places, output)
+    val assigner = new BucketAssigner(of.plan.layout, columns, isOwner, of.range.keepsUnmatched)
+    val placed = shuffled(assigner, of.plan.layout.numPlaces, inputs.last.execute())
+    new UnionRDD(
+      sparkContext,
+      inputs.init.map(_.execute()) :+ new ShuffledRowRDD(placed, readMetrics))
+  }
+
+  private def postMetrics(of: SkewSplit): Unit = {
+    longMetric("numHeavyKeys").set(of.plan.heavyKeys)
+    longMetric("numBuckets").set(of.plan.buckets)
+    longMetric("largestBucket").set(of.plan.largest)
+    if (isOwner) longMetric("samplingTime").set(of.millis)
+    val posted = Seq("numHeavyKeys", "numBuckets", "largestBucket", "samplingTime")
+    val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
+    SQLMetrics.postDriverMetricUpdates(sparkContext, execution, posted.map(longMetric))
+  }
+
+  /** A shuffle whose keys are the places. */
+  private def shuffled(
+      assigner: BucketAssigner,
+      places: Int,
+      rows: RDD[InternalRow]): ShuffleDependency[Int, InternalRow, InternalRow] = {
+    val copies = longMetric("numCopies")
+    val copiesRows = PlacedRows.copiesRows(places)
+    val placed = rows.mapPartitionsWithIndexInternal { (index, rows) =>
+      new PlacedRows(rows, assigner.start(index), copiesRows, copies)
+        .asInstanceOf[Iterator[Product2[Int, InternalRow]]]
+    }
+    PlacedShuffle.of(
+      placed,
+      places,
+      new UnsafeRowSerializer(output.size, longMetric("dataSize")),
+      ShuffleExchangeExec.createShuffleWriteProcessor(writeMetrics)
+    )
+  }
+
+  /**
+   * Exchanges above are the same if what they shuffle is, however it was divided: one is used in the place
+   * of another as a whole, with both sides of the join below it.
+   */
+  override protected def doCanonicalize(): SparkPlan =
+    super.doCanonicalize().asInstanceOf[SkewReshuffleExec].copy(spread = None)
+
+  override protected def withNewChildrenInternal(
+      newChildren: IndexedSeq[SparkPlan]): SkewReshuffleExec = copy(inputs = newChildren)
+}

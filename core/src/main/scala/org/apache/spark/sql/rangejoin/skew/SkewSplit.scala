@@ -1,0 +1,33 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.skew
+
+import org.apache.spark.sql.rangejoin.partitioning.PartitionedRange
+
+/**
+ * How heavy keys of a join are cut: what both sides of it have in common.
+ *
+ * @param millis how long it took to find out
+ * @param partitions how many partitions of the join's shuffle are dealt out anew
+ */
+case class SkewSplit(range: PartitionedRange, plan: KeyedPlan, millis: Long, partitions: Int) {
+
+  /** What EXPLAIN says of it. */
+  private[skew] def description: Seq[String] = Seq(
+    s"$partitions partitions of the shuffle into ${plan.layout.numPlaces}",
+    s"${plan.heavyKeys} keys in ${plan.buckets} buckets",
+    "boundaries: quantiles of both sides"
+  )
+}

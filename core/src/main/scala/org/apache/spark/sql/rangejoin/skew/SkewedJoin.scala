@@ -1,0 +1,156 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.skew
+
+import java.util.concurrent.TimeUnit.NANOSECONDS
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.internal.Logging
+import org.apache.spark.rdd.DeterministicLevel
+import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression, PlanExpression}
+import org.apache.spark.sql.catalyst.plans.FullOuter
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
+import org.apache.spark.sql.rangejoin.conf.{JobCancelled, JobDescription}
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.partitioning.{
+  BoundSampling,
+  KeyedColumns,
+  Lengths,
+  PartitionedRange
+}
+
+/** A join with heavy partitions. */
+private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: SkewedShuffle)
+    extends Logging {
+
+  def keys(side: Side): Seq[Expression] = if (side == LeftSide) join.leftKeys else join.rightKeys
+
+  /** How its rows can be spread, or why they cannot be. */
+  def range: Either[String, PartitionedRange] =
+    if (join.joinType == FullOuter) Left("a FULL OUTER join keeps the rows of both sides")
+    else {
+      for {
+        range <- RangeExtractor
+          .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
+          .toOption
+          .flatMap(PartitionedRange.of(_, join.joinType, shuffle.larger))
+          .filter(range => isOfShuffles(needed(range)))
+          .toRight("there is no range over columns of the shuffle")
+        // It has no result before the stage runs.
+        _ <- Either.cond(
+          !needed(range).exists { case (_, es) =>
+            es.exists(_.exists(_.isInstanceOf[PlanExpression[_]]))
+          },
+          (),
+          "a key or a bound has a subquery")
+      } yield range
+    }
+
+  /** Keys and bounds of both sides. */
+  private def needed(range: PartitionedRange): Map[Side, Seq[Expression]] =
+    Seq[Side](LeftSide, RightSide).map { side =>
+      side -> (keys(side) ++ range.bounds(side == range.owner).columns)
+    }.toMap
+
+  /** Whether keys and bounds are of columns that are shuffled. */
+  private def isOfShuffles(needed: Map[Side, Seq[Expression]]) =
+    needed.forall { case (side, of) =>
+      AttributeSet.fromAttributeSets(of.map(_.references))
+        .subsetOf(AttributeSet(shuffle.sides(side).output)) && of.forall(_.deterministic)
+    }
+
+  /**
+   * How they are spread, or why they are not.
+   *
+   * @param forced the number of buckets for each key, whatever it is worth; 0: where that is worth it
+   */
+  def choose(range: PartitionedRange, forced: Int): Either[String, SkewSplit] = {
+    val start = System.nanoTime()
+    try {
+      val plan = JobDescription.within(
+        join.session.sparkContext,
+        s"range join: heavy values of ${join.leftKeys.map(_.sql).mkString(", ")}")(
+        choosePlan(range, forced))
+      chosen(range, plan, forced, NANOSECONDS.toMillis(System.nanoTime() - start))
+    } catch {
+      case e @ JobCancelled() => throw e
+      // The query does not depend on it, and has the same error again if it is one of its own.
+      case NonFatal(e) =>
+        logWarning("Heavy keys are not cut: looking for them has failed", e)
+        Left(s"looking for them has failed: ${e.getMessage}")
+    }
+  }
+
+  private def chosen(
+      range: PartitionedRange,
+      plan: KeyedPlan,
+      forced: Int,
+      millis: Long): Either[String, SkewSplit] = {
+    val partitions = shuffle.heavy.size
+    logInfo(s"Range join: $partitions heavy partitions, ${plan.heavyKeys} heavy keys in " +
+      s"${plan.buckets} buckets, chosen in $millis ms")
+    Either.cond(
+      forced > 0 || plan.largest < worthIt(plan),
+      SkewSplit(range, plan, millis, partitions),
+      "there are no ranges to cut by: rows of a key are all alike, or match almost all others"
+    )
+  }
+
+  /** The layout, for which the heavy partitions are read. */
+  private def choosePlan(range: PartitionedRange, forced: Int): KeyedPlan = {
+    def columns(side: Side) = {
+      val bounds = range.bounds(side == range.owner)
+      new KeyedColumns(keys(side), bounds.columns, bounds.places, shuffle.sides(side).output)
+    }
+    def sampled(side: Side) = BoundSampling.side(shuffle.heavyRows(side), columns(side))
+    val places = shuffle.heavyBytes / shuffle.target + 1
+    val (Seq(owner), Seq(copied)) = BoundSampling.sample(
+      sampled(range.owner),
+      sampled(range.owner.other),
+      BoundSampling.sizeFor(places)): @unchecked
+    val rows = owner.rows + copied.rows
+    val target = math.max(1.0, rows * shuffle.target / math.max(1L, shuffle.heavyBytes))
+    val planner = new KeyedLayoutPlanner(range, owner, copied, target, forced)
+    planner.plan(
+      if (range.isPoint || planner.hashes.isEmpty) planner.hashes.toSeq.map(_ => Lengths.Zero)
+      else if (!isRepeatable(range.owner)) planner.hashes.toSeq.map(_ => Lengths.Unbounded)
+      else {
+        KeyedLengths.of(
+          shuffle.heavyRows(range.owner),
+          columns(range.owner),
+          planner.hashes,
+          planner.cells)
+      })
+  }
+
+  /**
+   * Whether rows of a side that are lost, and computed again, are the same, as far as Spark knows. If one comes out
+   * longer in spite of that, its task fails.
+   */
+  private def isRepeatable(side: Side): Boolean =
+    shuffle.sides(side).exchange.shuffleDependency.rdd.outputDeterministicLevel !=
+      DeterministicLevel.INDETERMINATE
+
+  /** The largest task is to have less than so many rows. */
+  private def worthIt(plan: KeyedPlan): Double =
+    SkewedJoin.WorthIt * plan.rows * shuffle.largest / shuffle.heavyBytes
+}
+
+private[skew] object SkewedJoin {
+
+  /** A task that is not smaller than this part of what it was is not worth another shuffle. */
+  private val WorthIt = 0.7
+}

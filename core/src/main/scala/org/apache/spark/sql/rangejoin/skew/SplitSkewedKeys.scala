@@ -1,0 +1,116 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.skew
+
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, AQEShuffleReadRule}
+import org.apache.spark.sql.execution.exchange.{ShuffleOrigin, ValidateRequirements}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.partitioning.PartitionedRange
+
+/**
+ * Cuts heavy keys of sort-merge range joins by the range, under adaptive execution. When the stage of a
+ * join is about to run, both of its sides have been shuffled, and the sizes of their partitions are known:
+ * where one is far larger than a task should read, its rows are sampled and shuffled again, to several
+ * tasks (see [[SkewReshuffleExec]]). Other partitions are read unchanged.
+ *
+ * So a join of many even keys pays nothing, and one of few keys a second shuffle. Not done where an operator
+ * above the join in the same stage relies on rows being together by key; where the user has asked for the
+ * shuffle, or has switched off the handling of skewed joins; or below a limit, which may not need most tasks
+ * of the join.
+ */
+object SplitSkewedKeys extends AQEShuffleReadRule {
+
+  override protected def supportedShuffleOrigins: Seq[ShuffleOrigin] = Nil
+
+  private def forced: Int = conf.getConf(RangeJoinConf.SkewBuckets)
+
+  override def apply(plan: SparkPlan): SparkPlan =
+    if (!conf.getConf(RangeJoinConf.Skew)) plan
+    else if (forced == 0 && (!conf.getConf(SQLConf.SKEW_JOIN_ENABLED) || StageLimits.isLimited(
+        plan))) plan
+    else joins(plan).indices.reverse.foldLeft(plan)(spreadJoin)
+
+  private def joins(plan: SparkPlan): Seq[SortMergeRangeJoinExec] =
+    plan.collect { case join: SortMergeRangeJoinExec => join }
+
+  private def heavyJoin(join: SortMergeRangeJoinExec): Option[SkewedJoin] =
+    for {
+      left <- ShuffledSide.ofStage(join.left)
+      right <- ShuffledSide.ofStage(join.right)
+      shuffle <-
+        SkewedShuffle.of(left, right, conf.getConf(RangeJoinConf.SkewThreshold), forced > 0)
+    } yield new SkewedJoin(join, shuffle)
+
+  /** The plan with one of its joins spread, where that is worth it. */
+  private def spreadJoin(plan: SparkPlan, index: Int): SparkPlan = {
+    val join = joins(plan)(index)
+    heavyJoin(join)
+      .fold(plan) { heavy =>
+        def planWith(range: PartitionedRange, spread: Option[SkewSplit]) = plan.transformUp {
+          case j: SortMergeRangeJoinExec if j.eq(join) => over(join, heavy, range, spread)
+        }
+        val spread = for {
+          range <- heavy.range
+          _ <- Either.cond(
+            ValidateRequirements.validate(planWith(range, None)),
+            (),
+            "an operator above the join needs the rows of a key in one task")
+          spread <- heavy.choose(range, forced)
+        } yield planWith(range, Some(spread))
+        spread.left.foreach { why =>
+          logInfo(s"Heavy keys are not cut: $why\n${join.simpleString(100)}")
+          join.setTagValue(SortMergeRangeJoinExec.NotCut, why)
+        }
+        spread.getOrElse(plan)
+      }
+  }
+
+  /** A join over divided partitions; its children do not have all rows of a key in one place. */
+  private def over(
+      join: SortMergeRangeJoinExec,
+      heavy: SkewedJoin,
+      range: PartitionedRange,
+      spread: Option[SkewSplit]): SortMergeRangeJoinExec = {
+    def divided(side: Side, child: SparkPlan) = {
+      val isOwner = side == range.owner
+      val reader = heavy.shuffle.sides(side).reader
+      val shuffled = SkewReshuffleExec(
+        isOwner,
+        heavy.keys(side),
+        range.bounds(isOwner).columns,
+        spread,
+        Seq(heavy.shuffle.restSpecs(side), heavy.shuffle.heavySpecs(side))
+          .filter(_.nonEmpty)
+          .map(AQEShuffleReadExec(stageOf(reader), _))
+      )
+      child.transformUp { case node if node.eq(reader) => shuffled }
+    }
+    val result = join.copy(
+      left = divided(LeftSide, join.left),
+      right = divided(RightSide, join.right),
+      isSkewJoin = true)
+    result.copyTagsFrom(join)
+    result
+  }
+
+  private def stageOf(reader: SparkPlan): SparkPlan = reader match {
+    case AQEShuffleReadExec(stage, _) => stage
+    case stage                        => stage
+  }
+}

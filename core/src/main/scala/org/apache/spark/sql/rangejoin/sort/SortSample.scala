@@ -1,0 +1,156 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sort
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
+
+/**
+ * The first rows that a sorter gets, and what is guessed from them about all: which columns get
+ * [[KeyCodes longs]] made for them, dictionaries mostly, and the [[PrefixLayout layout]] of the prefix.
+ *
+ * A thousand rows tell how wide columns are. Where a column wants a dictionary and shows too many
+ * values for one, but some of them more than once, sixteen thousand are looked at: enough to know
+ * almost all of some four thousand values.
+ *
+ * @param longs the sort columns as longs
+ * @param mayExtend whether more than a thousand rows may be looked at
+ */
+private[sort] final class SortSample(
+    columns: SortColumns,
+    longs: UnsafeProjection,
+    mayExtend: Boolean
+) {
+  import SortSample._
+
+  private val sample = mutable.ArrayBuffer.empty[UnsafeRow]
+  private var bytes = 0L
+  private var extended = false
+
+  def rows: Iterable[UnsafeRow] = sample
+
+  /** Copies a row. */
+  def add(row: UnsafeRow): Unit = {
+    sample += row.copy()
+    bytes += row.getSizeInBytes
+  }
+
+  /** Whether these rows are enough; may take a look at them. */
+  def areEnough: Boolean =
+    if (sample.size < Rows && bytes < Bytes) false
+    else if (extended) sample.size >= ExtendedRows || bytes >= ExtendedBytes
+    else {
+      extended = mayExtend && isWorthMore
+      !extended
+    }
+
+  /** Whether there are many, and they are narrow. */
+  def areManyAndNarrow: Boolean = sample.size >= Rows && bytes <= sample.size * NarrowBytes
+
+  private def isWorthMore: Boolean = {
+    val chosen = dictionaries
+    val wanting = chosen.indices.filter(i => chosen(i) == null && wants(i, chosen))
+    wanting.exists { i =>
+      val values =
+        if (columns.isOfStrings(i))
+          sample.iterator.map(row => InternalRow.copyValue(columns.stringOf(i, row)))
+        else longsOf(i).iterator
+      KeyDictionary.mayBeKnown(values, sample.size)
+    }
+  }
+
+  /** By column, the longs made for these rows; null where there are none. */
+  lazy val codes: Array[KeyCodes] = {
+    val chosen = dictionaries
+    for (i <- chosen.indices if chosen(i) == null && columns.isOfStrings(i)) {
+      chosen(i) = columns.tailOf(i, sample)
+    }
+    chosen
+  }
+
+  private def dictionaries: Array[KeyCodes] = {
+    val chosen = new Array[KeyCodes](columns.columns.length)
+    for (i <- chosen.indices if wants(i, chosen)) {
+      chosen(i) =
+        if (columns.isOfStrings(i)) columns.dictionaryOf(i, sample)
+        else KeyDictionary.ofLongs(longsOf(i))
+    }
+    chosen
+  }
+
+  /** Strings have no longs without one; longs fit without one as a rule. */
+  private def wants(column: Int, chosen: Array[KeyCodes]): Boolean =
+    columns.isOfStrings(column) || (columns.columns(column).equality == PrefixLayout.OfAll && {
+      val (least, greatest) = ends(chosen)
+      val known = PrefixLayout.widthOf(least(column), greatest(column))
+      known >= WideBits && chosen.indices.map(i =>
+        PrefixLayout.widthOf(least(i), greatest(i))).sum > 64
+    })
+
+  private def longsOf(column: Int): Iterable[java.lang.Long] = sample.view.map { row =>
+    val values = longs(row)
+    if (values.isNullAt(column)) null else java.lang.Long.valueOf(values.getLong(column))
+  }
+
+  /** The least and the greatest long of each column; least above greatest where there is none. */
+  private def ends(chosen: Array[KeyCodes]): (Array[Long], Array[Long]) = {
+    val least = Array.fill(chosen.length)(Long.MaxValue)
+    val greatest = Array.fill(chosen.length)(Long.MinValue)
+    for (row <- sample) {
+      val values = longs(row)
+      for (i <- chosen.indices if !values.isNullAt(i)) {
+        val value = chosen(i) match {
+          case tail: StringTail => tail.codeOf(columns.stringOf(i, row))
+          case _                => values.getLong(i)
+        }
+        // The ends stand for bounds that are unknown, far from all others.
+        if (value != Long.MinValue && value != Long.MaxValue) {
+          least(i) = math.min(least(i), value)
+          greatest(i) = math.max(greatest(i), value)
+        }
+      }
+    }
+    chosen.zipWithIndex.foreach {
+      case (dictionary: KeyDictionary, i) =>
+        least(i) = dictionary.column.least
+        greatest(i) = dictionary.column.greatest
+      case _ =>
+    }
+    (least, greatest)
+  }
+
+  /** The sort columns, as their longs are. */
+  def known: Array[PrefixLayout.Column] = columns.columns.zip(codes).map { case (column, of) =>
+    if (of == null) column else of.column
+  }
+
+  def layout: PrefixLayout = PrefixLayout.guess(known, ends(codes))
+}
+
+private[sort] object SortSample {
+  private val Rows = 1024
+  private val Bytes = 1L << 20
+
+  private val ExtendedRows = 16 * 1024
+  private val ExtendedBytes = 2L << 20
+
+  /** The mean length of rows up to which batches gain: two cache lines. */
+  private val NarrowBytes = 128L
+
+  /** Narrower columns win little by a dictionary. */
+  private val WideBits = 24
+}

@@ -1,0 +1,84 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sortedtables
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.{OneToOneDependency, Partition, SparkException, TaskContext}
+
+/**
+ * The rows of each partition of files, merged; or sorted, where a file is not read in order.
+ *
+ * @param rows computed from a scan of files, partition by partition
+ * @param order of each file, bound to a row
+ * @param unless what files are asked for before they are relied on, if anything
+ * @param onOpen told of the rows of each partition, in its task
+ */
+private[sortedtables] final class MergedFilesRDD(
+    rows: RDD[InternalRow],
+    order: Seq[SortOrder],
+    unless: Option[MergedFilesRDD.Unless],
+    numFiles: SQLMetric,
+    onOpen: MergedRows => Unit
+) extends RDD[InternalRow](
+      rows.sparkContext,
+      (rows +: unless.map(_.sorted).toSeq).map(new OneToOneDependency(_))) {
+
+  override protected def getPartitions: Array[Partition] = rows.partitions
+
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
+    val partition = split.asInstanceOf[FilePartition]
+    unless.find(asked => !partition.files.forall(asked.order.isKept))
+      .fold(merged(partition, context))(_.sorted.iterator(split, context))
+  }
+
+  private def merged(partition: FilePartition, context: TaskContext): Iterator[InternalRow] = {
+    val keys = new SortKeys(order)
+    val files = new FilesContext(context)
+    val sources = partition.files.map { file =>
+      new SortedSource(
+        rowsOf(partition, file, files),
+        keys.newKey(),
+        () => MergedFilesRDD.outOfOrder(file))
+    }
+    numFiles += sources.length
+    val merged = new MergedRows(
+      if (sources.length == 1) sources.head else new MergeIterator(sources, keys),
+      files)
+    context.addTaskCompletionListener[Unit](_ => merged.close())
+    onOpen(merged)
+    merged
+  }
+
+  /** What is between the scan and this RDD hands its partition down. */
+  private def rowsOf(partition: FilePartition, file: PartitionedFile, context: TaskContext) =
+    firstParent[InternalRow]
+      .iterator(FilePartition(partition.index, Array(file)), context)
+      .asInstanceOf[Iterator[UnsafeRow]]
+}
+
+private[sortedtables] object MergedFilesRDD {
+
+  /** What says whether files are read in order, and the rows of each partition in any case. */
+  case class Unless(order: WrittenOrder, sorted: RDD[InternalRow])
+
+  private def outOfOrder(file: PartitionedFile): Throwable = new SparkException(
+    s"The rows of the file ${file.urlEncodedPath} are not in the order in which its table says that they " +
+      "are (SORTED BY), so that a range join cannot rely on it. Write the table anew, or set " +
+      "spark.sql.join.sortedTables.enabled to false to have its rows sorted.")
+}

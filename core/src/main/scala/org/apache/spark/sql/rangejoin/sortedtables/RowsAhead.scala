@@ -1,0 +1,102 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sortedtables
+
+import java.util.Arrays
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+
+/**
+ * Reads some rows of a source at a time, for a merge, and keeps copies of them with the longs of their
+ * keys. A merge takes a row here and a row there: it would leave a reader after each row for another
+ * one, whose columns and state the processor no longer has at hand.
+ *
+ * Takes some kilobytes of heap, which are not accounted for, or as much as the longest row.
+ *
+ * Invariant: the current row is number `place` of `count`, and its bytes end at `ends(place)`.
+ */
+private[sortedtables] final class RowsAhead(source: SortedSource) {
+  import RowsAhead._
+
+  /** The current row: after the first `advance`, until the next. */
+  var row: UnsafeRow = _
+
+  /** Of the current row, the longs of its key; after the last one `NoRow`. */
+  var first, second = 0L
+
+  /** Whether there is no row, since all have been. */
+  var isDone = false
+
+  private[this] val firsts, seconds = new Array[Long](MostRows)
+  private[this] val ends = new Array[Int](MostRows)
+  private[this] var bytes = new Array[Byte](0)
+  private[this] var place, count = 0
+
+  /** Goes on to the next row, if there is one. */
+  def advance(): Unit = {
+    place += 1
+    if (place >= count) read()
+    if (isDone) {
+      first = NoRow
+      second = NoRow
+    } else {
+      first = firsts(place)
+      second = seconds(place)
+      val begin = if (place == 0) 0 else ends(place - 1)
+      row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + begin, ends(place) - begin)
+    }
+  }
+
+  /** How many rows after the current one, of those at hand, have a key of lesser longs. */
+  def countBefore(first: Long, second: Long): Int = {
+    var (low, high) = (place + 1, count)
+    while (low < high) {
+      val middle = (low + high) >>> 1
+      val f = firsts(middle)
+      if (f < first || (f == first && seconds(middle) < second)) low = middle + 1
+      else high = middle
+    }
+    low - place - 1
+  }
+
+  /** Reads on, over the rows that are there. */
+  private[this] def read(): Unit = {
+    place = 0
+    count = 0
+    var used = 0
+    while (count < MostRows && used < MostBytes && source.hasNext) {
+      val next = source.next()
+      val end = used + next.getSizeInBytes
+      if (end > bytes.length) bytes = Arrays.copyOf(bytes, math.max(end, 2 * bytes.length))
+      next.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET + used)
+      used = end
+      firsts(count) = source.key.first
+      seconds(count) = source.key.second
+      ends(count) = end
+      count += 1
+      if (row == null) row = new UnsafeRow(next.numFields)
+    }
+    isDone = count == 0
+  }
+}
+
+private[sortedtables] object RowsAhead {
+  private final val MostRows = 64
+  private final val MostBytes = 16 << 10
+
+  /** What no row is greater than. */
+  final val NoRow = Long.MaxValue
+}

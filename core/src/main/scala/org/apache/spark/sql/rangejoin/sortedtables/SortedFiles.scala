@@ -1,0 +1,146 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sortedtables
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, PlanExpression, SortOrder}
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.execution.datasources.{BucketingUtils, FileFormat}
+import org.apache.spark.sql.execution.{
+  FileSourceScanExec,
+  FilterExec,
+  LeafExecNode,
+  ProjectExec,
+  SparkPlan
+}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.types.{DataType, DateType, StringType, TimestampType, UserDefinedType}
+
+/**
+ * Finds tables that are bucketed and sorted (`CLUSTERED BY .. SORTED BY ..`) below a side of a join, whose
+ * order stock Spark does not use: it would have to sort again what several files of a bucket are.
+ */
+object SortedFiles {
+
+  /**
+   * The plan in the order of the files it reads. None where they have none, where what is above the scan
+   * cannot be run file by file, or where the files of a bucket are more than may be open at a time.
+   */
+  def inOrder(plan: SparkPlan): Option[MergeFilesExec] =
+    for {
+      scan <- scanBelow(plan)
+      if plan.conf.getConf(RangeJoinConf.SortedTables) && plan.outputOrdering.isEmpty
+      order = orderOf(plan, scan)
+      if order.nonEmpty
+      if mayBeOpen(scan)
+    } yield MergeFilesExec(order, plan)
+
+  /** Through what gives the same for each row wherever it is. */
+  private def scanBelow(plan: SparkPlan): Option[FileSourceScanExec] = plan match {
+    case scan: FileSourceScanExec if scan.bucketedScan => Some(scan)
+    case node @ (_: ProjectExec | _: FilterExec) if node.expressions.forall(_.deterministic) =>
+      scanBelow(node.children.head)
+    case _ => None
+  }
+
+  /** The order of each file, as far as its columns are read as they were sorted, in columns of the plan. */
+  private def orderOf(plan: SparkPlan, scan: FileSourceScanExec): Seq[SortOrder] = {
+    val format = scan.relation.fileFormat
+    val (strict, others) = scan.relation.bucketSpec.toSeq.flatMap(_.sortColumnNames)
+      .map(name => scan.output.find(_.name == name)).takeWhile(_.isDefined).flatten
+      .span(column => keepsOrder(format, column.dataType) && !mayTie(format, column.dataType))
+    val columns = strict ++ others.headOption.filter(column => keepsOrder(format, column.dataType))
+    val ordered = InOrder(scan.output, columns.map(SortOrder(_, Ascending)))
+    plan.transformUp { case `scan` => ordered }.outputOrdering
+  }
+
+  /**
+   * Whether values that were sorted before they were written are in order when they are read. Text
+   * formats trim strings, have values that stand for NULL, and timestamps without a zone. ORC has the
+   * local time of the writer in the place of a timestamp, so that another zone reads an hour of autumn
+   * twice. `ALTER TABLE` may give a column another collation, and leaves the files as they are. What a
+   * file of Parquet says of itself is asked when it is read ([[WrittenOrder]]), of a column that is no
+   * part of another.
+   */
+  private def keepsOrder(format: FileFormat, column: DataType): Boolean = format match {
+    case _ if column.existsRecursively(isCollated) => false
+    case _: ParquetFileFormat                      =>
+      WrittenOrder.isTime(column) || !column.existsRecursively(WrittenOrder.isTime)
+    case _: OrcFileFormat => !column.existsRecursively(mayHoldTime)
+    case _                => false
+  }
+
+  /**
+   * Whether values may be equal as they are read that were not when they were sorted, which leaves the
+   * columns after them in no order. ORC has days in the calendar of Spark 2, which knows no 5 to 14
+   * October 1582.
+   */
+  private def mayTie(format: FileFormat, column: DataType): Boolean =
+    format.isInstanceOf[OrcFileFormat] && column.existsRecursively(_ == DateType)
+
+  private[sortedtables] def isCollated(of: DataType): Boolean =
+    of.isInstanceOf[StringType] && of != StringType
+
+  private def mayHoldTime(of: DataType): Boolean =
+    of == TimestampType || of.isInstanceOf[UserDefinedType[_]]
+
+  /**
+   * Whether the files of each bucket may be open at a time, by their number and by what their readers
+   * take. By the files of now, and not by the scan's own list (`selectedPartitions`), which it would
+   * keep: a query is planned before it runs, and reads the files that are there when it runs.
+   */
+  private def mayBeOpen(scan: FileSourceScanExec): Boolean = {
+    val maxFiles = scan.conf.getConf(RangeJoinConf.SortedTablesFiles)
+    val maxBytes = scan.conf.getConf(RangeJoinConf.SortedTablesBytes)
+    val block = blockSize(scan)
+    buckets(scan).forall { lengths =>
+      lengths.size <= maxFiles &&
+      (lengths.size <= 1 || lengths.iterator.map(math.min(_, block)).sum <= maxBytes)
+    }
+  }
+
+  /** The lengths of the files of each bucket that the scan reads. */
+  private def buckets(scan: FileSourceScanExec): Iterable[Seq[Long]] = {
+    val filters = scan.partitionFilters.filterNot(_.exists(_.isInstanceOf[PlanExpression[_]]))
+    val files = scan.relation.location.listFiles(filters, Nil).flatMap(_.files)
+    files
+      .groupBy { file =>
+        val bucket = BucketingUtils.getBucketId(file.getPath.getName)
+        scan.optionalNumCoalescedBuckets.fold(bucket)(count => bucket.map(_ % count))
+      }
+      .values.map(_.map(_.getLen))
+  }
+
+  /** What a reader has in memory of a file, at most: a row group of Parquet, a stripe of ORC. */
+  private def blockSize(scan: FileSourceScanExec): Long = {
+    val relation = scan.relation
+    val conf = relation.sparkSession.sessionState.newHadoopConfWithOptions(relation.options)
+    relation.fileFormat match {
+      case _: OrcFileFormat => conf.getLong("orc.stripe.size", 64L << 20)
+      case _                => conf.getLong("parquet.block.size", 128L << 20)
+    }
+  }
+
+  /** Stands for a scan, to see what becomes of its order above. */
+  private case class InOrder(
+      override val output: Seq[Attribute],
+      override val outputOrdering: Seq[SortOrder]
+  ) extends LeafExecNode {
+    override protected def doExecute(): RDD[InternalRow] =
+      throw new IllegalStateException("not part of a plan that is run")
+  }
+}

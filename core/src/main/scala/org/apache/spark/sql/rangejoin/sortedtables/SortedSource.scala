@@ -1,0 +1,52 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sortedtables
+
+import org.apache.spark.rdd.InputFileBlockHolder
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/**
+ * Rows that are said to be in order, one at a time, which is checked.
+ *
+ * @param key of no other source; has the sort columns of the current row
+ * @param outOfOrder the error where a row is less than the one before
+ */
+private[sortedtables] final class SortedSource(
+    rows: Iterator[UnsafeRow],
+    val key: SortKey,
+    outOfOrder: () => Throwable
+) extends Iterator[InternalRow] {
+  private[this] var isOpen = false
+
+  /**
+   * The first call opens the file, which says so to `input_file_name`. A sort in this place would have
+   * read all files, after which there is none.
+   */
+  override def hasNext: Boolean =
+    if (isOpen) rows.hasNext
+    else {
+      isOpen = true
+      val more = rows.hasNext
+      InputFileBlockHolder.unset()
+      more
+    }
+
+  override def next(): UnsafeRow = {
+    val row = rows.next()
+    if (!key.moveTo(row)) throw outOfOrder()
+    row
+  }
+}

@@ -1,0 +1,193 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.sortedtables
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.catalyst.util.RebaseDateTime
+import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetReadSupport}
+import org.apache.spark.sql.rangejoin.shims.BinaryStrings
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.{
+  SPARK_LEGACY_DATETIME_METADATA_KEY,
+  SPARK_LEGACY_INT96_METADATA_KEY,
+  SPARK_VERSION_METADATA_KEY
+}
+import org.apache.spark.util.SerializableConfiguration
+
+import org.apache.hadoop.fs.FileStatus
+import org.apache.parquet.HadoopReadOptions
+import org.apache.parquet.column.statistics.{IntStatistics, LongStatistics, Statistics}
+import org.apache.parquet.format.converter.ParquetMetadataConverter.{
+  MetadataFilter,
+  NO_FILTER,
+  SKIP_ROW_GROUPS
+}
+import org.apache.parquet.hadoop.ParquetFileReader
+import org.apache.parquet.hadoop.metadata.ParquetMetadata
+import org.apache.parquet.hadoop.util.HadoopInputFile
+import org.apache.parquet.schema.LogicalTypeAnnotation.{TimeUnit, TimestampLogicalTypeAnnotation}
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT96
+import org.apache.parquet.schema.{PrimitiveType, Type}
+
+/**
+ * Whether reading a Parquet file gives its rows in the order in which they were sorted when it was
+ * written, by what its footer says:
+ *
+ *   - Days and times that were written in the calendar of Spark 2 are another value for some that come
+ *     before the last change of calendar or zone, in another order.
+ *   - Timestamps of milliseconds are equal where they were not, so that the columns after them are in
+ *     no order.
+ *   - Strings were in the order of the collation that their column had.
+ *
+ * Reads a footer for each file, in the task that is about to read the file. A footer that cannot be read
+ * has no order: whatever is wrong, the scan will say it.
+ *
+ * @param columns what the files are to be in order by
+ */
+private[sortedtables] final class WrittenOrder(
+    columns: Seq[WrittenOrder.Column],
+    hadoopConf: Broadcast[SerializableConfiguration]
+) extends Serializable {
+  import WrittenOrder._
+
+  def isKept(file: PartitionedFile): Boolean =
+    try {
+      val footer = read(file, SKIP_ROW_GROUPS)
+      val isLegacy = mayBeLegacy(footer)
+      columns.zipWithIndex.forall { case (column, i) =>
+        val isLast = i == columns.size - 1
+        (!column.isString || keepsStrings(footer, column.name)) &&
+        (!column.isTime || keepsTimes(footer, column.name, isLegacy, isLast, file))
+      }
+    } catch { case NonFatal(_) => false }
+
+  private def read(file: PartitionedFile, filter: MetadataFilter): ParquetMetadata = {
+    val conf = hadoopConf.value.value
+    // Its length is known, which saves asking for it.
+    val status =
+      new FileStatus(file.fileSize, false, 0, 0, file.modificationTime, file.toPath)
+    val options =
+      HadoopReadOptions.builder(conf, file.toPath).withMetadataFilter(filter).build()
+    val reader = ParquetFileReader.open(HadoopInputFile.fromStatus(status, conf), options)
+    try reader.getFooter
+    finally reader.close()
+  }
+
+  private def keepsTimes(
+      footer: ParquetMetadata,
+      name: String,
+      isLegacy: Boolean,
+      isLast: Boolean,
+      file: PartitionedFile
+  ): Boolean =
+    footer.getFileMetaData.getSchema.getFields.asScala.find(isNamed(name, _)) match {
+      case Some(time: PrimitiveType) =>
+        (isLast || !isCut(time)) && (!isLegacy || time.getPrimitiveTypeName != INT96 &&
+          isAfterChanges(read(file, NO_FILTER), name))
+      // A column that the file does not have is one value.
+      case other => other.isEmpty
+    }
+}
+
+private[sortedtables] object WrittenOrder {
+
+  /** A column of the files, and what its values may be. */
+  case class Column(name: String, isTime: Boolean, isString: Boolean)
+
+  /**
+   * What the footers of a scan's files are to be asked for the first of their sort columns to be relied
+   * on; None where they are nothing that the writer's settings have a say in.
+   */
+  def of(scan: FileSourceScanExec, columns: Int): Option[WrittenOrder] = {
+    val relation = scan.relation
+    val sorted = relation.bucketSpec.toSeq.flatMap(_.sortColumnNames).take(columns)
+      .flatMap(name => scan.output.find(_.name == name))
+      .map(of => Column(of.name, isTime(of.dataType), mayBeCollated(of.dataType)))
+    if (relation.fileFormat.isInstanceOf[ParquetFileFormat] &&
+      sorted.exists(of => of.isTime || of.isString)) {
+      val session = relation.sparkSession
+      val conf = session.sessionState.newHadoopConfWithOptions(relation.options)
+      Some(new WrittenOrder(
+        sorted,
+        session.sparkContext.broadcast(new SerializableConfiguration(conf))))
+    } else None
+  }
+
+  /** Days and times, which a writer may have put into another calendar or unit. */
+  def isTime(of: DataType): Boolean = of match {
+    case DateType | TimestampType | TimestampNTZType => true
+    case _                                           => false
+  }
+
+  private def mayBeCollated(of: DataType): Boolean =
+    BinaryStrings.haveCollations && of.existsRecursively(_.isInstanceOf[StringType])
+
+  private def isNamed(name: String, field: Type) = field.getName.equalsIgnoreCase(name)
+
+  /** As Spark reads it: by who has written the file, and in which mode. */
+  private def mayBeLegacy(footer: ParquetMetadata): Boolean = {
+    val said = footer.getFileMetaData.getKeyValueMetaData
+    Option(said.get(SPARK_VERSION_METADATA_KEY)).forall(_ < FirstCorrected) ||
+    said.containsKey(SPARK_LEGACY_DATETIME_METADATA_KEY) ||
+    said.containsKey(SPARK_LEGACY_INT96_METADATA_KEY)
+  }
+
+  /** From this version of Spark on, a writer says where it puts values into the old calendar. */
+  private val FirstCorrected = "3.1.0"
+
+  private def isCut(time: PrimitiveType): Boolean = time.getLogicalTypeAnnotation match {
+    case of: TimestampLogicalTypeAnnotation => of.getUnit == TimeUnit.MILLIS
+    case _                                  => false
+  }
+
+  /** Whether the values of a file are all in a time in which both calendars and all zones agree. */
+  private def isAfterChanges(footer: ParquetMetadata, name: String): Boolean =
+    footer.getBlocks.asScala.forall { block =>
+      block.getColumns.asScala.filter(_.getPath.toDotString.equalsIgnoreCase(name))
+        .forall { chunk =>
+          val values: Statistics[_] = chunk.getStatistics
+          values != null && (values match {
+            case _ if values.getNumNulls == chunk.getValueCount => true
+            case _ if !values.hasNonNullValue                   => false
+            case days: IntStatistics                            =>
+              days.getMin > RebaseDateTime.lastSwitchJulianDay
+            case times: LongStatistics if isCut(chunk.getPrimitiveType) =>
+              times.getMin > RebaseDateTime.lastSwitchJulianTs / 1000
+            case times: LongStatistics => times.getMin > RebaseDateTime.lastSwitchJulianTs
+            case _                     => false
+          })
+        }
+    }
+
+  /** Whether the strings of a column had no collation when they were written. */
+  private def keepsStrings(footer: ParquetMetadata, name: String): Boolean = {
+    val schema =
+      footer.getFileMetaData.getKeyValueMetaData.get(ParquetReadSupport.SPARK_METADATA_KEY)
+    schema == null || !schema.contains(CollationsInJson) || (DataType.fromJson(schema) match {
+      case StructType(fields) =>
+        fields.find(_.name.equalsIgnoreCase(name))
+          .forall(!_.dataType.existsRecursively(SortedFiles.isCollated))
+      case _ => false
+    })
+  }
+
+  /** In the JSON of a schema, what is there if any of its columns has a collation. */
+  private val CollationsInJson = "__COLLATIONS"
+}

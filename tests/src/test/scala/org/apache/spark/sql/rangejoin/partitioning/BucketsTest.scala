@@ -1,0 +1,55 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.partitioning
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
+import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
+import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
+
+/** What suites of joins by buckets of a range share: every join under several numbers of buckets. */
+trait BucketsTest extends SemanticsTest {
+
+  /** The setting that says how many buckets there are. */
+  protected def Buckets: String
+
+  /** The join types whose rows can be in buckets. */
+  protected val BucketTypes: Seq[String] = JoinTypes.filter(_ != FullOuter)
+
+  /**
+   * Compares with stock under several numbers of buckets, each with one of the engines.
+   *
+   * @param run gives the rows of a query under these settings, whose plan it looks at
+   */
+  protected def checkBuckets(
+      query: => DataFrame,
+      joins: Int,
+      counts: Seq[Int],
+      settings: Settings,
+      engines: Seq[Settings]
+  )(run: (DataFrame, Settings) => Seq[String]): Int = {
+    val expected = withConf(settings :+ (Flag -> "false"): _*)(rows(query))
+    counts.zipWithIndex.foreach { case (count, i) =>
+      val engine = engines(Math.floorMod(expected.hashCode + i, engines.size))
+      withConf((engine ++ settings) :+ (Buckets -> count.toString): _*) {
+        val df = query
+        assert(rangeJoins(df).size == joins, executedPlan(df))
+        val found = run(df, engine ++ settings)
+        assertSameRows(found, expected, s"under $count buckets, $engine\n${executedPlan(df)}")
+      }
+    }
+    expected.size
+  }
+}

@@ -1,0 +1,276 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.partitioning
+
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
+import org.apache.spark.sql.functions.{col, udf}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.{DataFrame, Row}
+
+/** A side whose rows cost more to make than to write is made once. */
+class CostlySideSuite extends SmallSidesTest {
+
+  private val Intervals = "r.p BETWEEN l.p AND l.p + l.g"
+
+  private val Joins = Seq("JOIN", "LEFT JOIN", "RIGHT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
+
+  /** Runs a query with the flag on; how often it has called the function `costly`. */
+  private def counted(query: => DataFrame): (DataFrame, Long) = {
+    val count = spark.sparkContext.longAccumulator
+    spark.udf.register("costly", udf { (id: Long) => count.add(1); id })
+    val df = query
+    df.collect()
+    (df, count.value)
+  }
+
+  private def costly(name: String, filter: String = "costly(id) >= 0") =
+    s"(SELECT * FROM $name WHERE $filter) $name"
+
+  /** Exchanges that write the rows of a side once. */
+  private def writes(df: DataFrame): Seq[WriteOnceExec] =
+    collectWithSubqueries(executedPlan(df)) { case written: WriteOnceExec => written }
+
+  private val Adaptive = SQLConf.ADAPTIVE_EXECUTION_ENABLED.key
+
+  /** An RDD of the rows of `r`, and how many of them have been made since. */
+  private def source(name: String): () => Long = {
+    val count = spark.sparkContext.longAccumulator
+    val rows = spark.sparkContext.parallelize(1 to 500, 4).map { i =>
+      count.add(1)
+      Row(i.toLong, i % 6, i * 7919 % 1000)
+    }
+    spark.createDataFrame(rows, spark.table("r").schema).createOrReplaceTempView(name)
+    () => count.value
+  }
+
+  /**
+   * How Spark alone runs a query: with a side that is broadcast. Else a chain of joins without keys has a
+   * task for each combination of the partitions of its tables, thousands of them, which makes their rows anew.
+   */
+  private val Stock = Seq(
+    Flag -> "false",
+    Adaptive -> "false",
+    SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> Long.MaxValue.toString,
+    SQLConf.SHUFFLE_PARTITIONS.key -> "1"
+  )
+
+  /** Of queries by their texts: views and functions give every test the same rows, under any settings. */
+  private val expected = scala.collection.mutable.Map[String, Seq[String]]()
+
+  /**
+   * Compares with the rows that Spark alone finds.
+   *
+   * @param query the query, or one that has the same rows without the function `costly`
+   */
+  private def checkRows(df: DataFrame, query: String): Unit =
+    assertSameRows(
+      rows(df),
+      expected.getOrElseUpdate(query, withConf(Stock: _*)(rows(sql(query)))),
+      executedPlan(df).toString)
+
+  test("a function that a user has written is called once for each row of its side") {
+    views()
+    for {
+      (threshold, adaptive, reuse) <-
+        Seq(("-1", "true", "false"), ("1000", "true", "true"), ("1000", "false", "true"))
+      joined <- Joins
+      (left, right, sides) <-
+        Seq((costly("l"), "r", 1), ("l", costly("r"), 1), (costly("l"), costly("r"), 2))
+    } withConf(Sizes ++ Seq(
+      SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> threshold,
+      SQLConf.EXCHANGE_REUSE_ENABLED.key -> reuse,
+      Adaptive -> adaptive): _*) {
+      val (df, calls) = counted(sql(s"SELECT * FROM $left $joined $right ON $Intervals"))
+      assert(bucketNodes(df).size == 2 && rangeJoins(df).size == 1, executedPlan(df))
+      assert(writes(df).size == sides, executedPlan(df))
+      assert(calls == 500 * sides, s"$left $joined $right")
+      checkRows(df, s"SELECT * FROM l $joined r ON $Intervals")
+    }
+  }
+
+  test("a costly side that turns out small is broadcast, and made once") {
+    views()
+    for (joined <- Seq("JOIN", "LEFT JOIN", "LEFT ANTI JOIN")) withConf(Sizes: _*) {
+      val query =
+        s"SELECT * FROM l $joined ${costly("r", "costly(id) % 50 = 1")} ON $Intervals"
+      val (df, calls) = counted(sql(query))
+      assert(collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }.size == 1)
+      assert(bucketNodes(df).isEmpty && calls == 500, executedPlan(df))
+      checkRows(df, query)
+    }
+  }
+
+  test("regular expressions, hashes and JSON are costly; comparisons and arithmetic are not") {
+    views()
+    withConf(Sizes: _*) {
+      def query(filter: String) =
+        s"SELECT * FROM l LEFT JOIN ${costly("r", filter)} ON $Intervals"
+      for {
+        filter <- Seq(
+          "string(id) RLIKE '[0-9]+'",
+          "sha2(string(id), 256) <> ''",
+          "get_json_object(string(id), '$.a') IS NULL",
+          "exists(array(id, p), x -> x >= 0)")
+      } {
+        val df = sql(query(filter))
+        checkRows(df, query(filter))
+        assert(writes(df).size == 1 && bucketNodes(df).size == 2, executedPlan(df))
+      }
+      for (filter <- Seq("id % 50 <> 1", "string(id) LIKE '%1%' OR id > 0", "id + p > -1")) {
+        val df = sql(query(filter))
+        checkRows(df, query(filter))
+        assert(writes(df).isEmpty && bucketNodes(df).size == 2, executedPlan(df))
+      }
+    }
+  }
+
+  test("the same costly side twice, one that is shuffled below, and a limit above") {
+    views()
+    withConf(Sizes: _*) {
+      val twice =
+        s"SELECT * FROM ${costly("l")} JOIN (SELECT id, p FROM l WHERE costly(id) >= 0) r ON $Intervals"
+      checkRows(counted(sql(twice))._1, twice)
+      val grouped = s"""SELECT * FROM l LEFT JOIN
+        (SELECT costly(id) AS id, max(p) AS p FROM r GROUP BY id) r ON $Intervals"""
+      val (df, calls) = counted(sql(grouped))
+      checkRows(df, grouped)
+      assert(calls == 500, executedPlan(df))
+      def limited = sql(s"SELECT l.id FROM ${costly("l")} LEFT JOIN r ON $Intervals LIMIT 3")
+      assert(counted(limited)._1.collect().length == 3)
+    }
+  }
+
+  test("rows of an RDD, aggregates, joins and windows are made once") {
+    views()
+    val sides = Seq(
+      "SELECT id, p FROM source",
+      "SELECT id, max(p) AS p FROM source GROUP BY id",
+      "SELECT s.id, s.p FROM source s JOIN l ON s.id = l.id",
+      "SELECT id, p FROM (SELECT *, row_number() OVER (PARTITION BY g ORDER BY id) AS n FROM source)",
+      "SELECT id, p FROM source WHERE p >= (SELECT min(p) FROM l)"
+    )
+    for (side <- sides; joined <- Seq("JOIN", "LEFT JOIN"); adaptive <- Seq("true", "false"))
+      withConf(Sizes :+ (Adaptive -> adaptive): _*) {
+        val query = s"SELECT l.id, r.p FROM l $joined ($side) r ON $Band"
+        val made = source("source")
+        val df = sql(query)
+        df.collect()
+        assert(bucketNodes(df).size == 2 && writes(df).size == 1, executedPlan(df))
+        assert(made() == 500, executedPlan(df))
+        checkRows(df, query)
+      }
+  }
+
+  test("joins without keys in a chain make the rows of each once") {
+    views()
+    def chain(first: String) = (1 to 5).foldLeft(s"SELECT r0.id FROM $first r0") { (text, i) =>
+      s"$text JOIN r r$i ON r$i.p BETWEEN r${i - 1}.p AND r${i - 1}.p + 1"
+    }
+    for (adaptive <- Seq("true", "false"); reuse <- Seq("true", "false"))
+      withConf(Sizes ++ Seq(
+        SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1",
+        SQLConf.EXCHANGE_REUSE_ENABLED.key -> reuse,
+        Adaptive -> adaptive): _*) {
+        val (df, calls) = counted(sql(chain("(SELECT * FROM r WHERE costly(id) >= 0)")))
+        assert(bucketNodes(df).size == 10 && writes(df).size == 5, executedPlan(df))
+        assert(calls == 500, executedPlan(df))
+        checkRows(df, chain("r"))
+      }
+  }
+
+  test("equal sides are written once, and those that may differ are not taken for equal") {
+    views()
+    for (adaptive <- Seq("true", "false"))
+      withConf(Sizes :+ (Adaptive -> adaptive): _*) {
+        val query = s"""SELECT * FROM ${costly("l")} JOIN
+          (SELECT * FROM l WHERE costly(id) >= 0) r ON $Band"""
+        val (df, calls) = counted(sql(query))
+        assert(calls == 500 && bucketNodes(df).size == 2, executedPlan(df))
+        checkRows(df, query)
+        val count = spark.sparkContext.longAccumulator
+        val random = udf { (id: Long) => count.add(1); id }.asNondeterministic()
+        def side(name: String) = spark.table("l").where(random(col("id")) >= 0).as(name)
+        val other = side("l").join(side("r"), col("r.p").between(col("l.p"), col("l.p") + 5))
+        other.collect()
+        assert(count.value == 1000 && bucketNodes(other).size == 2, executedPlan(other))
+        assert(collectWithSubqueries(executedPlan(other)) {
+          case e @ ReusedExchangeExec(_, _: WriteOnceExec) => e
+        }.isEmpty)
+      }
+  }
+
+  test("what is written waits for the size of a side that may be small") {
+    views()
+    withConf(Sizes: _*) {
+      val query = s"""SELECT * FROM (SELECT * FROM l WHERE id % 50 = 1) l JOIN
+        ${costly("r")} ON $Intervals"""
+      val (df, calls) = counted(sql(query))
+      assert(collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }.size == 1)
+      assert(writes(df).isEmpty && calls == 500, executedPlan(df))
+      checkRows(df, query)
+    }
+  }
+
+  test("what is not written") {
+    views()
+    source("source")
+    withConf(Sizes: _*) {
+      def plan(text: String) = sql(text)
+      // Only what the sample reads is made more than once.
+      val ofOthers = s"SELECT * FROM l LEFT JOIN (SELECT p, costly(id) AS c FROM r) r ON $Band"
+      val plain = s"SELECT * FROM l LEFT JOIN ${costly("r")} ON $Band"
+      spark.udf.register("costly", udf { (id: Long) => id })
+      assert(writes(plan(plain)).size == 1 && writes(plan(ofOthers)).isEmpty)
+      for (off <- Seq(
+          RangeJoinConf.WriteOnce.key -> "false",
+          RangeJoinConf.RangePartitioningThreshold.key -> "1g",
+          Buckets -> "1",
+          Flag -> "false"))
+        withConf(off)(assert(writes(plan(plain)).isEmpty, off))
+      val cached = spark.table("source").cache()
+      try {
+        cached.createOrReplaceTempView("cached")
+        assert(writes(plan(s"SELECT * FROM l LEFT JOIN cached r ON $Band")).isEmpty)
+      } finally cached.unpersist()
+    }
+  }
+
+  test("a query whose side fails or is cancelled while it is written ends, and can be run again") {
+    views()
+    for {
+      adaptive <- Seq("true", "false")
+      side <- Seq("l", "r")
+      isCancelled <- Seq(false, true)
+    }
+      withConf(Sizes ++ Seq(Adaptive -> adaptive, Buckets -> "5"): _*) {
+        spark.udf.register("failing", (p: Long) => p)
+        def query = sql(s"""SELECT l.id FROM
+          (SELECT id, ${if (side == "l") "failing(p) AS p" else "p"} FROM l) l JOIN
+          (SELECT ${if (side == "r") "failing(p) AS p" else "p"} FROM r) r ON $Band""")
+        val expected = withConf(Stock: _*)(rows(query))
+        spark.udf.register("failing", FailingFunction.function)
+        FailingFunction.seconds = if (isCancelled) 30 else 0
+        val df = query
+        assert(writes(df).size == 1, executedPlan(df))
+        val error =
+          intercept[Exception](if (isCancelled) cancelled(rows(df)) else rows(df)).toString
+        assert(error.contains(if (isCancelled) "SPARK_JOB_CANCELLED" else "not yet"), error)
+        FailingFunction.seconds = -1
+        assertSameRows(rows(query), expected, executedPlan(df).toString)
+      }
+  }
+}

@@ -1,0 +1,227 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.partitioning
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
+import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
+
+/** What suites of joins by range buckets share. */
+trait RangePartitioningTest extends BucketsTest {
+
+  override protected val Buckets: String = RangeJoinConf.RangePartitioningBuckets.key
+
+  protected def bucketNodes(df: DataFrame): Seq[RangeBucketExec] =
+    collect(executedPlan(df)) { case b: RangeBucketExec => b }
+
+  /** Compares with stock under several numbers of buckets; the join has to be one by buckets. */
+  protected def checkSpread(
+      query: => DataFrame,
+      joins: Int = 1,
+      counts: Seq[Int] = Seq(1, 2, 7, 200),
+      settings: Settings = Nil
+  ): Int = checkBuckets(query, joins, counts, settings, Engines) { (df, engine) =>
+    val planned = executedPlan(df).toString
+    assert(bucketNodes(df).size == 2 * joins, planned)
+    val isAdaptive = engine.toMap.apply(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key)
+    assert(planned.contains("AdaptiveSparkPlan") == isAdaptive.toBoolean, planned)
+    rows(df)
+  }
+}
+
+/** Joins without keys, spread over range buckets, against stock Spark. */
+class RangePartitioningSuite extends RangePartitioningTest {
+
+  private val Types = Seq(
+    "INT",
+    "BIGINT",
+    "TINYINT",
+    "DOUBLE",
+    "FLOAT",
+    "DECIMAL(9,2)",
+    "DECIMAL(38,4)",
+    "DATE",
+    "TIMESTAMP",
+    "TIMESTAMP_NTZ",
+    "STRING",
+    "BINARY",
+    "STRING COLLATE UTF8_LCASE",
+    "INTERVAL DAY TO SECOND",
+    "STRUCT<a: INT, b: STRING>",
+    "ARRAY<INT>"
+  ).filter(TypesOfLine.knows(_))
+
+  /** A value of a type that rises with a number. */
+  private def value(of: String, number: String): String = of match {
+    case "DATE"          => s"date_add(DATE'2024-01-01', int($number))"
+    case "TIMESTAMP"     => s"timestamp_seconds(1700000000 + ($number) * 3600)"
+    case "TIMESTAMP_NTZ" => s"cast(timestamp_seconds(1700000000 + ($number) * 60) AS TIMESTAMP_NTZ)"
+    case "STRING" | "STRING COLLATE UTF8_LCASE" | "BINARY" =>
+      s"cast(concat('same prefix ', IF($number % 2 = 0, 'A', 'a'), lpad($number, 4, '0')) AS $of)"
+    case "INTERVAL DAY TO SECOND"    => s"make_dt_interval(0, int($number))"
+    case "STRUCT<a: INT, b: STRING>" =>
+      s"named_struct('a', int($number) DIV 5, 'b', string($number % 5))"
+    case "ARRAY<INT>" => s"array(int($number) DIV 5, int($number) % 5)"
+    case _            => s"cast($number AS $of)"
+  }
+
+  /** Tables `l` and `r` with a point `p` and an interval `s` to `e`, some of them NULL or inverted. */
+  private def intervals(of: String, rows: Int = 40): Unit =
+    for ((name, seed) <- Seq("l" -> 7, "r" -> 11)) {
+      val n = s"((id * $seed * 37) % 83)"
+      val length = "CASE WHEN id % 13 = 0 THEN 60 WHEN id % 7 = 0 THEN -3 ELSE id % 5 END"
+      spark.sql(s"""SELECT int(id) AS id,
+        IF(id % 9 = 0, NULL, ${value(of, n)}) AS p,
+        IF(id % 10 = 0, NULL, ${value(of, n)}) AS s,
+        IF(id % 11 = 0, NULL, ${value(of, s"greatest(0, $n + $length)")}) AS e
+        FROM range(1, ${rows + 1}, 1, 3)""").createOrReplaceTempView(name)
+    }
+
+  private val Shapes = Seq(
+    "r.p BETWEEN l.s AND l.e",
+    "l.p BETWEEN r.s AND r.e",
+    "l.s <= r.e AND r.s <= l.e",
+    "l.s < r.e AND r.s < l.e",
+    "l.p > r.s AND l.p <= r.e",
+    "l.p <= r.p",
+    "l.p > r.p",
+    "l.p BETWEEN r.p AND r.p"
+  )
+
+  for (of <- Types) test(s"every shape over $of") {
+    intervals(of)
+    val found = for ((shape, i) <- Shapes.zipWithIndex) yield {
+      val joinType = BucketTypes(Math.floorMod(of.hashCode + i, BucketTypes.size))
+      checkSpread(joinOn(joinType, shape), counts = Seq(Seq(2, 7, 200)(i % 3)))
+    }
+    assert(found.count(_ > 0) > found.size / 2)
+  }
+
+  for (joinType <- BucketTypes)
+    test(s"$joinType in one bucket, in few and in more than there are rows") {
+      intervals("INT", 60)
+      for (shape <- Shapes.take(3)) checkSpread(joinOn(joinType, shape))
+    }
+
+  test("bands, distances and differences, of whole numbers and of floating point") {
+    for (of <- Seq("INT", "BIGINT", "DOUBLE", "FLOAT"); ansiMode <- Seq(true, false)) {
+      intervals(of)
+      ansi(ansiMode) {
+        for {
+          shape <- Seq(
+            "r.p BETWEEN l.p - 3 AND l.p + 3",
+            "abs(l.p - r.p) <= 4",
+            "l.p - r.p BETWEEN -2 AND 5",
+            "r.p + 1 > l.p AND r.p - 5 < l.p")
+          joinType <- Seq(Inner, LeftOuter)
+        } checkSpread(joinOn(joinType, shape), counts = Seq(7))
+      }
+    }
+  }
+
+  test("bounds that overflow or raise are unknown, on either side") {
+    val max = Long.MaxValue
+    val values =
+      Seq(s"$max", s"${max - 1}", s"${-max}", s"${-max} - 1", "0", "1", "-1", "NULL", "5", "6")
+    tables("p BIGINT")(values: _*)(values.reverse: _*)
+    for {
+      mode <- Seq(true, false)
+      shape <- Seq(
+        "r.p BETWEEN l.p - 2 AND l.p + 2",
+        "l.p BETWEEN r.p - 2 AND r.p + 2",
+        "r.p >= l.p - 2 AND r.p <= l.p",
+        "abs(l.p - r.p) <= 2",
+        "l.p - r.p BETWEEN -2 AND 2",
+        "r.p BETWEEN 10 DIV l.p AND l.p"
+      )
+      joinType <- Seq(Inner, RightOuter, LeftAnti)
+      count <- Seq(200)
+    } ansi(mode) {
+      withConf(Buckets -> s"$count")(
+        checkUnlessStockRaises(joinOn(joinType, shape), nextEngine))
+    }
+  }
+
+  test("NaN, zeros of both signs and infinities") {
+    val values = Seq(
+      "double('NaN')",
+      "double('Infinity')",
+      "double('-Infinity')",
+      "0.0D",
+      "-0.0D",
+      "1.5D",
+      "-1.5D",
+      "NULL",
+      "1e300D")
+    tables("p DOUBLE")(values: _*)(values.reverse: _*)
+    for {
+      shape <- Seq(
+        "r.p BETWEEN l.p - 2 AND l.p + 2",
+        "l.p <= r.p AND l.p >= r.p",
+        "l.p >= r.p",
+        "l.p - r.p <= 1",
+        "abs(l.p - r.p) <= 2")
+      joinType <- Seq(Inner, LeftOuter, LeftAnti)
+    } checkSpread(joinOn(joinType, shape), counts = Seq(200))
+  }
+
+  test("all rows equal, one interval over everything, and no rows on one side") {
+    tables("p INT, s INT, e INT")(
+      Seq.fill(30)("5, 5, 5"): _*)(Seq.fill(20)("5, 5, 5") :+ "5, 0, 9": _*)
+    for (joinType <- Seq(Inner, LeftOuter, LeftAnti); shape <- Shapes.take(3))
+      checkSpread(joinOn(joinType, shape), counts = Seq(7))
+    table("l", "p INT, s INT, e INT")((1 to 50).map(i => s"$i, $i, ${i + 1}"): _*)
+    table("r", "p INT, s INT, e INT")("25, -1000, 1000", "1, 60, 70")
+    for (joinType <- Seq(Inner, LeftOuter, LeftAnti); shape <- Shapes.take(3))
+      checkSpread(joinOn(joinType, shape), counts = Seq(7))
+    for (empty <- Seq("r", "l")) {
+      emptied(empty)
+      for (joinType <- BucketTypes) checkSpread(joinOn(joinType, Shapes.head), counts = Seq(1, 7))
+    }
+  }
+
+  test("values that are too wide for a sample") {
+    // They differ in what is left out, or before it.
+    for (wide <- Seq(
+        "concat(repeat('é', 700), %s)",
+        "concat(%s, repeat('é', 700))",
+        "IF(id % 3 = 0, %s, concat(%s, repeat('é', 700)))",
+        "array(concat(%s, repeat('é', 700)))"
+      )) {
+      intervals("STRING")
+      for (name <- Seq("l", "r")) {
+        val columns = Seq("p", "s", "e").map(c => s"${wide.replace("%s", c)} AS $c")
+        spark.table(name).selectExpr("id" +: columns: _*).createOrReplaceTempView(name)
+      }
+      for (shape <- Shapes.take(3); joinType <- Seq(Inner, LeftOuter))
+        checkSpread(joinOn(joinType, shape), counts = Seq(7))
+    }
+  }
+
+  test("a residual condition, and one of a single side") {
+    intervals("INT")
+    for (joinType <- BucketTypes) {
+      checkSpread(
+        joinOn(joinType, "l.p BETWEEN r.s AND r.e AND l.id % 2 <> r.id % 2"),
+        counts = Seq(7))
+      checkSpread(
+        joinOn(joinType, "r.p BETWEEN l.s AND l.e AND l.id > 7 AND r.id < 30"),
+        counts = Seq(2))
+    }
+  }
+}

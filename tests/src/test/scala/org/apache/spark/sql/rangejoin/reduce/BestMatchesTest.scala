@@ -1,0 +1,85 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.joins.BaseJoinExec
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
+import org.apache.spark.sql.rangejoin.join.RangeJoinExec
+
+/** What suites of rankings above a range join share. */
+trait BestMatchesTest extends RangeJoinTest {
+  import BestMatchesTest._
+
+  protected def joinOf(df: DataFrame): SparkPlan =
+    only(collect(executedPlan(df)) { case join: BaseJoinExec => join })
+
+  private def bestOf(df: DataFrame): Option[BestMatches] = joinOf(df) match {
+    case join: RangeJoinExec => join.best
+    case other               => fail(s"no range join: $other")
+  }
+
+  private var checks = 0
+
+  /** One form, another one for the next query. */
+  private def nextForm: Seq[Form] =
+    if (RangeJoinTest.EveryEngine) Forms
+    else {
+      checks += 1
+      Seq(Forms(checks % Forms.size))
+    }
+
+  /** Compares with stock Spark, in each form, and looks for what is wanted of the join. */
+  protected def check(
+      query: String,
+      best: Boolean = true,
+      forms: Seq[Form] = nextForm
+  ): Unit = {
+    compare(query, forms, nextEngine)(df => bestOf(df).isDefined == best)
+  }
+
+  /**
+   * Compares with stock Spark, in each form.
+   *
+   * @param holds what has to hold of the plan, before and after the query has run
+   * @return the rows
+   */
+  protected def compare(query: String, forms: Seq[Form], engines: => Seq[Settings])(
+      holds: DataFrame => Boolean): Seq[String] = {
+    val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+    for (form <- forms; engine <- engines) withConf(form.settings ++ engine: _*) {
+      val df = spark.sql(form.of(query))
+      def clue = s"$query\nas $form under $engine\n${executedPlan(df)}"
+      assert(holds(df), clue)
+      assertSameRows(rows(df), expected, clue)
+      assert(holds(df), clue)
+    }
+    expected
+  }
+}
+
+object BestMatchesTest {
+
+  /** How a join is planned: by a hint, which queries have a place for, and settings. */
+  case class Form(hint: String, settings: Settings = Nil) {
+    def of(query: String): String =
+      if (hint.isEmpty) query else query.replace("SELECT l.", s"SELECT /*+ $hint */ l.")
+  }
+
+  /** Sort-merge, shuffled and broadcast joins. */
+  val Forms: Seq[Form] = Seq(Form("MERGE(r)"), Form("SHUFFLE_HASH(r)"), Form("BROADCAST(r)"))
+}

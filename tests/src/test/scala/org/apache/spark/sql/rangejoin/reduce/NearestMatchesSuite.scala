@@ -1,0 +1,233 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import scala.util.Random
+
+/** Rankings by a difference from a value of the row, or by its absolute value. */
+class NearestMatchesSuite extends BestMatchesTest {
+  import BestMatchesTest._
+  import NearestMatchesSuite._
+
+  private def side(name: String, rows: Int, seed: Int, value: String => String): Unit = {
+    val random = new Random(seed)
+    val values = Seq.tabulate(rows) { id =>
+      val t = if (random.nextInt(20) == 0) "NULL" else random.nextInt(200).toString
+      val k = if (random.nextInt(30) == 0) "NULL" else random.nextInt(2).toString
+      s"($id, $k, ${value(t)}, ${random.nextInt(5)})"
+    }
+    spark.sql(s"SELECT * FROM VALUES ${values.mkString(", ")} AS v(id, k, t, v)")
+      .createOrReplaceTempView(name)
+  }
+
+  private def sides(seed: Int)(value: String => String): Unit = {
+    side("l", 80, seed, value)
+    side("r", 220, seed + 1, value)
+  }
+
+  private def sidesOf(range: String, seed: Int): Unit = sides(seed)(of(range))
+
+  private def of(range: String)(t: String): String = range match {
+    case "DATE"          => s"date_add(DATE '2024-01-01', $t)"
+    case "TIMESTAMP"     => s"timestamp_seconds($t * 60)"
+    case "TIMESTAMP_NTZ" => s"TIMESTAMP_NTZ '2024-01-01 00:00:00' + make_dt_interval(0, 0, 0, $t)"
+    // The night that clocks go back in Berlin.
+    case "NIGHT" => s"timestamp_seconds(1729983600 + $t * 120)"
+    case "FAR"   => s"CASE WHEN $t < 60 THEN $t ELSE 2147483640 - $t END"
+    case other   => s"cast($t AS $other)"
+  }
+
+  /** Of those that tie, row_number takes any: so shows the distance alone, or all of them are ranked. */
+  private def ranked(
+      range: String,
+      by: String,
+      function: String = "rank()",
+      limit: Int = 1,
+      joinType: String = "LEFT"): String = {
+    val shown = if (function == "row_number()") s"$by AS d" else "r.id AS rid, r.t AS rt"
+    s"""SELECT * FROM (
+       |  SELECT l.id, $shown, $function OVER (PARTITION BY l.id ORDER BY $by) AS n
+       |  FROM l $joinType JOIN r ON l.k = r.k AND $range)
+       |WHERE n <= $limit""".stripMargin
+  }
+
+  test("the nearest, within a distance, between ends, and of a range with one end") {
+    for (on <- Seq(true, false)) ansi(on) {
+      sidesOf("INT", 1)
+      for {
+        (range, i) <- Ranges.zipWithIndex
+        (function, limit) <-
+          Seq("row_number()" -> 3, "rank()" -> 2, "dense_rank()" -> 1)
+      } {
+        val joinType = if (i % 2 == 0) "INNER" else "LEFT"
+        check(ranked(range, "abs(l.t - r.t)", function, limit, joinType))
+        check(ranked(s"$range AND r.v <> l.v", "abs(r.t - l.t)", function, limit, joinType))
+      }
+    }
+  }
+
+  test("a difference in either direction") {
+    sidesOf("BIGINT", 3)
+    for {
+      range <- Ranges
+      difference <- Seq("l.t - r.t", "r.t - l.t")
+      direction <- Seq("ASC", "DESC")
+      function <- Seq("row_number()", "rank()")
+    } withConf("spark.sql.ansi.enabled" -> (function == "rank()").toString) {
+      val by = s"$difference $direction"
+      val query = ranked(range, by, function, 2)
+      check(if (function == "rank()") query else query.replace(s"$by AS d", s"$difference AS d"))
+    }
+  }
+
+  test("aggregates by a distance, and more columns behind it") {
+    sidesOf("INT", 5)
+    for ((range, i) <- Ranges.zipWithIndex) {
+      val join = s"FROM l ${if (i % 2 == 0) "LEFT" else "INNER"} JOIN r ON l.k = r.k AND $range"
+      check(s"SELECT l.id, min(abs(l.t - r.t)) $join GROUP BY l.id")
+      check(s"SELECT l.id, min(struct(abs(l.t - r.t), r.id)) $join GROUP BY l.id")
+      check(s"SELECT l.v, min_by(r.v * 0, l.t - r.t), min(l.t - r.t) $join GROUP BY l.v")
+      check(
+        s"""SELECT * FROM (SELECT l.id, r.id AS rid, row_number() OVER (
+           |  PARTITION BY l.id ORDER BY abs(l.t - r.t), r.id) AS n $join) WHERE n <= 2""".stripMargin)
+    }
+  }
+
+  test("types of the column, and units of time") {
+    for ((zone, on) <- Seq("UTC" -> true, "Europe/Berlin" -> false))
+      withConf("spark.sql.session.timeZone" -> zone, "spark.sql.ansi.enabled" -> on.toString) {
+        for ((range, distances) <- Distances) {
+          sidesOf(range, 7)
+          for (distance <- distances; by <- Seq(distance, s"abs($distance)"))
+            check(ranked(if (by == distance) "r.t <= l.t" else "r.t >= l.t", by, limit = 2))
+        }
+      }
+  }
+
+  test("local time that goes back") {
+    withConf("spark.sql.session.timeZone" -> "Europe/Berlin") {
+      sidesOf("NIGHT", 9)
+      for {
+        range <- Seq(
+          "r.t <= l.t",
+          "r.t >= l.t",
+          "r.t BETWEEN l.t - INTERVAL 3 HOUR AND l.t + INTERVAL 3 HOUR")
+        by <- Seq("l.t - r.t", "r.t - l.t", "abs(l.t - r.t)")
+        limit <- Seq(1, 4)
+      } check(ranked(range, by, limit = limit))
+      check(ranked("r.t <= l.t", "l.t - r.t", "dense_rank()"), best = false, Forms.take(1))
+    }
+  }
+
+  test("differences that wrap around are in no order") {
+    ansi(on = false) {
+      sides(11)(t => s"cast(${of("FAR")(t)} AS INT) * if($t % 2 = 0, 1, -1)")
+      for {
+        range <- Seq("r.t <= l.t", "r.t >= l.t", "l.t < r.t")
+        by <- Seq("l.t - r.t", "r.t - l.t", "abs(l.t - r.t)", "abs(r.t - l.t)")
+      } check(ranked(range, by, limit = 2))
+      sides(13)(t => s"cast($t AS BIGINT) * 92000000000000000 * if($t % 2 = 0, 1, -1)")
+      for (by <- Seq("l.t - r.t", "r.t - l.t", "abs(l.t - r.t)"))
+        check(ranked("r.t <= l.t", by, limit = 2), forms = Forms)
+    }
+  }
+
+  test("without a key, by range buckets") {
+    sidesOf("INT", 15)
+    val query = ranked("r.t BETWEEN l.t - 10 AND l.t + 10", "abs(l.t - r.t)", limit = 2)
+      .replace("l.k = r.k AND ", "")
+    withConf(
+      "spark.sql.join.rangePartitioning.buckets" -> "5",
+      "spark.sql.join.rangePartitioning.threshold" -> "0",
+      "spark.sql.join.rangePartitioning.deferShuffle.enabled" -> "false"
+    )(check(query, forms = Seq(Form(""))))
+  }
+
+  test("a window that spills, and an index without room") {
+    sidesOf("INT", 17)
+    withConf(
+      "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold" -> "1",
+      "spark.sql.sortMergeJoinExec.buffer.spill.threshold" -> "7",
+      "spark.sql.join.shuffledRange.indexLimit" -> "0"
+    ) {
+      for (range <- Ranges) check(ranked(range, "abs(l.t - r.t)", limit = 2), forms = Forms.take(2))
+    }
+  }
+
+  test("a row has no more than its best matches on either side") {
+    ansi(on = true) {
+      sides(19)(t => s"cast($t * 7 + rand() * 0 AS INT)".replace(" + rand() * 0", ""))
+      for {
+        range <- Seq("r.t BETWEEN l.t - 600 AND l.t + 600", "abs(r.t - l.t) <= 600")
+        form <- Forms
+        engine <- nextEngine
+      } withConf(engine: _*) {
+        val query = ranked(range, "abs(l.t - r.t)", "row_number()", 2)
+        val df = spark.sql(form.of(query))
+        df.collect()
+        val pairs = joinOf(df).metrics("numOutputRows").value
+        assert(pairs <= 4 * 80, s"$range as $form under $engine\n${executedPlan(df)}")
+      }
+    }
+  }
+
+  test("what is ranked by no distance has all matches") {
+    sidesOf("INT", 21)
+    val range = "r.t BETWEEN l.t - 10 AND l.t + 10"
+    for (by <- Seq(
+        "abs(l.t - r.t) DESC",
+        "abs(l.v - r.v)",
+        "l.t + r.t",
+        "abs(l.t - 2 * r.t)",
+        "try_subtract(l.t, r.t)",
+        "double(l.t) - double(r.t)"))
+      check(ranked(range, by), best = false, forms = Forms.take(1))
+  }
+
+  test("EXPLAIN and reports name the distance") {
+    sidesOf("INT", 23)
+    for (form <- Forms) {
+      val query = ranked("r.t <= l.t", "abs(l.t - r.t)", limit = 3)
+      val plan = executedPlan(spark.sql(form.of(query)))
+      assert(plan.toString.matches("(?s).*best 3 by distance of t#\\d+ from t#\\d+, rank.*"))
+    }
+  }
+}
+
+object NearestMatchesSuite {
+
+  private val Ranges = Seq(
+    "abs(l.t - r.t) <= 20",
+    "abs(r.t - l.t) < 9",
+    "r.t BETWEEN l.t - 20 AND l.t + 10",
+    "r.t <= l.t",
+    "l.t < r.t",
+    "r.t >= l.t + 5 AND r.t < l.t + 30"
+  )
+
+  private val Distances = Seq(
+    "SMALLINT" -> Seq("l.t - r.t"),
+    "INT" -> Seq("cast(l.t AS BIGINT) - cast(r.t AS BIGINT)"),
+    "BIGINT" -> Seq("cast(r.t AS DECIMAL(20, 0)) - cast(l.t AS DECIMAL(20, 0))"),
+    "DECIMAL(10, 2)" -> Seq("l.t - r.t", "r.t - l.t"),
+    "DATE" -> Seq("datediff(l.t, r.t)", "r.t - l.t"),
+    "TIMESTAMP" -> Seq(
+      "l.t - r.t",
+      "unix_timestamp(l.t) - unix_timestamp(r.t)",
+      "unix_micros(r.t) - unix_micros(l.t)",
+      "cast(l.t AS BIGINT) - cast(r.t AS BIGINT)"),
+    "TIMESTAMP_NTZ" -> Seq("l.t - r.t")
+  )
+}

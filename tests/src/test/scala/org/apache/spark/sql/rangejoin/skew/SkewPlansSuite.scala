@@ -1,0 +1,289 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.skew
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.ExplainMode
+import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.reduce.RankMatchesExec
+import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
+
+/** When keys are cut, within which plans, and what is said where they are not. */
+class SkewPlansSuite extends KeyedSpreadTest {
+
+  private val Band = "l.k = r.k AND r.p BETWEEN l.p - 20 AND l.p + 20"
+
+  /** Sixteen tasks, and no partition too small to be looked at. */
+  private val BySize: Settings = Seq(
+    SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
+    SQLConf.SHUFFLE_PARTITIONS.key -> "16",
+    SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_NUM.key -> "16",
+    SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_SIZE.key -> "1b",
+    RangeJoinConf.SkewThreshold.key -> "1b"
+  )
+
+  /** Tables `l` and `r` with a key and a point. */
+  private def views(key: String, rows: Int = 4000, point: String = "pmod(hash(id, 1), 40000)") =
+    for ((name, seed) <- Seq("l" -> 3, "r" -> 5)) {
+      spark.range(1, rows + 1L, 1, 4)
+        .selectExpr("id", s"int($key) AS k", s"${point.replace("1)", s"$seed)")} AS p")
+        .createOrReplaceTempView(name)
+    }
+
+  private val Hot = "IF(id % 2 = 0, 0, id % 500)"
+
+  private def sql(text: String): DataFrame = spark.sql(text)
+
+  private def stock(text: String): Seq[String] = withConf(Flag -> "false")(rows(sql(text)))
+
+  /** Runs a query under settings; it has the rows of stock Spark. */
+  private def ran(text: String, settings: Settings = BySize): DataFrame = {
+    val expected = stock(text)
+    withConf(settings: _*) {
+      val df = sql(text)
+      assertSameRows(rows(df), expected, executedPlan(df).toString)
+      assert(expected.nonEmpty)
+      df
+    }
+  }
+
+  private def formatted(df: DataFrame): String = executedPlan(df).treeString +
+    execution(df).explainString(ExplainMode.fromString("formatted"))
+
+  private def assertNotCut(df: DataFrame, why: String): Unit = {
+    assert(shuffles(df).isEmpty, executedPlan(df))
+    assert(rangeJoins(df).nonEmpty)
+    assert(formatted(df).contains(s"Heavy keys not cut: "), formatted(df))
+    assert(formatted(df).contains(why), formatted(df))
+  }
+
+  test("a hot key is divided over tasks, and the rest of the shuffle is left alone") {
+    views(Hot)
+    val df = ran(s"SELECT l.id, r.id FROM l JOIN r ON $Band")
+    val nodes = shuffles(df)
+    assert(nodes.size == 2, executedPlan(df))
+    assert(nodes.map(_.isOwner).toSet == Set(true, false))
+    assert(nodes.forall(_.metrics("numHeavyKeys").value == 1))
+    assert(nodes.forall(_.spread.get.partitions == 1))
+    // Half of 8,000 rows, which ought to be 500 a task.
+    val buckets = nodes.head.metrics("numBuckets").value
+    assert(buckets >= 5 && buckets <= 10, buckets)
+    val largest = nodes.head.metrics("largestBucket").value
+    assert(largest > 300 && largest < 900, largest)
+    val copies = nodes.map(_.metrics("numCopies").value).sum
+    assert(copies > 0 && copies < 100, copies)
+    // What is read again is the one partition.
+    val heavy = nodes.map(_.inputs.last)
+    assert(heavy.size == 2 && heavy.forall(_.isInstanceOf[AQEShuffleReadExec]))
+    val records = nodes.map(_.metrics("shuffleRecordsWritten").value).sum
+    assert(records >= 4000 && records < 6000, records)
+    assert(formatted(df).contains("SkewReshuffle owner"), formatted(df))
+    assert(formatted(df).contains("1 keys in"), formatted(df))
+    assert(formatted(df).contains("boundaries: quantiles of both sides"), formatted(df))
+  }
+
+  test("a hot key is divided under a ranking that is made in place") {
+    views(Hot)
+    val df = ran(
+      """SELECT id, p, rank FROM (
+        |  SELECT l.id, r.p,
+        |    row_number() OVER (PARTITION BY l.k, l.n ORDER BY r.p DESC) AS rank
+        |  FROM (SELECT *, monotonically_increasing_id() AS n FROM l) l
+        |  LEFT JOIN r ON l.k = r.k AND r.p BETWEEN l.p - 40 AND l.p)
+        |WHERE rank <= 2""".stripMargin)
+    assert(shuffles(df).size == 2, executedPlan(df))
+    assert(nodes[RankMatchesExec](df).size == 1)
+  }
+
+  test("one key, and three, take as many tasks as there are") {
+    for ((key, tasks) <- Seq("7" -> 8, "id % 3" -> 24)) {
+      views(key)
+      val df = ran(
+        s"SELECT l.id, r.id FROM l JOIN r ON $Band",
+        BySize ++ Seq(
+          SQLConf.SHUFFLE_PARTITIONS.key -> s"$tasks",
+          SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_NUM.key -> s"$tasks")
+      )
+      val places = shuffles(df).head.spread.get.plan.layout.numPlaces
+      assert(places >= tasks && places <= tasks + 4, places)
+    }
+  }
+
+  test("many keys, and little data, are left alone") {
+    views("id % 500")
+    assert(shuffles(ran(s"SELECT l.id, r.id FROM l JOIN r ON $Band")).isEmpty)
+    views(Hot)
+    val text = s"SELECT l.id, r.id FROM l JOIN r ON $Band"
+    assert(shuffles(ran(text, Nil)).isEmpty)
+    // With two tasks one of them may as well do it all.
+    val two = SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_NUM.key -> "2"
+    assert(shuffles(ran(text, BySize :+ two)).isEmpty)
+    assert(shuffles(ran(text, BySize :+ (RangeJoinConf.SkewThreshold.key -> "1g"))).isEmpty)
+    assert(shuffles(ran(text, BySize :+ (RangeJoinConf.Skew.key -> "false"))).isEmpty)
+  }
+
+  test("where rows have to stay together by key, nothing is cut, and EXPLAIN says so") {
+    views(Hot)
+    val byKey = "an operator above the join needs the rows of a key in one task"
+    assertNotCut(ran(s"SELECT l.k, count(*) FROM l JOIN r ON $Band GROUP BY l.k"), byKey)
+    assertNotCut(
+      ran(s"""SELECT l.id, r.id, m.n FROM l JOIN r ON $Band
+             |LEFT JOIN (SELECT k, count(*) AS n FROM l GROUP BY k) m ON m.k = l.k""".stripMargin),
+      byKey
+    )
+    // Behind another shuffle it does not matter.
+    assert(shuffles(
+      ran(s"SELECT l.p, count(*) FROM l JOIN r ON $Band GROUP BY l.p")).size == 2)
+    assertNotCut(
+      ran(s"SELECT l.id, r.id FROM l FULL JOIN r ON $Band"),
+      "a FULL OUTER join keeps the rows of both sides")
+    views(Hot, 400, "int(id / 1000000)")
+    assertNotCut(
+      ran(s"SELECT l.id, r.id FROM l JOIN r ON $Band"),
+      "there are no ranges to cut by")
+  }
+
+  test("a repartition that the join has made superfluous is not undone") {
+    views(Hot)
+    val text = s"SELECT l.id, l.k FROM l LEFT SEMI JOIN r ON $Band"
+    val expected = stock(text)
+    withConf(BySize: _*) {
+      val df = sql(text).repartition(8, org.apache.spark.sql.functions.col("k"))
+      assertSameRows(rows(df), expected, "")
+      val parts = df.selectExpr("k", "spark_partition_id() AS n").distinct().collect()
+      assert(parts.map(_.get(0)).distinct.length == parts.length)
+    }
+  }
+
+  test(
+    "where the first rows are asked for, skewed joins are not to be handled, or nothing is adaptive") {
+    views(Hot)
+    val text = s"SELECT l.id, r.id AS other FROM l JOIN r ON $Band"
+    withConf(BySize: _*) {
+      val first = sql(s"$text LIMIT 5")
+      assert(first.collect().length == 5)
+      assert(shuffles(first).isEmpty && rangeJoins(first).nonEmpty, executedPlan(first))
+    }
+    val whole = ran(text, BySize :+ (SQLConf.SKEW_JOIN_ENABLED.key -> "false"))
+    assert(shuffles(whole).isEmpty && rangeJoins(whole).nonEmpty, executedPlan(whole))
+    val static = ran(text, BySize :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false"))
+    assert(shuffles(static).isEmpty && rangeJoins(static).nonEmpty, executedPlan(static))
+    // A limit of what needs all rows of the join.
+    val count =
+      ran(s"SELECT other, count(*) AS n FROM ($text) GROUP BY other ORDER BY n, other LIMIT 5")
+    assert(shuffles(count).size == 2, executedPlan(count))
+  }
+
+  test("a key or a bound with a subquery, which has no result yet") {
+    views(Hot)
+    for (condition <- Seq(
+        "l.k = r.k AND r.p BETWEEN l.p AND l.p + (SELECT max(id) FROM range(7))",
+        "l.k + (SELECT max(id) FROM range(7)) = r.k + 6 AND r.p BETWEEN l.p AND l.p + 7"
+      )) {
+      val df = ran(s"SELECT l.id, r.id FROM l LEFT JOIN r ON $condition")
+      assertNotCut(df, "has a subquery")
+    }
+  }
+
+  test("an exchange above a join that is cut is used again") {
+    views(Hot)
+    val df = ran(
+      s"""WITH x AS (SELECT l.p, count(*) AS n FROM l JOIN r ON $Band GROUP BY l.p)
+         |SELECT a.p, b.n FROM x a JOIN x b ON a.p = b.p""".stripMargin)
+    assert(shuffles(df).nonEmpty, executedPlan(df))
+    assert(collect(executedPlan(df)) { case e: ReusedExchangeExec => e }.nonEmpty, executedPlan(df))
+  }
+
+  test("what adaptive execution splits as skewed is cut where a part is still far too large") {
+    views(Hot)
+    val skewed = Seq(
+      SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD.key -> "1",
+      SQLConf.SKEW_JOIN_SKEWED_PARTITION_FACTOR.key -> "1.5",
+      SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES.key -> "3000"
+    )
+    for (joinType <- BucketTypes) {
+      val text = joinType match {
+        case Existence =>
+          s"SELECT l.id FROM l WHERE EXISTS (SELECT 1 FROM r WHERE $Band) OR l.p < 9"
+        case LeftSemi | LeftAnti => s"SELECT l.id FROM l $joinType JOIN r ON $Band"
+        case _                   => s"SELECT l.id, r.id FROM l $joinType JOIN r ON $Band"
+      }
+      val before = ran(text, BySize ++ skewed :+ (RangeJoinConf.Skew.key -> "false"))
+      // Spark knows no way to do so where the join is an EXISTS.
+      assert(rangeJoins(before).exists(_.isSkewJoin) == (joinType != Existence))
+      val df = ran(text, BySize ++ skewed)
+      // Of an inner join both sides are split; of others each part is joined with all of the other side,
+      // which has fewer columns where its rows are only looked for.
+      val isCut = Seq(LeftOuter, RightOuter, Existence).contains(joinType)
+      assert(shuffles(df).size == (if (isCut) 2 else 0), s"$joinType\n${executedPlan(df)}")
+    }
+  }
+
+  test("with partitions coalesced, and without") {
+    views("IF(id % 2 = 0, 0, id % 7)")
+    for (coalesced <- Seq("true", "false")) {
+      val df = ran(
+        s"SELECT l.id, r.id FROM l LEFT JOIN r ON $Band",
+        BySize ++ Seq(
+          SQLConf.SHUFFLE_PARTITIONS.key -> "40",
+          SQLConf.COALESCE_PARTITIONS_ENABLED.key -> coalesced)
+      )
+      assert(shuffles(df).size == 2, executedPlan(df))
+      assert(shuffles(df).forall(_.children.size == 2))
+    }
+  }
+
+  test("self joins, unions, joins of joins, and subqueries") {
+    views(Hot, 1000)
+    val self =
+      "SELECT l.id, r.id FROM l JOIN l r ON l.k = r.k AND r.p BETWEEN l.p - 90 AND l.p + 90"
+    // The two sides are one exchange, where exchanges are used again.
+    for (reuse <- Seq("true", "false")) {
+      val df = ran(self, BySize :+ (SQLConf.EXCHANGE_REUSE_ENABLED.key -> reuse))
+      assert(shuffles(df).size == 2, executedPlan(df))
+      assert(collect(executedPlan(df)) { case r: ReusedExchangeExec => r }.nonEmpty ==
+        (reuse == "true"))
+    }
+    assert(shuffles(ran(s"$self UNION ALL $self")).size >= 2)
+    val joined = ran(
+      s"""SELECT x.a, x.b, m.id FROM (SELECT l.id AS a, r.id AS b, l.p AS p FROM l JOIN r ON $Band) x
+         |JOIN l m ON m.id % 2 = x.a % 2 AND m.p BETWEEN x.p AND x.p + 9""".stripMargin)
+    assert(shuffles(joined).size == 4, executedPlan(joined))
+    val exists = ran(s"SELECT * FROM l WHERE NOT EXISTS (SELECT 1 FROM r WHERE $Band)")
+    assert(shuffles(exists).size == 2, executedPlan(exists))
+    val aggregates = ran(
+      """SELECT l.p, l.n, r.id FROM (SELECT k + 0 AS k, p, count(*) AS n FROM l GROUP BY k + 0, p) l
+        |JOIN r ON l.k = r.k AND l.p BETWEEN r.p - 90 AND r.p + 90""".stripMargin)
+    assert(rangeJoins(aggregates).nonEmpty)
+  }
+
+  test("cached, and executed again") {
+    views(Hot, 1000)
+    val text = s"SELECT l.id, r.id FROM l JOIN r ON $Band"
+    val expected = stock(text)
+    withConf(BySize: _*) {
+      val df = sql(text)
+      for (_ <- 1 to 2) assertSameRows(rows(df), expected, "executed again")
+      assert(shuffles(df).size == 2)
+      df.cache()
+      try for (_ <- 1 to 2) assertSameRows(rows(df.where("1 = 1")), expected, "of the cache")
+      finally df.unpersist()
+    }
+  }
+}

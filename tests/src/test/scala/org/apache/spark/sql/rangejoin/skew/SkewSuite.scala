@@ -1,0 +1,214 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.skew
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
+import org.apache.spark.sql.rangejoin.partitioning.BucketsTest
+import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
+
+/** What suites of joins with cut keys share. */
+trait KeyedSpreadTest extends BucketsTest {
+
+  override protected val Buckets: String = RangeJoinConf.SkewBuckets.key
+
+  /** Those under which keys are cut. */
+  protected val AdaptiveEngines: Seq[Settings] =
+    Engines.filter(_.contains(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true"))
+
+  /** The nodes that divide rows of the join's shuffles. */
+  protected def shuffles(df: DataFrame): Seq[SkewReshuffleExec] =
+    collect(executedPlan(df)) { case node: SkewReshuffleExec => node }
+
+  /**
+   * Compares with stock under several numbers of buckets; every join has to be cut by its keys, which is
+   * seen only once it has run.
+   */
+  protected def checkCut(
+      query: => DataFrame,
+      joins: Int = 1,
+      counts: Seq[Int] = Seq(1, 2, 7, 200),
+      settings: Settings = Nil
+  ): Int = checkBuckets(query, joins, counts, settings, AdaptiveEngines) { (df, _) =>
+    val found = rows(df)
+    assert(shuffles(df).size == 2 * joins, executedPlan(df))
+    found
+  }
+}
+
+/** Joins with keys that are cut by the range, against stock Spark. */
+class SkewSuite extends KeyedSpreadTest {
+
+  private val Shapes = Seq(
+    "r.p BETWEEN l.s AND l.e",
+    "l.p BETWEEN r.s AND r.e",
+    "l.s <= r.e AND r.s <= l.e",
+    "l.s < r.e AND r.s < l.e",
+    "l.p > r.s AND l.p <= r.e",
+    "l.p <= r.p",
+    "l.p > r.p",
+    "l.p BETWEEN r.p - 3 AND r.p + 3"
+  )
+
+  /**
+   * Tables `l` and `r` with a key, a point `p` and an interval `s` to `e`, some of them NULL or inverted,
+   * some of them long.
+   */
+  private def intervals(
+      of: String = "INT",
+      key: String = "int(IF(id % 8 = 0, NULL, id % 3))",
+      rows: Int = 60): Unit =
+    for ((name, seed) <- Seq("l" -> 7, "r" -> 11)) {
+      val n = s"((id * $seed * 37) % 83)"
+      val length =
+        s"CASE WHEN id % 13 = 0 THEN 60 WHEN id % 7 = 0 THEN -3 ELSE id % 5 END"
+      def value(number: String) = of match {
+        case "STRING"                    => s"concat('same prefix ', lpad(string($number), 4, '0'))"
+        case "STRING COLLATE UTF8_LCASE" =>
+          s"cast(concat(IF(id % 2 = 0, 'A', 'a'), lpad(string($number), 4, '0')) AS $of)"
+        case "TIMESTAMP" => s"timestamp_seconds(1700000000 + ($number) * 3600)"
+        case _           => s"cast($number AS $of)"
+      }
+      spark.sql(s"""SELECT int(id) AS id, $key AS k,
+        IF(id % 9 = 0, NULL, ${value(n)}) AS p,
+        IF(id % 10 = 0, NULL, ${value(n)}) AS s,
+        IF(id % 11 = 0, NULL, ${value(s"greatest(0, $n + $length)")}) AS e
+        FROM range(1, ${rows + 1}, 1, 3)""").createOrReplaceTempView(name)
+    }
+
+  for (joinType <- BucketTypes)
+    test(s"$joinType in every shape, by few buckets and by more than there are rows") {
+      intervals()
+      for ((shape, i) <- Shapes.zipWithIndex) checkCut(
+        joinOn(joinType, keyed(shape)),
+        counts = if (i == 2) Seq(1, 2, 7, 200) else Seq(Seq(2, 7, 30)(i % 3)))
+    }
+
+  for (of <-
+      Seq("BIGINT", "DOUBLE", "DECIMAL(38,4)", "TIMESTAMP", "STRING", "STRING COLLATE UTF8_LCASE")
+    if TypesOfLine.knows(of))
+    test(s"ranges of $of") {
+      intervals(of)
+      for ((shape, i) <- Shapes.take(7).zipWithIndex)
+        checkCut(
+          joinOn(BucketTypes(i % BucketTypes.size), keyed(shape)),
+          counts = Seq(Seq(2, 7, 30)(i % 3)))
+    }
+
+  test("keys whose equality is not that of their bytes") {
+    val keys = Seq(
+      // Of two branches: Spark 3.5 with Scala 2.13 mixes up the conditions and values of three.
+      "CASE id % 4 WHEN 0 THEN 0.0D WHEN 1 THEN -0.0D ELSE IF(id % 4 = 2, double('NaN'), NULL) END",
+      "CASE id % 4 WHEN 0 THEN -double('NaN') WHEN 1 THEN float(0) ELSE float(-0.0) END",
+      "cast(CASE id % 3 WHEN 0 THEN 'aB' WHEN 1 THEN 'Ab' ELSE 'c' END AS STRING COLLATE UTF8_LCASE)",
+      "cast(CASE id % 3 WHEN 0 THEN 'a' WHEN 1 THEN 'a ' ELSE 'b' END AS STRING COLLATE UTF8_BINARY_RTRIM)",
+      "named_struct('a', IF(id % 2 = 0, 0.0D, -0.0D), 'b', int(id % 2))",
+      "array(IF(id % 2 = 0, 0.0D, -0.0D))",
+      "decimal(id % 3)"
+    ).filter(TypesOfLine.knows(_))
+    for ((key, i) <- keys.zipWithIndex) {
+      intervals(key = key)
+      val found = for (joinType <- Seq(Inner, LeftAnti))
+        yield checkCut(
+          joinOn(joinType, keyed(Shapes(i % 3))),
+          counts = Seq(7))
+      assert(found.head > 0, key)
+    }
+  }
+
+  test("several keys, null-safe equality, and a computed key") {
+    intervals()
+    for (joinType <- Seq(Inner, LeftOuter, RightOuter, LeftAnti)) {
+      checkCut(
+        joinOn(joinType, s"l.k = r.k AND l.id % 2 = r.id % 2 AND ${Shapes(1)}"),
+        counts = Seq(2, 30))
+      checkCut(joinOn(joinType, s"l.k <=> r.k AND ${Shapes(2)}"), counts = Seq(30))
+      checkCut(joinOn(joinType, s"l.k + 1 = r.k AND ${Shapes.head}"), counts = Seq(7))
+    }
+  }
+
+  test("bounds that overflow or raise are unknown, on either side") {
+    val max = Long.MaxValue
+    val values =
+      Seq(s"$max", s"${max - 1}", s"${-max}", s"${-max} - 1", "0", "1", "-1", "NULL", "5", "6")
+    tables("k INT, p BIGINT")(values.map(v => s"1, $v"): _*)(values.reverse.map(v => s"1, $v"): _*)
+    for {
+      mode <- Seq(true, false)
+      shape <- Seq(
+        "r.p BETWEEN l.p - 2 AND l.p + 2",
+        "l.p BETWEEN r.p - 2 AND r.p + 2",
+        "abs(l.p - r.p) <= 2",
+        "r.p BETWEEN 10 DIV l.p AND l.p"
+      )
+      joinType <- Seq(Inner, RightOuter, LeftAnti)
+    } ansi(mode) {
+      withConf(Buckets -> "30")(
+        checkUnlessStockRaises(joinOn(joinType, keyed(shape)), AdaptiveEngines))
+    }
+  }
+
+  test("all rows equal, one interval over everything, and no rows on one side") {
+    tables("k INT, p INT, s INT, e INT")(
+      Seq.fill(30)("1, 5, 5, 5"): _*)(Seq.fill(20)("1, 5, 5, 5") :+ "1, 5, 0, 9": _*)
+    for (joinType <- BucketTypes; shape <- Shapes.take(3))
+      checkCut(joinOn(joinType, keyed(shape)), counts = Seq(7))
+    table("l", "k INT, p INT, s INT, e INT")((1 to 50).map(i => s"1, $i, $i, ${i + 1}"): _*)
+    table("r", "k INT, p INT, s INT, e INT")("1, 25, -1000, 1000", "1, 1, 60, 70")
+    for (joinType <- BucketTypes; shape <- Shapes.take(3))
+      checkCut(joinOn(joinType, keyed(shape)), counts = Seq(7))
+  }
+
+  test("keys that one side does not have") {
+    tables("k INT, p INT, s INT, e INT")(
+      (1 to 20).map(i => s"${i % 2}, $i, $i, ${i + 3}"): _*)(
+      (1 to 20).map(i => s"${1 + i % 2}, $i, $i, ${i + 3}"): _*)
+    for (joinType <- BucketTypes; shape <- Shapes.take(3))
+      checkCut(joinOn(joinType, keyed(shape)), counts = Seq(7))
+  }
+
+  test("a side without rows") {
+    for (empty <- Seq("r", "l"); joinType <- BucketTypes) {
+      tables("k INT, p INT, s INT, e INT")(
+        (1 to 20).map(i => s"${i % 2}, $i, $i, ${i + 3}"): _*)(
+        (1 to 20).map(i => s"${1 + i % 2}, $i, $i, ${i + 3}"): _*)
+      emptied(empty)
+      val expected = withConf(Flag -> "false")(rows(joinOn(joinType, keyed(Shapes.head))))
+      for (settings <- Engines) withConf(settings :+ (Buckets -> "7"): _*) {
+        val df = joinOn(joinType, keyed(Shapes.head))
+        assertSameRows(rows(df), expected, executedPlan(df).toString)
+      }
+    }
+  }
+
+  test("many rows of a NULL key are scattered, and kept by the joins that keep them") {
+    intervals(key = "int(IF(id % 8 = 0, 1, NULL))", rows = 400)
+    for (joinType <- BucketTypes) checkCut(joinOn(joinType, keyed(Shapes(1))), counts = Seq(7))
+  }
+
+  test("a residual condition, and one of a single side") {
+    intervals()
+    for (joinType <- BucketTypes) {
+      checkCut(
+        joinOn(joinType, keyed("l.p BETWEEN r.s AND r.e AND l.id % 2 <> r.id % 2")),
+        counts = Seq(7))
+      checkCut(
+        joinOn(joinType, keyed("r.p BETWEEN l.s AND l.e AND l.id > 7 AND r.id < 50")),
+        counts = Seq(2))
+    }
+  }
+}
