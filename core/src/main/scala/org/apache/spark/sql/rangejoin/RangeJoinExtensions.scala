@@ -22,6 +22,7 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinHint}
 import org.apache.spark.sql.rangejoin.plan.{
+  InferOpenRanges,
   MarkRangeJoins,
   PlaceRangeJoins,
   PlanBegunStages,
@@ -51,6 +52,7 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[KeepRangeJoinHint]]        | analysis: when relations are resolved                       |
  * | [[RankAsOfJoins]]            | between analysis and optimizer, once for each query         |
  * | [[InferRangeFilters]]        | optimizer, once: when filters are where they belong         |
+ * | [[InferOpenRanges]]          | optimizer, once: after it                                   |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
  * | [[PlanBegunStages]]          | planner strategy: joins over stages that have begun         |
  * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
@@ -77,6 +79,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       extensions.injectPostHocResolutionRule(_ => KeepRangeJoinHint)
       extensions.injectPlanNormalizationRule(_ => RankAsOfJoins)
       extensions.injectPreCBORule(_ => InferRangeFilters)
+      extensions.injectPreCBORule(_ => InferOpenRanges)
       // First: a join over a stage that has begun for it is planned as that, and by no other strategy.
       extensions.injectPlannerStrategy(_ => PlanBegunStages)
       extensions.injectPlannerStrategy(session => MarkRangeJoins(ClassicSession.of(session)))

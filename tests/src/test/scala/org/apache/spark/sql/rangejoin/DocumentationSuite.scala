@@ -116,6 +116,7 @@ private object DocumentationSuite {
     Reason.UnregisteredIndex,
     Reason.NoKey,
     Reason.OrderedStreamedSide(Seq(SortOrder(Literal(1), Ascending))),
+    Reason.RankedSideBuilt,
     Reason.NullAware,
     Reason.Streaming,
     Reason.SwitchedOff(RangeJoinConf.Enabled.key),

@@ -86,6 +86,10 @@ object OrderedLong {
     bits ^ ((bits >> 63) & Long.MaxValue)
   }
 
+  /** The number of which `encoded` is the long. */
+  def toDouble(encoded: Long): Double =
+    java.lang.Double.longBitsToDouble(encoded ^ ((encoded >> 63) & Long.MaxValue))
+
   /** The value in units of its last digit; of 18 digits at most. */
   def ofSmallDecimal(value: Decimal, scale: Int): Long =
     if (value.scale == scale) value.toUnscaledLong

@@ -36,6 +36,7 @@ import org.apache.spark.sql.types._
  * @param bits the width at which the difference of a point and a value wraps around; None where it
  *   does not
  * @param slack how far apart two values may be in the wrong order, or equal, by the number
+ * @param rounding how the number is rounded, so that it may be the same for other values; None where it is not
  */
 case class Distance(
     point: Expression,
@@ -43,10 +44,20 @@ case class Distance(
     falls: Boolean,
     absolute: Boolean,
     bits: Option[Int],
-    slack: Long) {
+    slack: Long,
+    rounding: Option[Rounding] = None) {
 
   /** The column that `value` is made of. */
   def column: Option[Attribute] = Distance.columnOf(value)
+
+}
+
+/** Of floating-point numbers: as of DOUBLE, or of FLOAT if `single`. */
+case class Rounding(single: Boolean) {
+
+  /** How far two numbers are from each other. */
+  def distance(a: Double, b: Double): Double =
+    if (single) math.abs(a.toFloat - b.toFloat).toDouble else math.abs(a - b)
 }
 
 object Distance {
@@ -60,12 +71,11 @@ object Distance {
   /** Reads `x - y`, or its absolute value, where one operand is of the streamed side, one of the other. */
   def of(e: Expression, streamed: AttributeSet, other: AttributeSet): Option[Distance] =
     stripWidening(e) match {
-      case Abs(child, raises) =>
+      case Abs(child, _) =>
         val inner = stripWidening(child)
         read(inner, streamed, other).map { d =>
-          // The absolute value of the smallest number is that number.
-          val bits = if (raises) d.bits else d.bits.orElse(bitsOf(inner.dataType))
-          nearest(d).copy(bits = bits)
+          // The smallest number has no absolute value.
+          nearest(d).copy(bits = d.bits.orElse(bitsOf(inner.dataType)))
         }
       case If(greater, ifGreater, otherwise) =>
         // What an as-of join is ordered by.
@@ -112,11 +122,15 @@ object Distance {
          Some(Distance(y, x, falls = false, absolute = false, bits, slack))
        else None).filter { d =>
         d.column.isDefined && d.point.deterministic && d.point.dataType == d.value.dataType &&
-        isExact(d.value.dataType)
+        (isExact(d.value.dataType) || isFloating(d.value.dataType))
       }
     e match {
+      case s: Subtract if isFloating(s.dataType) =>
+        across(s.left, s.right, None, 0L)
+          .map(_.copy(rounding = Some(Rounding(single = s.dataType == FloatType))))
       case s: Subtract if s.evalMode != EvalMode.TRY && isNumber(s.dataType) =>
-        val bits = if (s.evalMode == EvalMode.LEGACY) bitsOf(s.dataType) else None
+        // What wraps around, or raises.
+        val bits = bitsOf(s.dataType)
         (inner(s.left), inner(s.right)) match {
           case (Some((x, unit)), Some((y, unitOfY))) if unit == unitOfY =>
             // Of so many units no difference wraps around.
@@ -179,6 +193,8 @@ object Distance {
     case d: DecimalType => d.precision <= Decimal.MAX_LONG_DIGITS
     case _              => false
   }
+
+  private def isFloating(t: DataType): Boolean = t == FloatType || t == DoubleType
 
   private def isNumber(t: DataType): Boolean = t match {
     case _: IntegralType | _: DecimalType => true

@@ -26,6 +26,7 @@ import org.apache.spark.sql.catalyst.expressions._
  *   - Ranges joined by OR are the range that covers them all; a part that reads one side alone opens that
  *     side (see [[EnclosingRange]], [[OpenEnds]]). CASE, IF, `coalesce` and other functions that choose among
  *     values are read as what they stand for, in AND and OR (see [[Alternatives]]).
+ *   - A range without an end ([[OpenRange]]) is one.
  *   - `array_contains(sequence(start, stop), value)` is a value between the two (see [[SequenceMember]]).
  *
  * Anything else is no test. `read` gives the reasons for what looks like a range and is none.
@@ -147,6 +148,7 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
   /** `difference = limit`, which is a limit in either direction, or a value among those of a sequence. */
   private def readOther(predicate: Expression): Outcome = predicate match {
     case SequenceMember(member) => Tested(member.tests(predicate, sideOf))
+    case open: OpenRange        => Tested(sideOf(open.value).map(open.test).toSeq)
     case EqualTo(a, b)          =>
       val limits = wideLimits(Comparison(a, b, strict = false, predicate)) ++
         wideLimits(Comparison(b, a, strict = false, predicate))

@@ -36,6 +36,19 @@ private[rangejoin] object Predicates extends PredicateHelper {
     case _                                                   => None
   }
 
+  /** Whether a condition holds of no row in which a column is NULL. */
+  def refusesNull(condition: Expression, column: Attribute): Boolean = {
+    def isColumn(e: Expression) = OpenEnds.carried(e).semanticEquals(column)
+    condition match {
+      case And(a, b)          => refusesNull(a, column) || refusesNull(b, column)
+      case Or(a, b)           => refusesNull(a, column) && refusesNull(b, column)
+      case IsNotNull(e)       => isColumn(e)
+      case EqualTo(a, b)      => isColumn(a) || isColumn(b)
+      case Not(EqualTo(a, b)) => isColumn(a) || isColumn(b)
+      case other => Comparison.of(other).exists(c => isColumn(c.lesser) || isColumn(c.greater))
+    }
+  }
+
   /**
    * An expression as a user would write it. Spark's own way puts names in the place of parts, which what
    * checks its parts does not stand.

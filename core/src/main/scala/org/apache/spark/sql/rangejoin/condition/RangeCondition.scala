@@ -46,6 +46,10 @@ case class RangeCondition(
   /** Whether the range has no end in one direction. */
   def isOneSided: Boolean = upperTest.isDefined != lowerTest.isDefined
 
+  /** Whether everything is in the range, so that it is of use for a ranking alone. */
+  def isOpen: Boolean =
+    predicates.nonEmpty && predicates.forall(_.isInstanceOf[OpenRange])
+
   val upperBound: Option[RangeBound] = upperTest.map(streamedBound(_, unboundedBelow = false))
   val lowerBound: Option[RangeBound] = lowerTest.map(streamedBound(_, unboundedBelow = true))
   val sortBound: Option[RangeBound] = upperTest.map(bufferedBound(_, unboundedBelow = true))

@@ -106,11 +106,12 @@ object RangeExtractor {
 
   /**
    * Whether a condition compares anything at all, so that a reason to leave it is of interest: by order,
-   * by equality with a literal, as in `floor((l.t - r.t) / 60) = 0`, or with the values of a sequence.
+   * by equality with a literal, as in `floor((l.t - r.t) / 60) = 0`, with the values of a sequence, or for a ranking.
    */
   def hasComparison(condition: Expression): Boolean = condition.exists {
     case EqualTo(a, b)     => a.foldable != b.foldable
     case SequenceMember(_) => true
+    case _: OpenRange      => true
     case e                 => Comparison.of(e).isDefined
   }
 
@@ -191,8 +192,9 @@ object RangeExtractor {
       if (streamed == LeftSide) (range.rightBelowLeft, range.leftBelowRight)
       else (range.leftBelowRight, range.rightBelowLeft)
     val tests = upper.toSeq ++ lower
-    // What the tests cover entirely need not be asked again.
-    val covered = tests.filter(isCovered(_, tests)).map(_.predicate)
+    // What the tests cover entirely need not be asked again, nor what is true of all.
+    val covered = tests.filter(isCovered(_, tests)).map(_.predicate) ++
+      predicates.filter(_.isInstanceOf[OpenRange])
     RangeCondition(
       streamed,
       upper,

@@ -134,6 +134,16 @@ object Reason {
         "and EXISTS and IN")
   }
 
+  /** The nearest rows are looked for in what is not streamed. */
+  case object RankedSideBuilt extends Reason {
+    override def cause: String =
+      "the matches are ranked for rows of the side that Spark broadcasts or builds a table of, so that all " +
+        "rows of the other side are read for them"
+    override def remedy: Option[String] = Some(
+      "give the other side the BROADCAST hint if it fits into memory, or this join the MERGE hint; a LEFT JOIN " +
+        "that keeps the rows of this side streams them")
+  }
+
   /** A null-aware anti join asks for NULLs on both sides. */
   case object NullAware extends Reason {
     override def cause: String = "NOT IN has to look for a NULL in the whole of the other side"

@@ -49,12 +49,18 @@ object Advice {
       best: Option[BestMatches],
       sides: Map[Side, SideFigures]
   ): Seq[String] =
-    range.toSeq.flatMap(r => (if (best.isEmpty) oneSided(r) else None) ++ refused(join, r)) ++
+    range.toSeq.flatMap(r =>
+      (if (best.isEmpty) unranked(join).orElse(oneSided(r)) else None) ++ refused(join, r)) ++
       texts(join, range) ++
       Seq[Side](LeftSide, RightSide).flatMap { side =>
         hotPartition(side, sides(side).partitions) ++ sizes(join, side, sides(side)) ++
           sorted(join, side, sides(side))
       }
+
+  /** All matches of a row are made, and most of them ranked away. */
+  private def unranked(join: BaseJoinExec): Option[String] =
+    join.getTagValue(BestMatches.RefusalTag).map(remedy =>
+      s"all matches of a row are made, to be ranked; to have the best ones alone, $remedy")
 
   private def oneSided(range: RangeCondition): Option[String] =
     if (!range.isOneSided) None

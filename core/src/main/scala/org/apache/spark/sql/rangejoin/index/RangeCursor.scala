@@ -82,7 +82,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) {
 
   // Null where all are wanted, or the best ones are in no order of the index.
   private[this] val counter =
-    best.filter(RangeCursor.isInOrder(_, mode)).map(new RankCounter(_)).orNull
+    best.filter(RangeCursor.isInOrder(_, mode)).map(new RankCounter(_, descending)).orNull
   // Whether the best ones are at the end of the search.
   private[this] val fromEnd =
     counter != null && isFromEnd(best.get, descending)
@@ -238,7 +238,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) {
   /** Only rows whose bounds are known are in the order of their values. */
   private def beginBest(): Unit = {
     counting = !streamedUnknown && !mayBeUnknown
-    counter.clear()
+    counter.clear(point)
   }
 
   /** Looks whether the point says something about the order of the rows in reach, and goes to it. */
@@ -263,7 +263,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) {
 
   /** Goes on to the next row; false when there is none, or no other is wanted. */
   def next(): Boolean = nextOfPart() || (before < beforeEnd && {
-    counter.clear()
+    counter.clear(point)
     position = before
     end = beforeEnd
     beforeEnd = before

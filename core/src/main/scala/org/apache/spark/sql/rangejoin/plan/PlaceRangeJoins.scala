@@ -20,7 +20,7 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.joins.{ShuffledHashJoinExec, SortMergeJoinExec}
 import org.apache.spark.sql.rangejoin.broadcast.{BroadcastRangeJoinExec, IndexedStageJoinExec}
-import org.apache.spark.sql.rangejoin.condition.{RangeCondition, Side}
+import org.apache.spark.sql.rangejoin.condition.{RangeCondition, Reason, Side}
 import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
@@ -70,7 +70,16 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
     val best = stock.getTagValue(BestMatches.Tag)
     def range(streamed: Option[Side]) = of(best.filter(_ => streamed.isDefined)).normalForm
     val join = of(best.flatMap(BestOrder.served(range, _, of(None).left.outputSet)))
-    join.normalForm.fold(
+    best.filter(_ => join.best.isEmpty).foreach { wanted =>
+      stock.setTagValue(
+        BestMatches.RefusalTag,
+        s"order by a column that the range rises with, and not by ${wanted.measure(_.sql)}")
+    }
+    // Over an index that has been built there is no stock join any more.
+    val hasBegun = stock.isInstanceOf[IndexedStageJoinExec]
+    val placed = join.normalForm
+      .filterOrElse(!_.isOpen || join.best.isDefined || hasBegun, Reason.RankedSideBuilt)
+    placed.fold(
       reason => {
         stock.setTagValue(MarkRangeJoins.ReasonTag, reason)
         MarkRangeJoins.leave(stock, reason)

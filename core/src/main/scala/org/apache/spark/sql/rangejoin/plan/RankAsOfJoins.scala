@@ -14,9 +14,11 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.{Inner, LeftOuter}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
@@ -82,22 +84,54 @@ object RankAsOfJoins extends Rule[LogicalPlan] {
   private def ranked(node: AsOfJoin): Option[LogicalPlan] = {
     val id = Alias(MonotonicallyIncreasingID(), "id")()
     val left = Project(node.left.output :+ id, node.left)
-    val condition = (node.condition.toSeq :+ node.asOfCondition).reduce[Expression](And(_, _))
-    val join = Join(left, node.right, node.joinType, Some(condition), JoinHint.NONE)
-    val isOurs = !node.isStreaming && !isCorrelated(node) &&
-      node.output.forall(join.outputSet.contains) && isServed(join, node.orderExpression)
-    if (isOurs) Some(bestOf(node, join, id.toAttribute)) else None
+    for {
+      best <- nearestOf(node)
+      if !node.isStreaming && !isCorrelated(node)
+      join <- joined(node, left, best)
+      if node.output.forall(join.outputSet.contains)
+    } yield bestOf(node, join, best, id.toAttribute)
   }
 
-  private def bestOf(node: AsOfJoin, join: Join, id: Attribute): LogicalPlan = {
+  private def nearestOf(node: AsOfJoin): Option[BestMatches] =
+    Distance.of(node.orderExpression, node.left.outputSet, node.right.outputSet).flatMap {
+      BestMatches(SortOrder(node.orderExpression, Ascending), 1, Ranking.RowNumber).by(_)
+    }
+
+  /**
+   * The join that finds the nearest rows. It keeps left rows without a match, whatever the node does: of an
+   * inner join Spark may broadcast the left side, which then cannot be streamed.
+   */
+  private def joined(node: AsOfJoin, left: LogicalPlan, best: BestMatches): Option[Join] = {
+    val conditions = node.condition.toSeq ++ Some(node.asOfCondition).filterNot(_ == TrueLiteral)
+    def by(conjuncts: Seq[Expression]) =
+      Join(left, node.right, LeftOuter, conjuncts.reduceOption(And(_, _)), JoinHint.NONE)
+    val join = by(conditions)
+    if (isServed(join, best)) Some(join)
+    else {
+      // The nearest of all: a NULL is near to nothing.
+      val times = (best.point ++ best.column).filter(_.nullable).map(IsNotNull(_))
+      InferOpenRanges.of(by(conditions ++ times), best)
+    }
+  }
+
+  private def bestOf(
+      node: AsOfJoin,
+      join: Join,
+      best: BestMatches,
+      id: Attribute): LogicalPlan = {
     val partition = keysOf(join) :+ id
     val order = Seq(SortOrder(node.orderExpression, Ascending))
     val frame = SpecifiedWindowFrame(RowFrame, UnboundedPreceding, CurrentRow)
     val rank = Alias(
       WindowExpression(RowNumber(), WindowSpecDefinition(partition, order, frame)),
       "rank")()
+    val isFirst = EqualTo(rank.toAttribute, Literal(1, IntegerType))
+    val isWanted = node.joinType match {
+      case Inner => And(isFirst, IsNotNull(best.order.child))
+      case _     => isFirst
+    }
     val window = Window(Seq(rank), partition, order, join)
-    Project(node.output, Filter(EqualTo(rank.toAttribute, Literal(1, IntegerType)), window))
+    Project(node.output, Filter(isWanted, window))
   }
 
   /** A subquery that reads columns of the query around it is rewritten by Spark, which has to know the node. */
@@ -111,16 +145,17 @@ object RankAsOfJoins extends Rule[LogicalPlan] {
   }
 
   /** Whether a range join of these sides finds the best matches of left rows. */
-  private def isServed(join: Join, by: Expression): Boolean = {
-    val (left, right) = (join.left.outputSet, join.right.outputSet)
+  private def isServed(join: Join, best: BestMatches): Boolean = {
     val withoutKeys = Predicates.conditionBesideKeys(join)
-    val best = Distance.of(by, left, right).flatMap {
-      BestMatches(SortOrder(by, Ascending), 1, Ranking.RowNumber).by(_)
-    }
     RangeExtractor
-      .extract(join.joinType, withoutKeys.getOrElse(join.condition), left, right, Some(LeftSide))
+      .extract(
+        join.joinType,
+        withoutKeys.getOrElse(join.condition),
+        join.left.outputSet,
+        join.right.outputSet,
+        Some(LeftSide))
       .exists { range =>
-        best.exists(BestOrder.of(range, _).isDefined) &&
+        BestOrder.of(range, best).isDefined &&
         (withoutKeys.isDefined || !range.isOneSided || isSmall(join.right))
       }
   }

@@ -24,15 +24,16 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 case class Around(point: Expression, reach: Reach) {
 
   /**
-   * Whether the difference of a point and a bound, and its absolute value, are what they seem. If they are
-   * for the ends of a run, they are for all in between.
+   * Whether the difference of a point and a bound, and its absolute value, are what they seem, and do not
+   * raise. If they are for the ends of a run, they are for all in between.
    */
   def holds(point: Long, bound: Long): Boolean = reach.bits match {
     case None       => true
     case Some(bits) =>
       val difference = point - bound
       ((point ^ bound) & (point ^ difference)) >= 0 && {
-        val greatest = Long.MaxValue >> (64 - bits)
+        // Bounds beside open ends may be off by one.
+        val greatest = (Long.MaxValue >> (64 - bits)) - 1
         difference >= -greatest && difference <= greatest
       }
   }

@@ -24,7 +24,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Unevaluable
 }
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.rangejoin.condition.{Distance, LeftSide, RightSide, Side}
+import org.apache.spark.sql.rangejoin.condition.{Distance, LeftSide, RightSide, Rounding, Side}
 import org.apache.spark.sql.types.DataType
 
 /**
@@ -68,10 +68,14 @@ case class BestMatches(
     if (d.absolute && !least) None
     else
       Some(copy(
-        order = SortOrder(d.value, direction),
+        order = order.copy(child = d.value, direction = direction),
         point = Some(d.point),
-        reach = Some(Reach(d.absolute, d.bits, d.slack))))
+        reach = Some(Reach(d.absolute, d.bits, d.slack, d.rounding))))
   }
+
+  /** Whether different values of the column may tie, and all that tie are wanted. */
+  def ranksTies: Boolean =
+    ranking != Ranking.RowNumber && reach.exists(_.rounding.isDefined)
 
   def isDescending: Boolean = order.direction == Descending
 
@@ -103,11 +107,15 @@ case class BestMatches(
  * @param nearest whether those next to the point come first, on either side
  * @param bits the width at which their difference wraps around; None where it does not
  * @param slack how far apart two values of the column may be in the wrong order
+ * @param rounding how their difference is rounded; None where it is not
  */
-case class Reach(nearest: Boolean, bits: Option[Int], slack: Long)
+case class Reach(nearest: Boolean, bits: Option[Int], slack: Long, rounding: Option[Rounding])
 
 object BestMatches {
 
   /** On a stock join that is about to be replaced by a range join. */
   val Tag: TreeNodeTag[BestMatches] = TreeNodeTag[BestMatches]("rangejoin.best")
+
+  /** Likewise, where matches are ranked and the join has to give all of them: why. */
+  val RefusalTag: TreeNodeTag[String] = TreeNodeTag[String]("rangejoin.bestRefusal")
 }

@@ -14,16 +14,10 @@
 
 package org.apache.spark.sql.rangejoin.reduce
 
-import org.apache.spark.sql.catalyst.expressions.{
-  Add,
-  Attribute,
-  AttributeSet,
-  Expression,
-  Subtract
-}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.condition.{MonotoneColumn, RangeCondition, Reason, Side}
-import org.apache.spark.sql.rangejoin.kernel.{OrderedValue, RangeBound}
-import org.apache.spark.sql.types.IntegralType
+import org.apache.spark.sql.rangejoin.kernel.{NullBound, OrderedValue, RangeBound}
+import org.apache.spark.sql.types.{DoubleType, FloatType, IntegralType}
 
 /**
  * How the best matches are found among the candidates of a streamed row: in the order of one of their
@@ -65,7 +59,8 @@ object BestOrder {
     best.column.filter(_ => isRanked).flatMap { column =>
       bounds.collectFirst {
         case (bound, isSort)
-            if bound.isLossless && risesWith(bound, column) && isPlaced(bound, best) =>
+            if bound.isLossless && risesWith(bound, column, best) && isPlaced(bound, best) &&
+              (!best.ranksTies || isValueOf(bound.child, column)) =>
           BestOrder(
             isSort,
             best.isDescending,
@@ -99,7 +94,7 @@ object BestOrder {
     val side = best.streamedSide(left)
     val isStreamed = range(None).exists(_.streamed == side)
     served(
-      range(Some(side)).filterOrElse(isStreamed || isRun(_), Reason.NoRangePredicate),
+      range(Some(side)).filterOrElse(isStreamed || isRun(_, best), Reason.NoRangePredicate),
       Some(best))
   }
 
@@ -107,17 +102,24 @@ object BestOrder {
    * Whether candidates are sure to be neighbours in the order of both bounds. Intervals of any lengths are
    * not: to have them in the window for no more than the hope of it may cost more than all pairs.
    */
-  private def isRun(range: RangeCondition): Boolean = range.isOneSided || {
-    val columns = (range.sortBound ++ range.evictBound).map(columnOf)
+  private def isRun(range: RangeCondition, best: BestMatches): Boolean = range.isOneSided || {
+    val columns = (range.sortBound ++ range.evictBound).map(columnOf(_, best))
     columns.forall(_.isDefined) && columns.toSeq.distinct.size == 1
   }
 
-  private def risesWith(bound: RangeBound, column: Attribute): Boolean =
-    columnOf(bound).exists(_.semanticEquals(column))
+  private def risesWith(bound: RangeBound, column: Attribute, best: BestMatches): Boolean =
+    columnOf(bound, best).exists(_.semanticEquals(column))
 
   // Bounds of rows that are not trusted are unknown, and with one of these all matches are given.
-  private def columnOf(bound: RangeBound): Option[Attribute] =
-    MonotoneColumn.of(bound.copy(trusted = None))
+  private def columnOf(bound: RangeBound, best: BestMatches): Option[Attribute] =
+    MonotoneColumn.of(bound.copy(trusted = None, nulls = bound.nulls.filterNot(isPlaced(_, best))))
+
+  /** Whether rows with a NULL are where the ranking has them: beyond all values, or nothing is known. */
+  private def isPlaced(nulls: NullBound, best: BestMatches): Boolean = nulls match {
+    case NullBound.Unknown => true
+    case NullBound.NoMatch => false
+    case _                 => best.reach.exists(_.nearest) && best.order.nullOrdering == NullsLast
+  }
 
   private def isPlaced(bound: RangeBound, best: BestMatches): Boolean =
     best.point.isEmpty || pointIn(bound, best).isDefined
@@ -130,8 +132,18 @@ object BestOrder {
       case at
           if at.resolved && at.dataType == bound.child.dataType &&
             !best.column.exists(at.references.contains) =>
-        RangeBound(at, None, unboundedBelow = true, strict = false)
+        RangeBound(finite(at), None, unboundedBelow = true, strict = false)
     }
+
+  /** Of other numbers the distances are all the same: they are no points. */
+  private def finite(point: Expression): Expression = point.dataType match {
+    case DoubleType => finite(point, Literal(Double.PositiveInfinity))
+    case FloatType  => finite(point, Literal(Float.PositiveInfinity))
+    case _          => point
+  }
+
+  private def finite(point: Expression, infinity: Literal): Expression =
+    If(LessThan(Abs(point), infinity), point, Literal(null, point.dataType))
 
   private def isValueOf(e: Expression, column: Attribute): Boolean = e match {
     case OrderedValue(child)                          => isValueOf(child, column)

@@ -30,6 +30,7 @@ private[scan] final class BestScan(window: RangeWindow, order: BestOrder) {
   private[this] val nearest = order.nearest
   private[this] val around = order.around.orNull
   private[this] val pointOf = order.around.map(a => new StreamedPoint(a.point)).orNull
+  private[this] var point = 0L
   private[this] var step = if (order.descending) -1 else 1
   // The candidates that are left, from `next` on to the one behind the last.
   private[this] var next = 0
@@ -54,10 +55,10 @@ private[scan] final class BestScan(window: RangeWindow, order: BestOrder) {
   def begin(upper: Long, streamed: InternalRow): Unit = {
     val head = window.head
     val behind = window.firstBeyond(head, upper)
-    counter.clear()
     before = -1
     beforeEnd = -1
-    val point = if (around == null) 0L else pointOf(streamed)
+    point = if (around == null) 0L else pointOf(streamed)
+    counter.clear(point)
     on = around == null || head >= behind || (point != Around.Unknown &&
       around.holds(point, boundOf(head)) && around.holds(point, boundOf(behind - 1)))
     if (on && nearest) beginAt(firstFrom(head, behind, point), head, behind)
@@ -91,7 +92,7 @@ private[scan] final class BestScan(window: RangeWindow, order: BestOrder) {
 
   /** Points `row` at the next candidate; false where no other is wanted. */
   def nextCandidate(row: UnsafeRow): Boolean = nextOfPart(row) || (before != beforeEnd && {
-    counter.clear()
+    counter.clear(point)
     step = -1
     next = before
     last = beforeEnd

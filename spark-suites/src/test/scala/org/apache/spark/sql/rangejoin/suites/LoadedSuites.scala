@@ -58,6 +58,8 @@ class JoinSuiteLoaded extends JoinSuite with ExtensionLoaded {
 
 class DataFrameJoinSuiteLoaded extends DataFrameJoinSuite with NoRange
 
+class DataFrameAsOfJoinSuiteLoaded extends DataFrameAsOfJoinSuite with ExtensionLoaded
+
 class DataFrameSelfJoinSuiteLoaded extends DataFrameSelfJoinSuite with ExtensionLoaded
 
 class JoinHintSuiteLoaded extends JoinHintSuite with ExtensionLoaded {

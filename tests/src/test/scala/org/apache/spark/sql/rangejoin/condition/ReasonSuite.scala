@@ -67,6 +67,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.UnregisteredIndex       => "unregistered index"
       // Of plans, too: JoinReportsSuite has examples.
       case Reason.NoKey                  => "no key"
+      case Reason.RankedSideBuilt        => "ranked side built"
       case Reason.NullAware              => "null-aware"
       case _: Reason.OrderedStreamedSide => "ordered streamed side"
       case Reason.Streaming              => "streaming"
@@ -92,7 +93,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
         assert(reason.message.contains(order.head.child.sql))
       case Reason.SwitchedOff(key) => assert(reason.message.contains(key))
       case Reason.NoCondition | Reason.NoRangePredicate | Reason.NoKey | Reason.NullAware |
-          Reason.Streaming | Reason.PlannedOtherwise =>
+          Reason.RankedSideBuilt | Reason.Streaming | Reason.PlannedOtherwise =>
         assert(reason.message.nonEmpty)
     }
   }

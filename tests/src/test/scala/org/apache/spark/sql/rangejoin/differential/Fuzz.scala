@@ -64,8 +64,8 @@ final class Fuzz(
 
 /**
  * `make fuzz CASES=10000 SEED=1`, with `--only spread` or `--only cut` for joins by range buckets, without
- * keys and of cut keys, `--only shuffled` for shuffled hash joins, or `--only preserved` for joins whose
- * preserved side is broadcast; exits with 1 where a case or the run fails.
+ * keys and of cut keys, `--only shuffled` for shuffled hash joins, `--only ranked` for rankings of matches, or
+ * `--only preserved` for joins whose preserved side is broadcast; exits with 1 where a case or the run fails.
  */
 object Fuzz {
 
@@ -88,6 +88,7 @@ object Fuzz {
     val seed = options.getOrElse("--seed", "1").toLong
     val isWanted: JoinCase => Boolean = options.get("--only") match {
       case Some("shuffled")  => _.query.sql.contains("SHUFFLE_HASH")
+      case Some("ranked")    => _.isRanked
       case Some("preserved") => _.isPreserved
       case only              => join =>
           only.map(Settings).forall(key => join.engines.exists(_.exists(_._1 == key)))

@@ -85,6 +85,9 @@ case class JoinCase(
   /** Whether Spark is to broadcast the side that the join preserves. */
   def isPreserved: Boolean = left.isKnownSmall || right.isKnownSmall
 
+  /** Whether the matches of a row are ranked. */
+  def isRanked: Boolean = query.sql.contains(" AS n FROM ") || query.sql.contains(" AS m FROM ")
+
   /** All it takes to see the case again. */
   def reproduction: String = {
     val functions =

@@ -120,6 +120,19 @@ final class RandomJoin(seed: Long) {
     }
   }
 
+  // Likewise.
+  private val ranking: Option[RandomRanking] = {
+    val drawRanking = new Draw(seed ^ 0x5ca1ab1eL)
+    val side = form match {
+      case JoinForm.InnerForm => Some(drawRanking.pick(Seq("l", "r")))
+      case JoinForm.LeftForm  => Some("l")
+      case JoinForm.RightForm => Some("r")
+      case _                  => None
+    }
+    side.filter(_ => drawRanking.chance(25))
+      .map(new RandomRanking(drawRanking, _, leftType, rightType))
+  }
+
   private val columns: String = {
     val names = Seq("id", "k0", "y", "z", "v", "s", "p")
     def of(table: String) =
@@ -134,7 +147,8 @@ final class RandomJoin(seed: Long) {
   }
 
   private val query: CaseQuery = {
-    val plainOn = write.conjunction(keys.map(_.sql) ++ range ++ residual)
+    val written = if (ranking.forall(_.hasRange)) range else Nil
+    val plainOn = write.conjunction(keys.map(_.sql) ++ written ++ residual)
     val plainJoin = s"SELECT $columns FROM l ${form.joinSql} r ON $plainOn"
     val sorted = leftSource.always ++ rightSource.always
     val on = (plainOn +: sorted).mkString(" AND ")
@@ -162,6 +176,8 @@ final class RandomJoin(seed: Long) {
       case Asked.ByJoin =>
         val join = s"FROM $l ${form.joinSql} $r ON $on"
         draw.below(20) match {
+          case _ if ranking.isDefined =>
+            CaseQuery(ranking.get.query(hint, join), form, asked, above = true, plainJoin)
           case 0 | 1 =>
             val last = if (form.showsRight) "r.id" else "l.id"
             val sql = s"SELECT ${hint}count(*) AS n, count(l.k0) AS k, max($last) AS last " +

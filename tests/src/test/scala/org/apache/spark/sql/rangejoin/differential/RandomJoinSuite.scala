@@ -71,6 +71,7 @@ class RandomJoinSuite extends AnyFunSuite {
     }
     assert(share(_.query.sql.contains("coalesce(")) > 0.1)
     assert(share(_.isPreserved) > 0.08)
+    assert(share(_.isRanked) > 0.05)
     for (form <- JoinForm.all if form != JoinForm.InnerForm) {
       assert(drawn.exists(c => c.isPreserved && c.form == form), form)
     }

@@ -18,6 +18,7 @@ import java.lang.reflect.{InvocationTargetException, Method}
 
 import scala.util.Random
 
+import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.plans.logical.AsOfJoin
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
@@ -95,9 +96,7 @@ class AsOfJoinSuite extends RangeJoinTest {
         exact <- Seq(true, false)
         tolerance <- if (joinType == "left") Seq(null, expr("7")) else Seq(expr("0"))
       } {
-        val isNone = direction == "nearest" && tolerance == null
-        check(ranked = !isNone, distance)(
-          asOf(left, right, direction, joinType, exact, tolerance))
+        check(distance = distance)(asOf(left, right, direction, joinType, exact, tolerance))
       }
     }
   }
@@ -178,12 +177,39 @@ class AsOfJoinSuite extends RangeJoinTest {
     check()(asOf(left, right, tolerance = expr("7"), using = none))
   }
 
+  test("an inner join whose left side is small") {
+    val (left, right) = sides("$")
+    withConf("spark.sql.autoBroadcastJoinThreshold" -> "2KB") {
+      for ((direction, distance) <- Directions)
+        check(distance = distance)(asOf(left.where("id < 5"), right, direction, "inner"))
+    }
+  }
+
+  test("ASOF JOIN in SQL") {
+    assume(SPARK_VERSION >= "4.3")
+    val types = Seq("$", "double($)", "timestamp_seconds($ * 60)", "date_add(DATE '2024-01-01', $)")
+    for ((value, i) <- types.zipWithIndex) {
+      val (left, right) = sides(value, i)
+      left.createOrReplaceTempView("l")
+      right.createOrReplaceTempView("r")
+      for {
+        operator <- Seq(">=", ">", "<=", "<")
+        join <- Seq("ASOF JOIN", "LEFT ASOF JOIN")
+        on <- Seq("ON l.k = r.k", "USING (k)", "ON l.k = r.k AND r.rid % 2 = 0")
+        settings = Seq("asofJoin.enabled" -> "true", "sortMergeAsOfJoin.enabled" -> "false")
+      } withConf(settings.map { case (key, on) => s"spark.sql.join.$key" -> on }: _*) {
+        check()(spark.sql(
+          s"SELECT l.id, r.rt FROM l $join r MATCH_CONDITION (l.t $operator r.rt) $on"))
+      }
+    }
+  }
+
   test("settings, and what is left to Spark") {
     val (left, right) = sides("$")
     for (key <- Seq(RangeJoinConf.AsOf, RangeJoinConf.BestMatches, RangeJoinConf.Enabled))
       withConf(key.key -> "false")(check(ranked = false)(asOf(left, right)))
-    // A distance that is rounded, and one in no order.
-    val (l, r) = sides("double($)")
+    // A decimal number of more digits than a long.
+    val (l, r) = sides("cast($ AS DECIMAL(30, 2))")
     check(ranked = false)(asOf(l, r))
   }
 

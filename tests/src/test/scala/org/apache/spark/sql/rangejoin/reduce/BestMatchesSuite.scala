@@ -18,6 +18,7 @@ import scala.util.Random
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.explain.JoinReports
 
 /** Rankings and extremes above a range join, which then gives the best matches of a row alone. */
 class BestMatchesSuite extends BestMatchesTest {
@@ -254,6 +255,29 @@ class BestMatchesSuite extends BestMatchesTest {
         forms = Seq(Forms.head)
       )
     }
+  }
+
+  test("reports say why all matches are ranked") {
+    side("l", 20, 23)
+    side("r", 20, 24)
+    val join = "FROM l JOIN r ON l.k = r.k AND r.t <= l.t"
+    def ranking(partition: String, order: String) =
+      s"SELECT * FROM (SELECT row_number() OVER (PARTITION BY $partition ORDER BY $order) AS n $join) WHERE n = 1"
+    val advice = Seq(
+      ranking("l.id, r.v", "r.t") -> "partition by columns of one side alone",
+      ranking("l.id", "l.t + r.t") -> "order by a column of the other side",
+      ranking("l.id", "r.v") -> "order by a column that the range rises with, and not by r.v",
+      ranking(
+        "l.id",
+        "r.t").replace("JOIN r", "RIGHT JOIN r") -> "write an INNER join, or an outer one"
+    )
+    for ((query, remedy) <- advice) {
+      val report = only(JoinReports.of(executedPlan(spark.sql(query))))
+      assert(report.advice.exists(_.contains(s"to have the best ones alone, $remedy")), report)
+    }
+    val built = ranking("l.id", "r.t DESC").replace("SELECT row", "SELECT /*+ BROADCAST(l) */ row")
+    val report = only(JoinReports.of(executedPlan(spark.sql(built))))
+    assert(report.advice.exists(_.contains("let Spark broadcast the other side")), report)
   }
 
   test("EXPLAIN names what is wanted") {

@@ -1,0 +1,68 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.rangejoin.kernel.NullBound
+import org.apache.spark.sql.rangejoin.shims.EvaluatedInPlace
+import org.apache.spark.sql.types.{BooleanType, DataType}
+
+/**
+ * A range that has no end: every value of one side is in it, for every point of the other. It is true of all pairs, and
+ * its operands are never evaluated. A join gets it that has no range, where its matches are ranked by how far the value
+ * is from the point: then the rows of a key are had in the order of their values, and the nearest are
+ * found by a search.
+ *
+ * @param value by which the rows of one side are ordered
+ * @param point of the other side
+ * @param nulls what a NULL value means: that it matches nothing, if the condition of the join says so
+ *   elsewhere; that it is beyond all values; or that nothing is known of the order of the rows
+ */
+case class OpenRange(value: Expression, point: Expression, nulls: NullBound)
+    extends BinaryExpression with Predicate with EvaluatedInPlace {
+
+  override def left: Expression = value
+
+  override def right: Expression = point
+
+  override def dataType: DataType = BooleanType
+
+  override def nullable: Boolean = false
+
+  override def eval(input: InternalRow): Any = true
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
+    ExprCode(FalseLiteral, TrueLiteral)
+
+  override def toString: String = s"$value at any distance from $point"
+
+  override def sql: String = s"${value.sql} at any distance from ${point.sql}"
+
+  override protected def withNewChildrenInternal(
+      newLeft: Expression,
+      newRight: Expression): OpenRange = copy(value = newLeft, point = newRight)
+
+  /** `value <= end`, where the end is open for every row. */
+  private[condition] def test(side: Side): RangeTest =
+    RangeTest(
+      value,
+      Literal(null, value.dataType),
+      side,
+      strict = false,
+      this,
+      nulls = Map(side -> nulls, side.other -> NullBound.OpenEnd))
+}

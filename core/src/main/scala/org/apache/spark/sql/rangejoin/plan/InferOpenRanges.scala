@@ -1,0 +1,118 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.kernel.NullBound
+import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
+
+/**
+ * Gives a join that has no range an [[OpenRange]], where the nearest matches of each row are wanted: by a rank, by
+ * `min_by` and the like, or by `NEAREST BY`, which Spark makes `min_by` of. Then it is planned as a range join,
+ * which finds them by a search; stock Spark compares all rows of a key.
+ *
+ * Runs once, when filters are where they belong.
+ */
+object InferOpenRanges extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.BestMatches)) plan
+    else
+      plan.transformDown { case node =>
+        WantedPairs.of(node).map { case (wanted, pairs) =>
+          node.transformDown { case same if same.eq(pairs) => ranged(wanted, pairs) }
+        }.getOrElse(node)
+      }
+
+  private def ranged(wanted: WantedPairs, plan: LogicalPlan): LogicalPlan = plan match {
+    case project @ Project(columns, child) =>
+      wanted.below(columns).map(below => project.copy(child = ranged(below, child)))
+        .getOrElse(plan)
+    case join: Join =>
+      wanted.of(join.left.outputSet, join.right.outputSet).toOption
+        .filter(_.reach.exists(_.nearest))
+        .flatMap(of(join, _))
+        .getOrElse(plan)
+    case _ => plan
+  }
+
+  /** A join whose nearest matches are found in an open range; None where there is a range, or nothing to win. */
+  private[plan] def of(join: Join, best: BestMatches): Option[Join] = {
+    val streamed = best.streamedSide(join.left.outputSet)
+    for {
+      point <- best.point
+      open = OpenRange(best.order.child, point, meaningOfNull(join, best))
+      withRange = join.copy(condition = Some(join.condition.fold[Expression](open)(And(_, open))))
+      if !join.isStreaming && WantedPairs.areAll(join.joinType, streamed)
+      if extracted(join, streamed).isLeft && mayWin(join, streamed)
+      range <- extracted(withRange, streamed).toOption
+      if BestOrder.of(range, best).isDefined
+    } yield if (hasKeys(join)) withRange else broadcasting(withRange, streamed)
+  }
+
+  private def extracted(join: Join, streamed: Side): Either[Reason, RangeCondition] =
+    RangeExtractor.extract(
+      join.joinType,
+      Predicates.conditionBesideKeys(join).getOrElse(join.condition),
+      join.left.outputSet,
+      join.right.outputSet,
+      Some(streamed))
+
+  private def hasKeys(join: Join): Boolean = Predicates.conditionBesideKeys(join).isDefined
+
+  /** Not where a row has one match at most, nor where all rows of two large sides are compared. */
+  private def mayWin(join: Join, streamed: Side): Boolean = join match {
+    case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) =>
+      val keys = ExpressionSet(if (streamed == LeftSide) rightKeys else leftKeys)
+      !buffered(join, streamed).distinctKeys.exists(_.subsetOf(keys))
+    case _ =>
+      conf.crossJoinEnabled && (hintOf(join, streamed).exists(_.strategy.contains(BROADCAST)) ||
+        buffered(join, streamed).stats.sizeInBytes <= mostBroadcast)
+  }
+
+  private def buffered(join: Join, streamed: Side): LogicalPlan =
+    if (streamed == LeftSide) join.right else join.left
+
+  private def hintOf(join: Join, streamed: Side): Option[HintInfo] =
+    if (streamed == LeftSide) join.hint.rightHint else join.hint.leftHint
+
+  /** The other way is to compare all rows with all, so that it may be more than Spark would broadcast. */
+  private def mostBroadcast: BigInt = BigInt(conf.autoBroadcastJoinThreshold) * TimesThreshold
+
+  private val TimesThreshold = 10
+
+  private def broadcasting(join: Join, streamed: Side): Join = {
+    val hint = hintOf(join, streamed).orElse(Some(HintInfo(strategy = Some(BROADCAST))))
+    val hints =
+      if (streamed == LeftSide) join.hint.copy(rightHint = hint)
+      else join.hint.copy(leftHint = hint)
+    join.copy(hint = hints)
+  }
+
+  private def meaningOfNull(join: Join, best: BestMatches): NullBound = {
+    val column = best.column
+    def isKnown(c: Attribute) = join.children.exists(_.constraints.contains(IsNotNull(c)))
+    if (column.exists(c => join.condition.exists(Predicates.refusesNull(_, c)) || isKnown(c)))
+      NullBound.NoMatch
+    // In the order of the ranking it comes before all values, in that of the values behind them.
+    else if (best.order.nullOrdering == NullsFirst && column.exists(_.nullable)) NullBound.Unknown
+    else NullBound.OpenEndOnly
+  }
+}

@@ -1,0 +1,186 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import scala.util.Left
+
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.expressions.{Left => _, _}
+import org.apache.spark.sql.catalyst.optimizer.InferWindowGroupLimit
+import org.apache.spark.sql.catalyst.plans.JoinType
+import org.apache.spark.sql.catalyst.plans.logical.{
+  Aggregate,
+  Filter,
+  LogicalPlan,
+  Window,
+  WindowGroupLimit
+}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.window.WindowGroupLimitExec
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.reduce.{BestMatches, Ranking}
+import org.apache.spark.sql.rangejoin.shims.{MaxByK, MinByK}
+
+/**
+ * What an operator wants of the pairs that it is given.
+ *
+ * @param partition what they are partitioned by
+ * @param best the best of a partition, by any expression
+ * @param beside what else is read of pairs, of which any of a row will do
+ */
+private[plan] case class WantedPairs(
+    partition: Seq[Expression],
+    best: BestMatches,
+    beside: Seq[Expression] = Nil) {
+
+  /** The same in the columns below a projection; None where it is not the same. */
+  def below(projected: Seq[NamedExpression]): Option[WantedPairs] =
+    if (!projected.forall(_.deterministic)) None
+    else {
+      val aliases = AttributeMap(projected.collect { case a: Alias => a.toAttribute -> a.child })
+      def under(e: Expression) = e.transformUp { case a: Attribute => aliases.getOrElse(a, a) }
+      val order = best.order.copy(child = under(best.order.child))
+      Some(WantedPairs(partition.map(under), best.copy(order = order), beside.map(under)))
+    }
+
+  /** The best matches that rows of one side have on the other side; or why that is not the question. */
+  def of(left: AttributeSet, right: AttributeSet): Either[String, BestMatches] = {
+    val sides = Seq(left -> right, right -> left).filter { case (streamed, _) =>
+      (partition ++ beside).forall(e => e.deterministic && e.references.subsetOf(streamed))
+    }
+    if (sides.isEmpty) Left("partition by columns of one side alone")
+    else {
+      sides.flatMap { case (streamed, other) => ofSides(streamed, other) }.headOption.toRight(
+        s"order by a column of the other side, or by its distance from a value of the row, and not " +
+          s"by ${best.order.child.sql}${if (best.isDescending) " DESC" else ""}")
+    }
+  }
+
+  private def ofSides(streamed: AttributeSet, other: AttributeSet): Option[BestMatches] =
+    if (best.column.isDefined) best.column.filter(other.contains).map(_ => best)
+    else {
+      val order = WantedPairs.withoutSign(best.order)
+      Distance.of(order.child, streamed, other).flatMap(best.copy(order = order).by)
+    }
+}
+
+private[plan] object WantedPairs {
+
+  /** What an operator of a physical plan wants. */
+  def of(plan: SparkPlan): Option[WantedPairs] = plan match {
+    case limit: WindowGroupLimitExec =>
+      ofRanks(limit.partitionSpec, limit.orderSpec, limit.rankLikeFunction, limit.limit)
+    case aggregate: BaseAggregateExec =>
+      ofExtremes(aggregate.groupingExpressions, aggregate.aggregateExpressions)
+    case _ => None
+  }
+
+  /** Likewise of a logical plan, whose rankings have no limit of their own yet; and the plan it is given. */
+  def of(plan: LogicalPlan): Option[(WantedPairs, LogicalPlan)] = plan match {
+    case filter @ Filter(_, window: Window) =>
+      InferWindowGroupLimit(filter).collectFirst {
+        case WindowGroupLimit(partition, order, function, limit, pairs) if pairs.eq(window.child) =>
+          ofRanks(partition, order, function, limit).map(_ -> pairs)
+      }.flatten
+    case aggregate: Aggregate =>
+      val functions = aggregate.aggregateExpressions.flatMap(_.collect {
+        case function: AggregateExpression => function
+      })
+      ofExtremes(aggregate.groupingExpressions, functions).map(_ -> aggregate.child)
+    case _ => None
+  }
+
+  /** Whether all that comes out of a join are pairs, and rows of the side that is streamed. */
+  def areAll(joinType: JoinType, streamed: Side): Boolean =
+    JoinTypeBehavior.of(joinType, streamed).exists(of =>
+      of.emission == EveryPair && !of.keepsBuffered)
+
+  private def ofRanks(
+      partition: Seq[Expression],
+      order: Seq[SortOrder],
+      function: Expression,
+      limit: Int): Option[WantedPairs] = {
+    val ranking = Option(function).collect {
+      // By more than a column, those that tie by it are ranked by the rest.
+      case _: RowNumber => if (order.size == 1) Ranking.RowNumber else Ranking.Rank
+      case _: Rank      => Ranking.Rank
+      case _: DenseRank => Ranking.DenseRank
+    }
+    for (by <- order.headOption; ranked <- ranking if limit > 0)
+      yield WantedPairs(partition, BestMatches(by.copy(sameOrderExpressions = Nil), limit, ranked))
+  }
+
+  /**
+   * Aggregates that ask for what is at one end of one order. Others may be beside them of which it is no
+   * matter which of the pairs of a row they read, nor how many.
+   */
+  private def ofExtremes(
+      grouping: Seq[Expression],
+      functions: Seq[AggregateExpression]): Option[WantedPairs] = {
+    val isPlain = functions.forall {
+      case AggregateExpression(_, Partial | Complete, false, None, _) => true
+      case _                                                          => false
+    }
+    val extremes = functions.map(_.aggregateFunction).map(f => f -> extremeOf(f))
+    val wanted = extremes.flatMap(_._2)
+    val others = extremes.collect { case (function, None) => anyOf(function) }
+    wanted.headOption
+      .filter(first => isPlain && others.forall(_.isDefined) && wanted.forall(isSame(_, first)))
+      .map(first =>
+        WantedPairs(grouping, first.copy(limit = wanted.map(_.limit).max), others.flatten))
+  }
+
+  private def isSame(a: BestMatches, b: BestMatches): Boolean =
+    a.order.direction == b.order.direction && a.order.child.semanticEquals(b.order.child)
+
+  private def extremeOf(function: AggregateFunction): Option[BestMatches] = {
+    // A NULL is passed over, and any of those that tie will do.
+    def first(by: Expression, direction: SortDirection, k: Int = 1) =
+      BestMatches(SortOrder(by, direction, NullsLast, Nil), k, Ranking.RowNumber)
+    def extreme(value: Expression, direction: SortDirection) = firstOf(value) match {
+      case all if all.eq(value) => first(all, direction)
+      case part                 => first(part, direction).copy(ranking = Ranking.Rank)
+    }
+    Option(function).collect {
+      case MaxBy(_, order)  => first(order, Descending)
+      case MinBy(_, order)  => first(order, Ascending)
+      case MaxByK(order, k) => first(order, Descending, k)
+      case MinByK(order, k) => first(order, Ascending, k)
+      case Max(value)       => extreme(value, Descending)
+      case Min(value)       => extreme(value, Ascending)
+    }
+  }
+
+  /** What is read of any row; None where it matters of which, or how often. */
+  private def anyOf(function: AggregateFunction): Option[Expression] = function match {
+    case First(value, _) => Some(value)
+    case _               => None
+  }
+
+  /** What values are compared by first. */
+  private def firstOf(value: Expression): Expression = value match {
+    case CreateNamedStruct(_ +: first +: _) => firstOf(first)
+    case other                              => other
+  }
+
+  /** The order by a number, where it is by the number's opposite. */
+  private def withoutSign(order: SortOrder): SortOrder = order.child match {
+    case UnaryMinus(child, _) =>
+      val direction = if (order.direction == Ascending) Descending else Ascending
+      withoutSign(order.copy(child = child, direction = direction))
+    case _ => order
+  }
+}
