@@ -10,9 +10,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from rangejoin import ENABLED_CONF, RangeJoinError
 from rangejoin.cli import main
-from rangejoin.demo import FULL, SHORT, Extent, airborne, contest, data, extent, job, report
+from rangejoin.demo import FULL, SHORT, Extent, airborne, contest, data, extent, job, latest, report
 from rangejoin.demo.airborne import Airborne
 from rangejoin.demo.contest import Band, Timing
+from rangejoin.demo.latest import Latest
 from rangejoin.demo.limited import within
 
 FACTS = {"cores": "2", "system": "Linux", "spark": "4.2.0", "python": "3.11", "java": "17"}
@@ -70,9 +71,21 @@ PARTS = {
     ),
 }
 
+REPORTS = {
+    extent.WEEK: Latest(
+        5_905,
+        {
+            latest.RANKED: Timing("BroadcastHashJoin", [30.0], stopped=True),
+            latest.LAST: Timing("", [1.0]),
+            latest.ASOF: Timing("BroadcastRangeJoin", [0.5]),
+        },
+    )
+}
+
 
 def test_results_are_written_for_readers_and_for_programs(tmp_path: Path) -> None:
-    report.write_results(tmp_path, BANDS, FACTS, "rangejoin demo --runs 3", 2_931_609_351, PARTS)
+    measured = report.Measured(BANDS, 2_931_609_351, PARTS, REPORTS)
+    report.write_results(tmp_path, measured, FACTS, "rangejoin demo --runs 3")
     text = (tmp_path / "results.md").read_text(encoding="utf-8")
     assert "`rangejoin demo --runs 3`, 2 cores, Linux, Spark 4.2.0" in text
     assert "2,931,609,351 pairs" in text
@@ -80,6 +93,8 @@ def test_results_are_written_for_readers_and_for_programs(tmp_path: Path) -> Non
     content = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert "| January | 26,398 | 3,255,948 | 9.00 s | 2.00 s | 0.75 s |" in text
     assert "| the year | 327,346 | 40,978,104 | not run | 5.00 s | 2.50 s |" in text
+    assert "| a week | 5,905 | > 30 s | 1.00 s | 0.50 s |" in text
+    assert content["latest"]["a week"]["contestants"]["join_asof"]["seconds"] == [0.5]
     assert content["airborne"]["the year"]["contestants"]["range join"]["seconds"] == [2.5]
     assert content["machine"] == FACTS
     assert content["bands"][0]["contestants"]["range join, sort-merge"] == {
@@ -113,7 +128,7 @@ def test_a_join_that_was_stopped_is_shown_as_one_that_takes_longer(tmp_path: Pat
     part = Airborne(9, 9, {airborne.STOCK: Timing("CartesianProduct", [30.0], stopped=True)})
     assert "| a week | 9 | 9 | > 30 s | not run | not run |" in airborne.table({extent.WEEK: part})
     assert report._labels(STOPPED, "stock default") == ["↑\n> 30 s"]
-    report.write_results(tmp_path, STOPPED, FACTS, "rangejoin demo", 1, {})
+    report.write_results(tmp_path, report.Measured(STOPPED, 1, {}, {}), FACTS, "rangejoin demo")
     content = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert content["bands"][0]["contestants"]["stock default"]["stopped"] is True
 
@@ -304,6 +319,31 @@ def test_flights_that_took_off_while_another_was_in_the_air(
     out = capsys.readouterr().out
     assert "CartesianProduct" in out
     assert out.count("rangejoin.explain:\n1. SortMergeRangeJoin, INNER") == 3
+
+
+def test_the_last_weather_report_before_each_flight(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flights = hours_at(spark, ("JFK", 5, 100), ("JFK", 9, 200), ("EWR", 3, 400), ("LGA", 5, 800))
+    flights = flights.withColumnRenamed("number", "distance").selectExpr(
+        "*", "if(time_hour > '2013-01-02 04:00:00', 12, 1) AS month", "25 AS day"
+    )
+    weather = hours_at(
+        spark, ("JFK", 4, 1), ("JFK", 4, 3), ("JFK", 9, 2), ("EWR", 4, 8), ("LGA", 1, 16)
+    ).withColumnRenamed("number", "wind_dir")
+    before = spark.conf.get(contest.THRESHOLD_CONF)
+    try:
+        times = (extent.WEEK, extent.YEAR)
+        parts = latest.measure(spark, flights, weather, Extent((1,), 1, None, times))
+    finally:
+        spark.conf.set(contest.THRESHOLD_CONF, str(before))
+        spark.conf.unset(ENABLED_CONF)
+    assert (parts["a week"].flights, parts["the year"].flights) == (3, 4)
+    assert parts["a week"].timings[latest.ASOF].operator == "BroadcastRangeJoin"
+    assert latest.RANKED not in parts["the year"].timings
+    out = capsys.readouterr().out
+    assert out.count("row_number <= 1 by") == 2
+    assert not spark.catalog.tableExists("reports")
 
 
 def test_the_demo_explains_its_joins(

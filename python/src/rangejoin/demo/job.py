@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rangejoin.demo import airborne, contest, data, report
+from rangejoin.demo import airborne, contest, data, latest, report
 from rangejoin.demo.extent import FULL, Extent
 from rangejoin.errors import RangeJoinError
 from rangejoin.explained import explain
@@ -27,7 +27,7 @@ EXPECTED_CANDIDATES = 2_931_609_351
 
 
 def run_demo(extent: Extent, output_dir: Path, bounds: str = contest.COLUMNS) -> None:
-    """Joins flights with weather, four ways, and with flights in the air; prints and writes times.
+    """Joins flights with weather and with flights in the air; prints and writes times.
 
     Into `output_dir` go `data/` (kept for the next time), `results.md`, `results.json` and
     `times.png`.
@@ -63,15 +63,21 @@ def run_demo(extent: Extent, output_dir: Path, bounds: str = contest.COLUMNS) ->
         bands = [_band(spark, query, hours, extent) for hours in extent.hours]
         print("\nWithout a key: who took off while a flight was in the air\n", flush=True)
         parts = airborne.measure(spark, flights, extent)
+        print("\nOne row each: the last weather report before each flight\n", flush=True)
+        reports = latest.measure(spark, flights, weather, extent)
     for time, part in parts.items():
-        if part.pairs != airborne.EXPECTED_ROWS[time]:
-            raise RangeJoinError(
-                f"{time}: {part.pairs:,} pairs instead of {airborne.EXPECTED_ROWS[time]:,}"
-            )
-    print(f"\n{report.table(bands)}\n\n{airborne.table(parts)}\n")
-    report.write_results(output_dir, bands, facts, _command(extent, bounds), candidates, parts)
+        _check(time, "pairs", part.pairs, airborne.EXPECTED_ROWS[time])
+        _check(time, "flights", reports[time].flights, latest.EXPECTED_FLIGHTS[time])
+    print(f"\n{report.table(bands)}\n\n{airborne.table(parts)}\n\n{latest.table(reports)}\n")
+    measured = report.Measured(bands, candidates, parts, reports)
+    report.write_results(output_dir, measured, facts, _command(extent, bounds))
     report.write_chart(output_dir / "times.png", bands, report.machine_line(facts))
     print(f"Written: {', '.join(str(output_dir / n) for n in _WRITTEN)}", flush=True)
+
+
+def _check(time: str, unit: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise RangeJoinError(f"{time}: {found:,} {unit} instead of {expected:,}")
 
 
 def _command(extent: Extent, bounds: str) -> str:

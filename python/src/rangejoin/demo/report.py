@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import platform
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rangejoin.demo import airborne
+from rangejoin.demo import airborne, latest
 from rangejoin.demo.contest import CONTESTANTS, RIVALS
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from rangejoin.demo.airborne import Airborne
     from rangejoin.demo.contest import Band, Timing
+    from rangejoin.demo.latest import Latest
 
 _COLORS = ("#9aa5b1", "#5b6b7c", "#d9622b", "#a8441a")
 
@@ -70,48 +72,60 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
     return f"| {' | '.join(aligned)} |"
 
 
-def write_results(
-    folder: Path,
-    bands: Sequence[Band],
-    facts: dict[str, str],
-    command: str,
-    candidates: int,
-    parts: dict[str, Airborne],
-) -> None:
+@dataclass(frozen=True)
+class Measured:
+    """What was measured: bands, at least one; by time the parts without a key and of one row each.
+
+    `candidates` is how many pairs of rows agree in the key of the bands.
+    """
+
+    bands: Sequence[Band]
+    candidates: int
+    airborne: dict[str, Airborne]
+    latest: dict[str, Latest]
+
+
+def write_results(folder: Path, measured: Measured, facts: dict[str, str], command: str) -> None:
     """Writes `results.md` and `results.json` into `folder`.
 
     Args:
         folder: an existing folder.
-        bands: what was measured, at least one.
+        measured: the times.
         facts: those of `machine`.
         command: what was run, as one would type it.
-        candidates: pairs of rows that agree in the key.
-        parts: what was measured without a key.
     """
     lines = [
         f"`{command}`, {machine_line(facts)}.",
-        f"Seconds are medians; {candidates:,} pairs of rows agree in the key alone.",
+        f"Seconds are medians; {measured.candidates:,} pairs of rows agree in the key alone.",
         "",
-        table(bands),
+        table(measured.bands),
         "",
         "Without a key, flights that took off while another was in the air:",
         "",
-        airborne.table(parts),
+        airborne.table(measured.airborne),
+        "",
+        "One row each, the last weather report before each flight:",
+        "",
+        latest.table(measured.latest),
         "",
     ]
     (folder / "results.md").write_text("\n".join(lines), encoding="utf-8")
     content = {
         "command": command,
         "machine": facts,
-        "candidate_pairs": candidates,
-        "bands": [_as_json(band) for band in bands],
+        "candidate_pairs": measured.candidates,
+        "bands": [_as_json(band) for band in measured.bands],
         "airborne": {
             time: {
                 "flights": part.flights,
                 "pairs": part.pairs,
                 "contestants": _timings_as_json(part.timings),
             }
-            for time, part in parts.items()
+            for time, part in measured.airborne.items()
+        },
+        "latest": {
+            time: {"flights": part.flights, "contestants": _timings_as_json(part.timings)}
+            for time, part in measured.latest.items()
         },
     }
     (folder / "results.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

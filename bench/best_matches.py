@@ -1,0 +1,270 @@
+"""Best matches beside what they are to be held to: `python bench/best_matches.py [--cases ...]`.
+
+Each case has two or three contestants that take turns, after a round that warms up; the first is
+what the others are compared with. Left rows are in no order, and each key has as many right rows.
+
+    k           join_asof with k = 10 beside k = 1
+    no key      join_asof without a key beside a band join by range buckets, one match a row
+    broadcast   ten times the rows, the right side of a tenth broadcast: beside a hash join on a key
+                that gives one match a row
+    columns     99 columns beside the one
+    one row     row_number() = 1 where each key has one right row: beside stock Spark
+    hundred     join_asof with 100 keys beside a band join of one match a row
+    nearest     the nearest of all rows of the key beside a band join of one match a row
+    nearest by  `NEAREST 1 BY DISTANCE` of 20,000 rows a side beside stock Spark (4.2 on)
+    nearest 1M  the same of `--rows` a side, beside a band join without a key
+    prepared    join_asof of tables that `rangejoin.prepare` wrote, beside those that are not
+
+Medians of seconds, and of processor seconds of all tasks; on a busy machine look at the latter.
+Needs `rangejoin` (see README.md).
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from asof import STEP, band, join_asof
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from sessions import FLAG, SMALL, cpu_seconds, session, stages
+
+import rangejoin
+
+Query = Callable[[DataFrame, DataFrame], DataFrame]
+
+
+@dataclass
+class Contestant:
+    """A query over both sides; with range joins, or as stock Spark runs it."""
+
+    name: str
+    query: Query
+    flag: str = "true"
+    threshold: str = "-1"
+    tables: tuple[str, str] = ("l", "r")
+
+
+@dataclass
+class Case:
+    """What is compared: rows of either side, keys, and columns beside `k`, `t` and `v`."""
+
+    contestants: list[Contestant]
+    left: int
+    right: int
+    keys: int
+    columns: int = 0
+    prepares: bool = False
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    processor: dict[str, list[float]] = field(default_factory=dict)
+
+
+def write(spark: SparkSession, folder: Path, case: Case) -> None:
+    """The tables; of each key the rows of either side are spread evenly over the same time."""
+    for name, rows, time_of in (
+        ("l", case.left, f"+ pmod(xxhash64(id), {STEP})"),
+        ("r", case.right, ""),
+    ):
+        step = STEP * case.right // rows if name == "l" else STEP
+        columns = [f"xxhash64(id, {i}) AS c{i}" for i in range(case.columns)]
+        spark.range(rows).selectExpr(
+            f"id % {case.keys} AS k",
+            f"id div {case.keys} * {step} {time_of} AS t",
+            "id AS v",
+            *(columns if name == "r" else []),
+        ).repartition(2, F.xxhash64("v")).sortWithinPartitions(F.xxhash64("v")).write.parquet(
+            str(folder / name)
+        )
+        if case.prepares:
+            rangejoin.prepare(
+                spark.read.parquet(str(folder / name)),
+                f"{name}_prepared",
+                keys="k",
+                range="t",
+                buckets=2,
+            )
+
+
+def counted(of: DataFrame) -> DataFrame:
+    """A row of all that is read, so that nothing can be left out."""
+    numbers = [c for c in of.columns if c != "id"]
+    return of.agg(F.count("*"), *(F.sum(F.hash(c)) for c in numbers))
+
+
+def first_of(k: int = 1, **options: object) -> Query:
+    """The as-of join."""
+    given: dict[str, object] = {"on": "t", "by": "k", "k": k, **options}
+    return lambda left, right: rangejoin.join_asof(left, right, **given)  # type: ignore[arg-type]
+
+
+def without_key(left: DataFrame, right: DataFrame) -> DataFrame:
+    """A band of one match a row, without a key: times are made different by the key."""
+    near = F.expr("r.t BETWEEN l.t - 1 AND l.t")
+    return left.alias("l").join(right.alias("r"), near, "left").selectExpr("l.v", "r.v AS w")
+
+
+def hashed(left: DataFrame, right: DataFrame) -> DataFrame:
+    """A hash join on a key of one row."""
+    one = right.selectExpr("v AS id", "v AS w")
+    return left.selectExpr("v", "k AS id").join(one, "id", "left").select("v", "w")
+
+
+def ranked(left: DataFrame, right: DataFrame) -> DataFrame:
+    """`row_number() = 1` over the range join with one end."""
+    left.createOrReplaceTempView("l")
+    right.createOrReplaceTempView("r")
+    return left.sparkSession.sql(
+        """SELECT v, w FROM (
+             SELECT l.v, r.v AS w, row_number() OVER (PARTITION BY l.v ORDER BY r.t DESC) AS n
+             FROM l LEFT JOIN r ON l.k = r.k AND r.t <= l.t)
+           WHERE n = 1"""
+    )
+
+
+def nearest_by(left: DataFrame, right: DataFrame) -> DataFrame:
+    """Spark's own words for the nearest."""
+    left.createOrReplaceTempView("l")
+    right.createOrReplaceTempView("r")
+    return left.sparkSession.sql(
+        "SELECT l.v, abs(l.t - r.t) AS d FROM l JOIN r EXACT NEAREST 1 BY DISTANCE abs(l.t - r.t)"
+    )
+
+
+def cases(rows: int) -> dict[str, Case]:
+    """The cases, by name."""
+
+    def pair(base: Contestant, of: Contestant) -> list[Contestant]:
+        return [base, of]
+
+    one, banded = Contestant("k = 1", first_of()), Contestant("band", band)
+    narrow = Contestant("one column", join_asof)
+    wide = Contestant("99 columns", first_of())
+    return {
+        "k": Case(pair(one, Contestant("k = 10", first_of(10))), rows, rows, 1000),
+        "no key": Case(
+            pair(
+                Contestant("band", without_key),
+                Contestant(
+                    "join_asof",
+                    lambda left, right: first_of(by=None)(left.drop("k"), right.drop("k")),
+                ),
+            ),
+            rows,
+            rows,
+            1,
+        ),
+        "broadcast": Case(
+            pair(
+                Contestant("hash join", hashed, "false", "100MB"),
+                Contestant("join_asof", join_asof, threshold="100MB"),
+            ),
+            10 * rows,
+            rows // 10,
+            100,
+        ),
+        "columns": Case(pair(narrow, wide), rows, rows, 1000, columns=99),
+        "one row": Case(
+            pair(Contestant("stock", ranked, "false"), Contestant("ranking", ranked)),
+            rows,
+            rows,
+            rows,
+        ),
+        "hundred": Case(pair(banded, Contestant("join_asof", join_asof)), rows, rows, 100),
+        "nearest": Case(
+            pair(banded, Contestant("nearest", first_of(strategy="nearest"))),
+            rows,
+            rows,
+            1000,
+        ),
+        "nearest by": Case(
+            pair(
+                Contestant("stock", nearest_by, "false", "10MB"),
+                Contestant("NEAREST BY", nearest_by, threshold="10MB"),
+            ),
+            20_000,
+            20_000,
+            1,
+        ),
+        "nearest 1M": Case(
+            pair(
+                Contestant("band", without_key),
+                Contestant("NEAREST BY", nearest_by, threshold="10MB"),
+            ),
+            rows,
+            rows,
+            1,
+        ),
+        "prepared": Case(
+            pair(
+                Contestant("join_asof", join_asof),
+                Contestant("prepared", join_asof, tables=("l_prepared", "r_prepared")),
+            ),
+            rows,
+            rows,
+            1000,
+            prepares=True,
+        ),
+    }
+
+
+def run(spark: SparkSession, folder: Path, case: Case, contestant: Contestant) -> None:
+    """One run, noted in the case."""
+    spark.conf.set(FLAG, contestant.flag)
+    spark.conf.set(SMALL, contestant.threshold)
+    known = stages(spark).keys()
+    begin = time.monotonic()
+    left, right = (
+        spark.table(name) if name.endswith("prepared") else spark.read.parquet(str(folder / name))
+        for name in contestant.tables
+    )
+    counted(contestant.query(left, right)).collect()
+    seconds = time.monotonic() - begin
+    ran = [stage for number, stage in stages(spark).items() if number not in known]
+    case.seconds.setdefault(contestant.name, []).append(seconds)
+    case.processor.setdefault(contestant.name, []).append(cpu_seconds(ran))
+
+
+def line(name: str, case: Case) -> str:
+    """A line of the table for each contestant."""
+    lines = []
+    first = None
+    for contestant in case.contestants:
+        seconds = statistics.median(case.seconds[contestant.name][1:])
+        processor = statistics.median(case.processor[contestant.name][1:])
+        first = first or (seconds, processor)
+        lines.append(
+            f"| {name} | {contestant.name} | {seconds:.2f} | {processor:.2f} "
+            f"| {seconds / first[0]:.2f} | {processor / max(first[1], 0.01):.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Prints a table in Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="a side")
+    parser.add_argument("--runs", type=int, default=5, help="rounds that count")
+    parser.add_argument("--cases", nargs="+", default=list(cases(1)), choices=list(cases(1)))
+    args = parser.parse_args()
+    spark = session()
+    print(f"\n| {args.rows:,} rows | | seconds | processor | x | x of processor |")
+    print("|---|---|---:|---:|---:|---:|")
+    for name in args.cases:
+        case = cases(args.rows)[name]
+        with tempfile.TemporaryDirectory() as folder:
+            write(spark, Path(folder), case)
+            for _ in range(args.runs + 1):
+                for contestant in case.contestants:
+                    run(spark, Path(folder), case, contestant)
+        print(line(name, case), flush=True)
+        for table in ("l_prepared", "r_prepared"):
+            spark.sql(f"DROP TABLE IF EXISTS {table}")
+
+
+if __name__ == "__main__":
+    main()
