@@ -53,7 +53,8 @@ class JudgeSuite extends RangeJoinTest {
 
   for (form <- JoinForm.all) {
     test(s"rows of form '$form' that are not those of the definition are a fault") {
-      val faulty = casesOf(form).take(12).map(c => runner.run(misread(c))).find(_.fault.isDefined)
+      // Some cases have no match, or more than the join; which ones is up to the types of the line.
+      val faulty = casesOf(form).take(100).map(c => runner.run(misread(c))).find(_.fault.isDefined)
       assert(faulty.isDefined)
     }
   }
