@@ -35,7 +35,7 @@ class Extent:
 
 
 SHORT = Extent(hours=(3,), runs=1, limit=30.0, times=(WEEK,))
-"""Less than three minutes on two cores, of which stock Spark takes at most one."""
+"""Less than three minutes on two cores, of which stock Spark takes two at most."""
 
 FULL = Extent(hours=(1, 3, 24), runs=3, limit=None, times=(JANUARY, YEAR))
 """Some nine minutes on two cores, nearly all of them stock Spark's."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 RANKED, LAST, ASOF = "stock, row_number() = 1", "stock, union and last()", "join_asof"
 NAMES = (RANKED, LAST, ASOF)
 
-EXPECTED_FLIGHTS = {WEEK: 5_905, JANUARY: 27_004, YEAR: 336_776}
+EXPECTED_FLIGHTS = {WEEK: 6_064, JANUARY: 27_004, YEAR: 336_776}
 """Flights, counted by other means: each has one row in the result."""
 
 _TIMES = {
