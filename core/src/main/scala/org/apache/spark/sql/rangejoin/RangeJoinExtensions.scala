@@ -27,6 +27,7 @@ import org.apache.spark.sql.rangejoin.plan.{
   PlaceRangeJoins,
   PlanBegunStages,
   RankAsOfJoins,
+  RankCorrelatedRows,
   RankMatchesInPlace,
   ReadShufflesLocally,
   RemoveRedundantDeferrals,
@@ -51,6 +52,7 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[ResolveRangeJoinHint]]     | analysis: with Spark's join hints; in Hive sessions, later  |
  * | [[KeepRangeJoinHint]]        | analysis: when relations are resolved                       |
  * | [[RankAsOfJoins]]            | between analysis and optimizer, once for each query         |
+ * | [[RankCorrelatedRows]]       | likewise                                                    |
  * | [[InferRangeFilters]]        | optimizer, once: when filters are where they belong         |
  * | [[InferOpenRanges]]          | optimizer, once: after it                                   |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
@@ -78,6 +80,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       Hints.inject(extensions, ResolveRangeJoinHint)
       extensions.injectPostHocResolutionRule(_ => KeepRangeJoinHint)
       extensions.injectPlanNormalizationRule(_ => RankAsOfJoins)
+      extensions.injectPlanNormalizationRule(_ => RankCorrelatedRows)
       extensions.injectPreCBORule(_ => InferRangeFilters)
       extensions.injectPreCBORule(_ => InferOpenRanges)
       // First: a join over a stage that has begun for it is planned as that, and by no other strategy.

@@ -146,6 +146,10 @@ object RangeJoinConf {
     "When true, and range joins and best matches are on, an as-of join of Spark's with an equal key, or " +
       "with a tolerance, is planned as a range join and a ranking, where the join finds the best match of a row by itself.")
 
+  val Correlated: ConfigEntry[Boolean] = flag("spark.sql.join.correlatedBestMatches.enabled")(
+    "When true, and range joins and best matches are on, a correlated subquery that asks for the first rows of a range, " +
+      "LATERAL or of one value, is planned as a range join and a ranking.")
+
   /** All entries, in the order they are documented. */
   val all: Seq[ConfigEntry[_]] = Seq(
     Enabled,
@@ -166,6 +170,7 @@ object RangeJoinConf {
     SortedTablesBytes,
     BestMatches,
     AsOf,
+    Correlated,
     RangePruning,
     InferFilters
   )

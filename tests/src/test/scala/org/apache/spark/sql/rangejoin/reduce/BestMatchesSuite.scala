@@ -184,22 +184,6 @@ class BestMatchesSuite extends BestMatchesTest {
     }
   }
 
-  test("LATERAL with LIMIT, and a correlated subquery") {
-    side("l", 60, 15)
-    side("r", 120, 16)
-    check(
-      """SELECT l.id, s.rid FROM l, LATERAL (
-        |  SELECT max_by(r.id, struct(r.t, r.id)) AS rid FROM r WHERE r.k = l.k AND r.t <= l.t) s
-        |""".stripMargin,
-      best = false,
-      forms = Nil
-    )
-    val latest =
-      "SELECT l.id, (SELECT max(r.t) FROM r WHERE r.k = l.k AND r.t <= l.t) AS latest FROM l"
-    val expected = withConf(Flag -> "false")(rows(spark.sql(latest)))
-    assertSameRows(rows(spark.sql(latest)), expected, latest)
-  }
-
   test("what is ranked otherwise has all matches") {
     side("l", 60, 17)
     side("r", 80, 18)

@@ -1,0 +1,173 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.condition.Predicates
+import org.apache.spark.sql.rangejoin.shims.ReplacedExpressions
+
+/**
+ * What a correlated subquery asks for: of the rows of one plan that meet some conditions the first ones in an order.
+ * Columns of the query around it are plain attributes here.
+ *
+ * @param rows without any column of the query around
+ * @param output in the order of the subquery's columns
+ * @param isTotal whether there is a row where no row is found, too: of aggregates, whose values are NULL then
+ */
+private[plan] case class CorrelatedRows(
+    rows: LogicalPlan,
+    conditions: Seq[Expression],
+    order: Seq[SortOrder],
+    limit: Int,
+    output: Seq[NamedExpression],
+    isTotal: Boolean = false) {
+
+  /** The columns of the subquery, where a row has a match, and where it has none. */
+  def columns(found: RankedMatches): Seq[Expression] = output.map {
+    case Alias(value, _) if isTotal => value
+    case Alias(value, _)            => found.onMatch(value)
+    case column                     => column
+  }
+
+  /** The first rows for each row of the query around; None where no range join finds them. */
+  def over(left: LogicalPlan): Option[RankedMatches] = {
+    val (ofLeft, ofRows) = (left.outputSet, rows.outputSet)
+    val read = AttributeSet.fromAttributeSets(
+      (conditions ++ order ++ output).map(_.references))
+    val isOfBoth = order.nonEmpty && read.subsetOf(ofLeft ++ ofRows) &&
+      ofLeft.intersect(ofRows).isEmpty && !CorrelatedRows.isCorrelated(left)
+    if (isOfBoth && limit <= SQLConf.get.windowGroupLimitThreshold) {
+      RankedMatches.of(left, rows, conditions, order, limit)
+    } else None
+  }
+
+  private def project(columns: Seq[NamedExpression]): CorrelatedRows =
+    copy(output = columns.map {
+      case a: Attribute => output.find(_.exprId == a.exprId).getOrElse(a)
+      case alias: Alias => Alias(under(alias.child), alias.name)(exprId = alias.exprId)
+      case outer        => Alias(under(outer), outer.name)(exprId = outer.exprId)
+    })
+
+  /** An expression of the output in the columns of `rows` and of the query around. */
+  private def under(e: Expression): Expression = {
+    val aliases = AttributeMap(output.collect { case a: Alias => a.toAttribute -> a.child })
+    ReplacedExpressions(e).transformUp {
+      case OuterReference(of) => of.toAttribute
+      case a: Attribute       => aliases.getOrElse(a, a)
+    }
+  }
+}
+
+private[plan] object CorrelatedRows {
+
+  def of(plan: LogicalPlan): Option[CorrelatedRows] = plan match {
+    case SubqueryAlias(_, child)                            => of(child)
+    case Project(columns, child) if columns.forall(isPlain) => of(child).map(_.project(columns))
+    case Limit(IntegerLiteral(limit), child) if limit > 0   =>
+      sorted(child).map(_.copy(limit = limit))
+    case aggregate: Aggregate if aggregate.groupingExpressions.isEmpty =>
+      filtered(aggregate.child).flatMap(extremes(_, aggregate.aggregateExpressions))
+    case _ => None
+  }
+
+  private def sorted(plan: LogicalPlan): Option[CorrelatedRows] = plan match {
+    case SubqueryAlias(_, child)                            => sorted(child)
+    case Project(columns, child) if columns.forall(isPlain) => sorted(child).map(_.project(columns))
+    case sort: Sort if sort.global && sort.order.forall(isPlain) =>
+      filtered(sort.child).map { found =>
+        found.copy(order = sort.order.map(o => o.copy(child = found.under(o.child))))
+      }
+    case _ => None
+  }
+
+  private def filtered(plan: LogicalPlan): Option[CorrelatedRows] = plan match {
+    case rows if !isCorrelated(rows) => Some(CorrelatedRows(rows, Nil, Nil, 1, rows.output))
+    case SubqueryAlias(_, child)     => filtered(child)
+    case Project(columns, child) if columns.forall(isPlain) =>
+      filtered(child).map(_.project(columns))
+    case Filter(condition, child) if isPlain(condition) =>
+      filtered(child).map { found =>
+        found.copy(conditions = found.conditions ++ Predicates.split(found.under(condition)))
+      }
+    case _ => None
+  }
+
+  /** Aggregates that all ask for what is at one end of one order. */
+  private def extremes(
+      found: CorrelatedRows,
+      columns: Seq[NamedExpression]): Option[CorrelatedRows] = {
+    val functions = columns.flatMap(_.collect { case f: AggregateExpression => f })
+    val ends =
+      functions.map(f => if (isPlainAggregate(f)) endOf(found, f.aggregateFunction) else None)
+    val order = ends.headOption.flatten.map(_.order)
+    val values = functions.zip(ends).collect { case (f, Some(end)) =>
+      f.resultId -> end.value
+    }.toMap
+    // What is beside an aggregate would have to be the same in all rows.
+    def isOfAggregates(column: NamedExpression): Boolean = column match {
+      case Alias(e, _) =>
+        isPlain(e) && e.transform { case _: AggregateExpression => Literal(0) }.references.isEmpty
+      case _ => false
+    }
+    order.filter(by =>
+      ends.forall(_.exists(end => isSame(end.order, by))) &&
+        columns.forall(isOfAggregates)).map { by =>
+      val output = columns.map { column =>
+        column.transform { case f: AggregateExpression => values(f.resultId) }
+          .asInstanceOf[NamedExpression]
+      }
+      found.copy(order = by, limit = 1, output = output, isTotal = true)
+    }
+  }
+
+  /** Of which row a value is asked. */
+  private case class End(value: Expression, order: Seq[SortOrder])
+
+  private def endOf(found: CorrelatedRows, function: AggregateFunction): Option[End] = {
+    def end(value: Expression, by: Expression, direction: SortDirection) = {
+      val order = found.under(by) match {
+        case struct: CreateNamedStruct => struct.valExprs.map(SortOrder(_, direction))
+        // A NULL is passed over; if there is nothing else, the result is NULL.
+        case plain => Seq(SortOrder(plain, direction, NullsLast, Nil))
+      }
+      val of = found.under(value)
+      End(If(IsNotNull(order.head.child), of, Literal(null, of.dataType)), order)
+    }
+    Option(function).collect {
+      case MaxBy(value, by) => end(value, by, Descending)
+      case MinBy(value, by) => end(value, by, Ascending)
+      case Max(value)       => end(value, value, Descending)
+      case Min(value)       => end(value, value, Ascending)
+    }
+  }
+
+  private def isPlainAggregate(f: AggregateExpression): Boolean =
+    f.mode == Complete && !f.isDistinct && f.filter.isEmpty
+
+  private def isSame(a: Seq[SortOrder], b: Seq[SortOrder]): Boolean =
+    a.size == b.size && a.zip(b).forall { case (x, y) => x.semanticEquals(y) }
+
+  private def isCorrelated(plan: LogicalPlan): Boolean =
+    plan.exists(_.expressions.exists(_.exists(_.isInstanceOf[OuterReference])))
+
+  /** Whether a value can be computed above a join. */
+  private def isPlain(e: Expression): Boolean = e.deterministic && !e.exists {
+    case _: SubqueryExpression | _: WindowExpression | _: Generator => true
+    case _                                                          => false
+  }
+}

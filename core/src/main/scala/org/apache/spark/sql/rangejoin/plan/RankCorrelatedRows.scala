@@ -1,0 +1,96 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.{Cross, Inner, JoinType, LeftOuter}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+
+/**
+ * Makes a correlated subquery that asks for the best rows of a range a range join and a ranking of the matches of each
+ * row ([[RankedMatches]]):
+ *
+ * {{{
+ *   FROM l, LATERAL (SELECT .. FROM r WHERE r.k = l.k AND r.t <= l.t ORDER BY r.t DESC LIMIT 2)
+ *   SELECT (SELECT r.p FROM r WHERE r.k = l.k AND r.t <= l.t ORDER BY r.t DESC LIMIT 1) FROM l
+ *   SELECT (SELECT max_by(r.p, r.t) FROM r WHERE r.k = l.k AND r.t <= l.t) FROM l
+ * }}}
+ *
+ * Spark joins the distinct values of the columns that the subquery reads with all rows of `r` that are in range,
+ * whatever their keys.
+ *
+ * Runs before the optimizer, which would have no such subquery any more. A subquery whose best rows no range join
+ * finds, or that is more than a filter and an order, is left to Spark.
+ */
+object RankCorrelatedRows extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.BestMatches) ||
+      !conf.getConf(RangeJoinConf.Correlated)) plan
+    else
+      plan.transformDownWithSubqueries {
+        case join: LateralJoin if join.condition.forall(_ == TrueLiteral) =>
+          lateral(join).getOrElse(join)
+        case project @ Project(columns, child) =>
+          val (ranked, below) = scalar(columns, child)
+          if (below.eq(child)) project else Project(ranked, below)
+        case filter @ Filter(condition, child) =>
+          val (ranked, below) = scalar(Seq(condition), child)
+          if (below.eq(child)) filter else Project(filter.output, Filter(ranked.head, below))
+      }
+
+  private def lateral(join: LateralJoin): Option[LogicalPlan] =
+    for {
+      isOuter <- keepsLeft(join.joinType)
+      rows <- CorrelatedRows.of(join.right.plan)
+      found <- rows.over(join.left)
+    } yield {
+      val columns = rows.columns(found).zip(join.right.plan.output).map { case (value, of) =>
+        Alias(value, of.name)(of.exprId, of.qualifier, Some(of.metadata))
+      }
+      Project(
+        join.left.output ++ columns,
+        if (isOuter || rows.isTotal) found.plan else found.matched)
+    }
+
+  private def keepsLeft(joinType: JoinType): Option[Boolean] = joinType match {
+    case Inner | Cross => Some(false)
+    case LeftOuter     => Some(true)
+    case _             => None
+  }
+
+  /** Expressions without the subqueries of one value that can be put below them, and what is below then. */
+  private def scalar[E <: Expression](
+      expressions: Seq[E],
+      child: LogicalPlan): (Seq[E], LogicalPlan) = {
+    val subqueries = expressions.flatMap(_.collect { case s: ScalarSubquery => s })
+    val found = subqueries.view.flatMap { subquery =>
+      for {
+        rows <- CorrelatedRows.of(subquery.plan) if rows.limit == 1
+        over <- rows.over(child)
+        value <- rows.columns(over).headOption
+      } yield (subquery, over.plan, value)
+    }.headOption
+    found.fold((expressions, child)) { case (subquery, below, value) =>
+      val without = expressions.map(_.transform {
+        case s: ScalarSubquery if s.eq(subquery) => value
+      }.asInstanceOf[E])
+      scalar(without, below)
+    }
+  }
+}

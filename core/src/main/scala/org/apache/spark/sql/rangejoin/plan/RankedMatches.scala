@@ -1,0 +1,134 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.LeftOuter
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder, Ranking}
+import org.apache.spark.sql.types.IntegerType
+
+/**
+ * The best matches of each left row, as plain operators of Spark's:
+ *
+ * {{{
+ *   Filter    rank <= limit
+ *     Window    row_number() by the order, in partitions of a left row
+ *       Join      LEFT OUTER, by the conditions
+ *         Project   the left side, and a number of each row
+ * }}}
+ *
+ * The join finds the best matches of a row by itself ([[WantBestMatches]]), and ranks them in place
+ * ([[RankMatchesInPlace]]). Partitions have the keys of the join, too, so that its rows need no other shuffle.
+ * It keeps left rows without a match, whatever is made of it: of an inner join Spark may broadcast the left
+ * side, which then cannot be streamed.
+ *
+ * @param plan has all columns of both sides, and others
+ * @param right the columns of the right side
+ * @param isMatch whether a row of it has a match
+ */
+private[plan] case class RankedMatches(
+    plan: LogicalPlan,
+    right: AttributeSet,
+    isMatch: Expression) {
+
+  /** Without the rows that have no match. */
+  def matched: LogicalPlan = Filter(isMatch, plan)
+
+  /** A value that is NULL where a row has no match. */
+  def onMatch(value: Expression): Expression = value match {
+    case a: Attribute if right.contains(a) => a
+    case other                             => If(isMatch, other, Literal(null, other.dataType))
+  }
+}
+
+private[plan] object RankedMatches {
+
+  /** None where no range join finds the best matches of these sides by this order. */
+  def of(
+      left: LogicalPlan,
+      right: LogicalPlan,
+      conditions: Seq[Expression],
+      order: Seq[SortOrder],
+      limit: Int): Option[RankedMatches] = {
+    val id = Alias(MonotonicallyIncreasingID(), "id")()
+    val numbered = Project(left.output :+ id, left)
+    val ranking = if (order.size == 1) Ranking.RowNumber else Ranking.Rank
+    val wanted = WantedPairs(
+      Seq(id.toAttribute),
+      BestMatches(order.head.copy(sameOrderExpressions = Nil), limit, ranking))
+    for {
+      best <- wanted.of(numbered.outputSet, right.outputSet).toOption
+      if !left.isStreaming && !right.isStreaming
+      join <- joined(numbered, right, conditions, best)
+      column <- best.column
+      if !column.nullable || join.condition.exists(Predicates.refusesNull(_, column))
+    } yield RankedMatches(
+      ranked(join, order, limit, id.toAttribute),
+      right.outputSet,
+      IsNotNull(column))
+  }
+
+  private def joined(
+      left: LogicalPlan,
+      right: LogicalPlan,
+      conditions: Seq[Expression],
+      best: BestMatches): Option[Join] = {
+    def by(conjuncts: Seq[Expression]) =
+      Join(left, right, LeftOuter, conjuncts.reduceOption(And(_, _)), JoinHint.NONE)
+    val join = by(conditions)
+    if (isServed(join, best)) Some(join)
+    else InferOpenRanges.of(join, best)
+  }
+
+  private def ranked(join: Join, order: Seq[SortOrder], limit: Int, id: Attribute): LogicalPlan = {
+    val partition = keysOf(join) :+ id
+    val frame = SpecifiedWindowFrame(RowFrame, UnboundedPreceding, CurrentRow)
+    val rank = Alias(
+      WindowExpression(RowNumber(), WindowSpecDefinition(partition, order, frame)),
+      "rank")()
+    val window = Window(Seq(rank), partition, order, join)
+    Filter(LessThanOrEqual(rank.toAttribute, Literal(limit, IntegerType)), window)
+  }
+
+  /** The left keys, as the rows of the join are distributed. */
+  private def keysOf(join: Join): Seq[Expression] = join match {
+    case ExtractEquiJoinKeys(_, keys, _, _, _, _, _, _) => keys.distinct
+    case _                                              => Nil
+  }
+
+  /** Whether a range join of these sides finds the best matches of left rows. */
+  private def isServed(join: Join, best: BestMatches): Boolean = {
+    val withoutKeys = Predicates.conditionBesideKeys(join)
+    RangeExtractor
+      .extract(
+        join.joinType,
+        withoutKeys.getOrElse(join.condition),
+        join.left.outputSet,
+        join.right.outputSet,
+        Some(LeftSide))
+      .exists { range =>
+        BestOrder.of(range, best).isDefined &&
+        (withoutKeys.isDefined || !range.isOneSided || isSmall(join.right))
+      }
+  }
+
+  /** Without a key or a second end, only a broadcast spares the comparison of all rows with all. */
+  private def isSmall(side: LogicalPlan): Boolean =
+    side.stats.sizeInBytes <= SQLConf.get.autoBroadcastJoinThreshold
+}

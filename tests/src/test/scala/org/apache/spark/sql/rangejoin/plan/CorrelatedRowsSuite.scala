@@ -1,0 +1,133 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import scala.util.Random
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.joins.BaseJoinExec
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.join.RangeJoinExec
+
+/** Correlated subqueries for the first rows of a range. */
+class CorrelatedRowsSuite extends RangeJoinTest {
+
+  private def side(name: String, rows: Int, seed: Int): Unit = {
+    val random = new Random(seed)
+    val values = Seq.tabulate(rows) { id =>
+      val t = if (random.nextInt(20) == 0) "NULL" else random.nextInt(60).toString
+      val k = if (random.nextInt(20) == 0) "NULL" else random.nextInt(3).toString
+      s"($id, $k, $t, ${random.nextInt(5)})"
+    }
+    spark.sql(s"SELECT * FROM VALUES ${values.mkString(", ")} AS v(id, k, t, v)")
+      .createOrReplaceTempView(name)
+  }
+
+  private def sides(seed: Int): Unit = {
+    side("l", 50, seed)
+    side("r", 120, seed + 1)
+  }
+
+  private def best(df: DataFrame): Seq[Boolean] = collect(executedPlan(df)) {
+    case join: RangeJoinExec => join.best.isDefined
+    case _: BaseJoinExec     => false
+  }
+
+  private def check(query: String, joins: Int = 1): Unit = {
+    val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+    for (engine <- nextEngine) withConf(engine: _*) {
+      val df = spark.sql(query)
+      val clue = s"$query\n${executedPlan(df)}"
+      assert(best(df).count(identity) == joins, clue)
+      if (joins > 0) assert(best(df).size == joins, clue)
+      assertSameRows(rows(df), expected, clue)
+    }
+  }
+
+  private val Range = "r.k = l.k AND r.t <= l.t"
+
+  test("LATERAL with an order and a limit") {
+    sides(1)
+    for (limit <- 1 to 3; join <- Seq("CROSS JOIN LATERAL", "LEFT JOIN LATERAL")) {
+      val on = if (join.startsWith("LEFT")) " ON true" else ""
+      def lateral(rows: String) = s"SELECT l.id, s.* FROM l $join ($rows) AS s$on"
+      check(lateral(
+        s"SELECT r.id AS rid, r.t FROM r WHERE $Range ORDER BY r.t DESC, r.id LIMIT $limit"))
+      check(lateral(
+        s"SELECT r.t - l.t AS d, 7 AS seven, l.v FROM r WHERE $Range ORDER BY t DESC LIMIT $limit"))
+      check(lateral(
+        s"SELECT * FROM r WHERE r.k = l.k AND r.t > l.t AND r.v <> 2 ORDER BY r.t, id DESC LIMIT $limit"))
+      check(lateral(
+        s"SELECT rt FROM (SELECT t AS rt, k AS rk FROM r WHERE v < 4) WHERE rk = l.k AND rt >= l.t " +
+          s"ORDER BY rt LIMIT $limit"))
+      check(lateral(s"SELECT max(r.t), coalesce(max_by(r.v * 0, r.t), 3) AS c FROM r WHERE $Range"))
+    }
+  }
+
+  test("subqueries of one value, by an order and by an aggregate") {
+    sides(3)
+    for (of <- Seq(
+        s"SELECT r.t FROM r WHERE $Range ORDER BY r.t DESC LIMIT 1",
+        s"SELECT coalesce(r.v * 0, 1) FROM r WHERE $Range AND r.v > 1 ORDER BY r.t DESC LIMIT 1",
+        s"SELECT l.v FROM r WHERE $Range ORDER BY r.t DESC LIMIT 1",
+        s"SELECT max(r.t) FROM r WHERE $Range",
+        s"SELECT coalesce(max(r.t) + 1, -1) FROM r WHERE $Range",
+        s"SELECT min(r.t) FROM r WHERE r.k = l.k AND r.t BETWEEN l.t - 5 AND l.t + 5",
+        s"SELECT max_by(r.id, struct(r.t, r.id)) FROM r WHERE $Range",
+        s"SELECT min(struct(r.t, r.id)) FROM r WHERE r.k = l.k AND l.t < r.t"
+      )) {
+      check(s"SELECT l.id, ($of) AS found FROM l")
+      check(s"SELECT l.id FROM l WHERE ($of) IS NOT NULL AND l.v < 4")
+    }
+    val other = s"SELECT min(t) FROM r WHERE k = l.k AND t > l.t"
+    check(s"SELECT id, ($other) - (SELECT max(t) FROM r WHERE $Range) AS gap FROM l", joins = 2)
+    check(s"SELECT id FROM (SELECT id, ($other) AS next FROM l) WHERE next > 5")
+    check(
+      s"SELECT l.id, (SELECT max(r.t) FROM l AS r WHERE r.k = l.k AND r.t < l.t) AS before FROM l")
+  }
+
+  test("rows of the query around that are the same each have their own") {
+    sides(5)
+    check(
+      s"SELECT a.v, s.t FROM (SELECT k, t, v FROM l UNION ALL SELECT k, t, v FROM l) AS a, " +
+        "LATERAL (SELECT r.t FROM r WHERE r.k = a.k AND r.t <= a.t ORDER BY r.t DESC LIMIT 2) AS s")
+  }
+
+  test("in a subquery that is itself correlated") {
+    sides(7)
+    val query = "SELECT * FROM l WHERE EXISTS (SELECT 1 FROM r AS o WHERE o.id = l.id AND o.t > " +
+      "(SELECT max(r.t) FROM r WHERE r.k = o.k AND r.t <= o.t - 9))"
+    val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+    assert(best(spark.sql(query)).count(identity) == 1)
+    assertSameRows(rows(spark.sql(query)), expected, query)
+  }
+
+  test("what is left to Spark") {
+    sides(9)
+    for (of <- Seq(
+        s"SELECT count(*) FROM r WHERE $Range",
+        s"SELECT max(r.v) FROM r WHERE $Range",
+        s"SELECT max(r.t) FROM r WHERE r.k = l.k",
+        s"SELECT max(r.t) + min(r.t) FROM r WHERE $Range",
+        s"SELECT max(DISTINCT r.t) FROM r WHERE $Range",
+        s"SELECT max(r.t) FILTER (WHERE r.v > 2) FROM r WHERE $Range",
+        s"SELECT max(r.t) FROM r WHERE $Range GROUP BY r.k"
+      )) check(s"SELECT l.id, ($of) AS found FROM l", joins = 0)
+    val latest = s"SELECT l.id, (SELECT max(r.t) FROM r WHERE $Range) AS found FROM l"
+    for (key <- Seq(RangeJoinConf.Correlated, RangeJoinConf.BestMatches, RangeJoinConf.Enabled))
+      withConf(key.key -> "false")(check(latest, joins = 0))
+  }
+}
