@@ -28,6 +28,9 @@ object NullBound {
   /** The open ends of the other side pass, and no value does. */
   case object OpenEndOnly extends NullBound
 
+  /** It passes, as all values do, and is behind them. */
+  case object BehindValues extends NullBound
+
   /** The original condition decides about every pair. */
   case object Unknown extends NullBound
 

@@ -77,10 +77,11 @@ case class RangeBound(
   def readsNull: Boolean = child.nullable && longOfNull.isDefined
 
   private def longOfNull: Option[Long] = nulls.flatMap {
-    case NullBound.OpenEnd     => Some(if (unboundedBelow) Low else High)
-    case NullBound.OpenEndOnly => Some(if (unboundedBelow) High else Low)
-    case NullBound.Unknown     => Some(unknown)
-    case NullBound.NoMatch     => None
+    case NullBound.OpenEnd      => Some(if (unboundedBelow) Low else High)
+    case NullBound.OpenEndOnly  => Some(if (unboundedBelow) High else Low)
+    case NullBound.BehindValues => Some(RangeBound.BehindValues)
+    case NullBound.Unknown      => Some(unknown)
+    case NullBound.NoMatch      => None
   }
 
   // Next to the extremes, which stand for what is unknown.
@@ -117,7 +118,11 @@ case class RangeBound(
 
   /** A value that would pass for an open end is unknown, or at the other end of those that are none. */
   private def placed(value: Long): Long =
-    if (hasOpenEnds) RangeBound.besideOpenEnds(value, unboundedBelow) else value
+    if (isBeforeNulls) RangeBound.beforeNulls(value)
+    else if (hasOpenEnds) RangeBound.besideOpenEnds(value, unboundedBelow)
+    else value
+
+  private def isBeforeNulls: Boolean = nulls.contains(NullBound.BehindValues)
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val value = child.genCode(ctx)
@@ -136,7 +141,10 @@ case class RangeBound(
       }
     val self = RangeBound.getClass.getName.stripSuffix("$")
     val place =
-      if (hasOpenEnds) s"${ev.value} = $self.besideOpenEnds(${ev.value}, $unboundedBelow);" else ""
+      if (isBeforeNulls) s"${ev.value} = $self.beforeNulls(${ev.value});"
+      else if (hasOpenEnds) {
+        s"${ev.value} = $self.besideOpenEnds(${ev.value}, $unboundedBelow);"
+      } else ""
     val encode =
       s"""
          |long $encoded = ${OrderedLong.encodeCode(value.value.toString, child.dataType)};
@@ -190,6 +198,12 @@ case class RangeBound(
 }
 
 object RangeBound {
+
+  /** The long of a NULL that is behind all values. */
+  final val BehindValues = Long.MaxValue - 1
+
+  /** The long of a value that has NULL behind it. */
+  def beforeNulls(value: Long): Long = math.min(value, BehindValues - 1)
 
   /**
    * The long of a value where the longs next to the extremes stand for open ends. One that is there, or

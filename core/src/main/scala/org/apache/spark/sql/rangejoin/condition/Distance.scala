@@ -33,8 +33,8 @@ import org.apache.spark.sql.types._
  * @param value the column, or a cast of it that keeps all values
  * @param falls whether the number falls as the column rises
  * @param absolute whether it is the distance from the point, on either side of it
- * @param bits the width at which the difference of a point and a value wraps around; None where it
- *   does not
+ * @param greatest beyond it the difference of a point and a value wraps around, or raises; None where it
+ *   never does
  * @param slack how far apart two values may be in the wrong order, or equal, by the number
  * @param rounding how the number is rounded, so that it may be the same for other values; None where it is not
  */
@@ -43,7 +43,7 @@ case class Distance(
     value: Expression,
     falls: Boolean,
     absolute: Boolean,
-    bits: Option[Int],
+    greatest: Option[Long],
     slack: Long,
     rounding: Option[Rounding] = None) {
 
@@ -75,7 +75,7 @@ object Distance {
         val inner = stripWidening(child)
         read(inner, streamed, other).map { d =>
           // The smallest number has no absolute value.
-          nearest(d).copy(bits = d.bits.orElse(bitsOf(inner.dataType)))
+          nearest(d).copy(greatest = d.greatest.orElse(greatestOf(inner.dataType)))
         }
       case If(greater, ifGreater, otherwise) =>
         // What an as-of join is ordered by.
@@ -85,7 +85,7 @@ object Distance {
           two <- operands(stripWidening(otherwise)) if isSame(two, (y, x))
           d <- read(stripWidening(ifGreater), streamed, other)
           opposite <- read(stripWidening(otherwise), streamed, other)
-        } yield nearest(d).copy(bits = d.bits.orElse(opposite.bits))
+        } yield nearest(d).copy(greatest = d.greatest.orElse(opposite.greatest))
       case inner => read(inner, streamed, other)
     }
 
@@ -115,11 +115,15 @@ object Distance {
       e: Expression,
       streamed: AttributeSet,
       other: AttributeSet): Option[Distance] = {
-    def across(x: Expression, y: Expression, bits: Option[Int], slack: Long): Option[Distance] =
+    def across(
+        x: Expression,
+        y: Expression,
+        greatest: Option[Long],
+        slack: Long): Option[Distance] =
       (if (isOf(x, streamed) && isOf(y, other))
-         Some(Distance(x, y, falls = true, absolute = false, bits, slack))
+         Some(Distance(x, y, falls = true, absolute = false, greatest, slack))
        else if (isOf(y, streamed) && isOf(x, other))
-         Some(Distance(y, x, falls = false, absolute = false, bits, slack))
+         Some(Distance(y, x, falls = false, absolute = false, greatest, slack))
        else None).filter { d =>
         d.column.isDefined && d.point.deterministic && d.point.dataType == d.value.dataType &&
         (isExact(d.value.dataType) || isFloating(d.value.dataType))
@@ -130,24 +134,27 @@ object Distance {
           .map(_.copy(rounding = Some(Rounding(single = s.dataType == FloatType))))
       case s: Subtract if s.evalMode != EvalMode.TRY && isNumber(s.dataType) =>
         // What wraps around, or raises.
-        val bits = bitsOf(s.dataType)
+        val greatest = greatestOf(s.dataType)
         (inner(s.left), inner(s.right)) match {
           case (Some((x, unit)), Some((y, unitOfY))) if unit == unitOfY =>
             // Of so many units no difference wraps around.
-            across(x, y, if (unit > 1) None else bits, if (unit > 1) unit else 0L)
+            across(x, y, if (unit > 1) None else greatest, if (unit > 1) unit else 0L)
           case _ =>
             // Of a wider type, as `CAST(l.t AS BIGINT) - CAST(r.t AS BIGINT)`: values are compared as they were.
             val (x, y) = (stripWider(s.left), stripWider(s.right))
             val (from, to) = if (x.dataType == y.dataType) (x, y) else (s.left, s.right)
-            across(from, to, bits.filterNot(_ => isOfNarrower(s)), 0L)
+            across(from, to, greatest.filterNot(_ => isOfNarrower(s)), 0L).filterNot(_ =>
+              losesDigits(s))
         }
-      case DateDiff(x, y)                         => across(x, y, bitsOf(IntegerType), 0L)
-      case SubtractDates(x, y, false)             => across(x, y, bitsOf(IntegerType), 0L)
+      case DateDiff(x, y) => across(x, y, greatestOf(IntegerType), 0L)
+      // An interval has microseconds.
+      case SubtractDates(x, y, false) => across(x, y, Some(Long.MaxValue / MICROS_PER_DAY), 0L)
       case s @ SubtractTimestamps(x, y, false, _) =>
         val slack =
           if (Seq(x, y).forall(_.dataType == TimestampNTZType)) Some(0L)
           else s.timeZoneId.map(id => slackOf(DateTimeUtils.getZoneId(id)))
-        slack.flatMap(across(x, y, None, _))
+        // Local times are at most so far from instants.
+        slack.flatMap(across(x, y, Some(Long.MaxValue - 2 * MICROS_PER_DAY), _))
       case _ => None
     }
   }
@@ -199,6 +206,19 @@ object Distance {
   private def isNumber(t: DataType): Boolean = t match {
     case _: IntegralType | _: DecimalType => true
     case _                                => false
+  }
+
+  /** Beyond which differences of a type wrap around, or raise; None for types that do neither. */
+  private def greatestOf(t: DataType): Option[Long] =
+    bitsOf(t).map(bits => Long.MaxValue >> (64 - bits))
+
+  /** Whether a difference of decimals has fewer digits behind the point than its operands, and so is rounded. */
+  private def losesDigits(s: Subtract): Boolean = s.dataType match {
+    case to: DecimalType => s.children.exists(_.dataType match {
+        case of: DecimalType => of.scale > to.scale
+        case _               => false
+      })
+    case _ => false
   }
 
   private def isOfNarrower(s: Subtract): Boolean = s.children.forall { e =>

@@ -30,9 +30,14 @@ import org.apache.spark.sql.types.{BooleanType, DataType}
  * @param value by which the rows of one side are ordered
  * @param point of the other side
  * @param nulls what a NULL value means: that it matches nothing, if the condition of the join says so
- *   elsewhere; that it is beyond all values; or that nothing is known of the order of the rows
+ *   elsewhere; that it is behind all values; or that nothing is known of the order of the rows
+ * @param excludesNaN whether nothing is known of the order of rows with NaN either
  */
-case class OpenRange(value: Expression, point: Expression, nulls: NullBound)
+case class OpenRange(
+    value: Expression,
+    point: Expression,
+    nulls: NullBound,
+    excludesNaN: Boolean = false)
     extends BinaryExpression with Predicate with EvaluatedInPlace {
 
   override def left: Expression = value
@@ -64,5 +69,7 @@ case class OpenRange(value: Expression, point: Expression, nulls: NullBound)
       side,
       strict = false,
       this,
-      nulls = Map(side -> nulls, side.other -> NullBound.OpenEnd))
+      trusted = if (excludesNaN) Map(side -> Not(IsNaN(value))) else Map.empty,
+      nulls = Map(side -> nulls, side.other -> NullBound.OpenEnd)
+    )
 }

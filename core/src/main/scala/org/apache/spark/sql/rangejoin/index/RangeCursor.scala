@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
 import org.apache.spark.sql.rangejoin.reduce.{Around, BestOrder, RankCounter}
 
 /**
@@ -88,6 +89,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) {
     counter != null && isFromEnd(best.get, descending)
   private[this] var counting = false
   private[this] val around = if (counter == null) null else best.get.around.orNull
+  private[this] val nullsBehind = counter != null && best.get.nullsBehind
   private[this] val nearest = counter != null && best.get.nearest
   private[this] var point = Around.Unknown
   // Whether `next` goes from the end of the search to its begin.
@@ -243,8 +245,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) {
 
   /** Looks whether the point says something about the order of the rows in reach, and goes to it. */
   private def beginAround(): Unit = if (position < end) {
-    counting = point != Around.Unknown && around.holds(point, bounds.sortBound(position)) &&
-      around.holds(point, bounds.sortBound(end - 1)) && (!nearest || !scattered || evict.rises)
+    counting = point != Around.Unknown && holds && (!nearest || !scattered || evict.rises)
     backwards = scattered || (counting && fromEnd)
     if (counting && nearest) {
       if (scattered) position = evict.firstReaching(position, end, lower)
@@ -256,6 +257,15 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) {
       beforeEnd = middle
       position = middle
     }
+  }
+
+  /** Whether the point says something about the order of the rows in reach, but for those of a NULL. */
+  private def holds: Boolean = {
+    val last =
+      if (!nullsBehind || bounds.sortBound(end - 1) != RangeBound.BehindValues) end
+      else bounds.firstFrom(group, position, end, RangeBound.BehindValues)
+    last == position || (around.holds(point, bounds.sortBound(position)) &&
+      around.holds(point, bounds.sortBound(last - 1)))
   }
 
   /** Says that the current row is a match. */

@@ -58,7 +58,11 @@ object InferOpenRanges extends Rule[LogicalPlan] {
     val streamed = best.streamedSide(join.left.outputSet)
     for {
       point <- best.point
-      open = OpenRange(best.order.child, point, meaningOfNull(join, best))
+      open = OpenRange(
+        best.order.child,
+        point,
+        meaningOfNull(join, best),
+        excludesNaN = best.reach.exists(_.misplacesNaN))
       withRange = join.copy(condition = Some(join.condition.fold[Expression](open)(And(_, open))))
       if !join.isStreaming && WantedPairs.areAll(join.joinType, streamed)
       if extracted(join, streamed).isLeft && mayWin(join, streamed)
@@ -83,8 +87,16 @@ object InferOpenRanges extends Rule[LogicalPlan] {
       val keys = ExpressionSet(if (streamed == LeftSide) rightKeys else leftKeys)
       !buffered(join, streamed).distinctKeys.exists(_.subsetOf(keys))
     case _ =>
-      conf.crossJoinEnabled && (hintOf(join, streamed).exists(_.strategy.contains(BROADCAST)) ||
-        buffered(join, streamed).stats.sizeInBytes <= mostBroadcast)
+      val (size, ofStreamed) =
+        (
+          buffered(join, streamed).stats.sizeInBytes,
+          buffered(join, streamed.other).stats.sizeInBytes)
+      // Spark broadcasts a streamed side that is tiny, and compares its rows with all others.
+      val isWorthIt = size <= conf.autoBroadcastJoinThreshold ||
+        (size <= mostBroadcast && ofStreamed >= LeastStreamed)
+      conf.crossJoinEnabled && conf.getConf(RangeJoinConf.Broadcast) &&
+      hintOf(join, streamed.other).isEmpty &&
+      hintOf(join, streamed).fold(isWorthIt)(_.strategy.contains(BROADCAST))
   }
 
   private def buffered(join: Join, streamed: Side): LogicalPlan =
@@ -96,7 +108,10 @@ object InferOpenRanges extends Rule[LogicalPlan] {
   /** The other way is to compare all rows with all, so that it may be more than Spark would broadcast. */
   private def mostBroadcast: BigInt = BigInt(conf.autoBroadcastJoinThreshold) * TimesThreshold
 
-  private val TimesThreshold = 10
+  private val TimesThreshold = 4
+
+  /** Some thousand rows. */
+  private val LeastStreamed = BigInt(16 << 10)
 
   private def broadcasting(join: Join, streamed: Side): Join = {
     val hint = hintOf(join, streamed).orElse(Some(HintInfo(strategy = Some(BROADCAST))))
@@ -113,6 +128,6 @@ object InferOpenRanges extends Rule[LogicalPlan] {
       NullBound.NoMatch
     // In the order of the ranking it comes before all values, in that of the values behind them.
     else if (best.order.nullOrdering == NullsFirst && column.exists(_.nullable)) NullBound.Unknown
-    else NullBound.OpenEndOnly
+    else NullBound.BehindValues
   }
 }

@@ -61,7 +61,10 @@ private[plan] case class WantedPairs(
     val sides = Seq(left -> right, right -> left).filter { case (streamed, _) =>
       (partition ++ beside).forall(e => e.deterministic && e.references.subsetOf(streamed))
     }
+    // Spark computes it in a node of its own, once more for each place that it is in.
+    val hasPython = (best +: (partition ++ beside)).exists(_.exists(_.isInstanceOf[PythonUDF]))
     if (sides.isEmpty) Left("partition by columns of one side alone")
+    else if (hasPython) Left("compute what a Python function gives as a column before the join")
     else {
       sides.flatMap { case (streamed, other) => ofSides(streamed, other) }.headOption.toRight(
         s"order by a column of the other side, or by its distance from a value of the row, and not " +
@@ -72,8 +75,8 @@ private[plan] case class WantedPairs(
   private def ofSides(streamed: AttributeSet, other: AttributeSet): Option[BestMatches] =
     if (best.column.isDefined) best.column.filter(other.contains).map(_ => best)
     else {
-      val order = WantedPairs.withoutSign(best.order)
-      Distance.of(order.child, streamed, other).flatMap(best.copy(order = order).by)
+      val (number, negated) = WantedPairs.withoutSign(best.order.child)
+      Distance.of(number, streamed, other).flatMap(best.by(_, negated))
     }
 }
 
@@ -152,7 +155,8 @@ private[plan] object WantedPairs {
       BestMatches(SortOrder(by, direction, NullsLast, Nil), k, Ranking.RowNumber)
     def extreme(value: Expression, direction: SortDirection) = firstOf(value) match {
       case all if all.eq(value) => first(all, direction)
-      case part                 => first(part, direction).copy(ranking = Ranking.Rank)
+      // In a struct a NULL is less than all values.
+      case part => BestMatches(SortOrder(part, direction), 1, Ranking.Rank)
     }
     Option(function).collect {
       case MaxBy(_, order)  => first(order, Descending)
@@ -176,11 +180,11 @@ private[plan] object WantedPairs {
     case other                              => other
   }
 
-  /** The order by a number, where it is by the number's opposite. */
-  private def withoutSign(order: SortOrder): SortOrder = order.child match {
+  /** A number, and whether it is the opposite of it that was given. */
+  private def withoutSign(e: Expression): (Expression, Boolean) = e match {
     case UnaryMinus(child, _) =>
-      val direction = if (order.direction == Ascending) Descending else Ascending
-      withoutSign(order.copy(child = child, direction = direction))
-    case _ => order
+      val (number, negated) = withoutSign(child)
+      (number, !negated)
+    case _ => (e, false)
   }
 }

@@ -27,15 +27,13 @@ case class Around(point: Expression, reach: Reach) {
    * Whether the difference of a point and a bound, and its absolute value, are what they seem, and do not
    * raise. If they are for the ends of a run, they are for all in between.
    */
-  def holds(point: Long, bound: Long): Boolean = reach.bits match {
-    case None       => true
-    case Some(bits) =>
+  def holds(point: Long, bound: Long): Boolean = reach.greatest match {
+    case None           => true
+    case Some(greatest) =>
       val difference = point - bound
-      ((point ^ bound) & (point ^ difference)) >= 0 && {
-        // Bounds beside open ends may be off by one.
-        val greatest = (Long.MaxValue >> (64 - bits)) - 1
-        difference >= -greatest && difference <= greatest
-      }
+      // The bounds of the greatest values may be less by two.
+      ((point ^ bound) & (point ^ difference)) >= 0 &&
+      difference >= 2 - greatest && difference <= greatest - 2
   }
 }
 

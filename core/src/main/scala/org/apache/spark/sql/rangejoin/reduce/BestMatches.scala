@@ -61,16 +61,26 @@ case class BestMatches(
     if (point.isDefined) Distance.columnOf(order.child)
     else Option(order.child).collect { case a: Attribute => a }
 
-  /** The same matches, which are ranked by a distance; None where those of the greatest are wanted. */
-  def by(d: Distance): Option[BestMatches] = {
-    val least = order.direction == Ascending
+  /**
+   * The same matches, which are ranked by a distance; None where those of the greatest are wanted.
+   *
+   * @param negated whether they are ranked by its opposite
+   */
+  def by(d: Distance, negated: Boolean = false): Option[BestMatches] = {
+    val least = (order.direction == Ascending) != negated
     val direction = if (d.absolute || least != d.falls) Ascending else Descending
     if (d.absolute && !least) None
     else
       Some(copy(
         order = order.copy(child = d.value, direction = direction),
         point = Some(d.point),
-        reach = Some(Reach(d.absolute, d.bits, d.slack, d.rounding))))
+        reach = Some(Reach(
+          d.absolute,
+          d.greatest,
+          d.slack,
+          d.rounding,
+          misplacesNaN = d.rounding.isDefined && d.falls != negated))
+      ))
   }
 
   /** Whether different values of the column may tie, and all that tie are wanted. */
@@ -105,11 +115,18 @@ case class BestMatches(
  * How the column that matches are ranked by is compared with a point.
  *
  * @param nearest whether those next to the point come first, on either side
- * @param bits the width at which their difference wraps around; None where it does not
+ * @param greatest beyond it their difference wraps around, or raises; None where it never does
  * @param slack how far apart two values of the column may be in the wrong order
  * @param rounding how their difference is rounded; None where it is not
+ * @param misplacesNaN whether NaN, which is the greatest value of the column, is not at the same end by the
+ *   number: that is NaN as well, whatever its sign
  */
-case class Reach(nearest: Boolean, bits: Option[Int], slack: Long, rounding: Option[Rounding])
+case class Reach(
+    nearest: Boolean,
+    greatest: Option[Long],
+    slack: Long,
+    rounding: Option[Rounding],
+    misplacesNaN: Boolean)
 
 object BestMatches {
 

@@ -28,6 +28,7 @@ import org.apache.spark.sql.types.{DoubleType, FloatType, IntegralType}
  * @param limit how many ranks there are
  * @param keepsTies whether candidates of the same bound as the last one wanted are wanted, too
  * @param countsTies whether those of the same bound have ranks of their own
+ * @param nullsBehind whether those of a NULL are behind all others
  * @param around how they are compared with a point of the streamed row; None where they are not
  */
 case class BestOrder(
@@ -36,6 +37,7 @@ case class BestOrder(
     limit: Int,
     keepsTies: Boolean,
     countsTies: Boolean,
+    nullsBehind: Boolean = false,
     around: Option[Around] = None) {
 
   /** How far behind the last one wanted there may be others. */
@@ -56,7 +58,7 @@ object BestOrder {
     val bounds = range.sortBound.map(_ -> true) ++ range.evictBound.map(_ -> false)
     // Different values may be the same by the distance, and then all of them are of one rank.
     val isRanked = best.ranking != Ranking.DenseRank || best.reach.forall(_.slack == 0)
-    best.column.filter(_ => isRanked).flatMap { column =>
+    best.column.filter(_ => isRanked && isNaNPlaced(range, best)).flatMap { column =>
       bounds.collectFirst {
         case (bound, isSort)
             if bound.isLossless && risesWith(bound, column, best) && isPlaced(bound, best) &&
@@ -65,15 +67,20 @@ object BestOrder {
             isSort,
             best.isDescending,
             best.limit,
-            // Different values may have the same bound: at the extremes, beside open ends, say.
-            best.ranking != Ranking.RowNumber || bound.nulls.isDefined ||
-              !isValueOf(bound.child, column),
+            // Different values may have the same bound.
+            best.ranking != Ranking.RowNumber || !isValueOf(bound.child, column),
             best.ranking != Ranking.DenseRank,
+            bound.nulls.contains(NullBound.BehindValues),
             for (reach <- best.reach; at <- pointIn(bound, best)) yield Around(at, reach)
           )
       }
     }
   }
+
+  /** Whether NaN is where the ranking has it, not among the candidates of a number, or nothing is known of it. */
+  private def isNaNPlaced(range: RangeCondition, best: BestMatches): Boolean =
+    !best.reach.exists(_.misplacesNaN) || range.isOpen ||
+      range.upperTest.exists(test => best.point.exists(test.on(range.streamed).semanticEquals(_)))
 
   /** What is wanted of a join, if it can be given in its order. */
   def served(
@@ -116,9 +123,10 @@ object BestOrder {
 
   /** Whether rows with a NULL are where the ranking has them: beyond all values, or nothing is known. */
   private def isPlaced(nulls: NullBound, best: BestMatches): Boolean = nulls match {
-    case NullBound.Unknown => true
-    case NullBound.NoMatch => false
-    case _                 => best.reach.exists(_.nearest) && best.order.nullOrdering == NullsLast
+    case NullBound.Unknown      => true
+    case NullBound.BehindValues =>
+      best.reach.exists(_.nearest) && best.order.nullOrdering == NullsLast
+    case _ => false
   }
 
   private def isPlaced(bound: RangeBound, best: BestMatches): Boolean =

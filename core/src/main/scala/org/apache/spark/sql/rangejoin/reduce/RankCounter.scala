@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.reduce
 
-import org.apache.spark.sql.rangejoin.kernel.OrderedLong
+import org.apache.spark.sql.rangejoin.kernel.{OrderedLong, RangeBound}
 
 /**
  * Counts the matches of a streamed row, which come in the order of their bounds, by rank.
@@ -39,7 +39,7 @@ final class RankCounter(order: BestOrder, inverted: Boolean = false) {
 
   /** Whether a candidate of a bound, and all behind it, are not wanted. */
   def isBeyond(bound: Long): Boolean = ranks >= limit && {
-    if (slack == 0) !keepsTies || !ties(bound)
+    if (slack == 0) !(keepsTies || isAtEnd(bound)) || !ties(bound)
     else {
       val distance = math.abs(bound - last)
       // One that is not to be had in a long is a long one.
@@ -53,6 +53,10 @@ final class RankCounter(order: BestOrder, inverted: Boolean = false) {
       if (countsTies || ranks == 0 || !ties(bound)) ranks += 1
       last = bound
     }
+
+  /** Beside open ends, and NULLs, different values may have one bound. */
+  private def isAtEnd(bound: Long): Boolean =
+    bound >= RangeBound.BehindValues - 1 || bound <= ~(RangeBound.BehindValues - 1)
 
   private def ties(bound: Long): Boolean = bound == last || (rounding != null &&
     java.lang.Double.compare(distance(bound), distance(last)) == 0)

@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
 import org.apache.spark.sql.rangejoin.reduce.{Around, BestOrder, RankCounter, StreamedPoint}
 import org.apache.spark.sql.rangejoin.window.RangeWindow
 
@@ -28,6 +29,7 @@ private[scan] final class BestScan(window: RangeWindow, order: BestOrder) {
   private[this] val counter = new RankCounter(order)
   private[this] val bySortBound = order.bySortBound
   private[this] val nearest = order.nearest
+  private[this] val nullsBehind = order.nullsBehind
   private[this] val around = order.around.orNull
   private[this] val pointOf = order.around.map(a => new StreamedPoint(a.point)).orNull
   private[this] var point = 0L
@@ -59,13 +61,20 @@ private[scan] final class BestScan(window: RangeWindow, order: BestOrder) {
     beforeEnd = -1
     point = if (around == null) 0L else pointOf(streamed)
     counter.clear(point)
-    on = around == null || head >= behind || (point != Around.Unknown &&
-      around.holds(point, boundOf(head)) && around.holds(point, boundOf(behind - 1)))
+    on = around == null || head >= behind || (point != Around.Unknown && holds(head, behind))
     if (on && nearest) beginAt(firstFrom(head, behind, point), head, behind)
     else {
       next = if (step > 0) head else behind - 1
       last = if (step > 0) behind else head - 1
     }
+  }
+
+  /** Whether the point says something about the order of the rows of a run, but for those of a NULL. */
+  private def holds(head: Int, behind: Int): Boolean = {
+    val end =
+      if (!nullsBehind || boundOf(behind - 1) != RangeBound.BehindValues) behind
+      else firstFrom(head, behind, RangeBound.BehindValues)
+    end == head || (around.holds(point, boundOf(head)) && around.holds(point, boundOf(end - 1)))
   }
 
   private def beginAt(middle: Int, head: Int, behind: Int): Unit = {

@@ -23,24 +23,37 @@ import org.apache.spark.sql.types._
  * @param side the table whose rows have ranks for themselves
  */
 final class RandomRanking(draw: Draw, side: String, leftType: RangeType, rightType: RangeType) {
+  import RandomRanking._
+
   private val other = if (side == "l") "r" else "l"
   private val limit = draw.pick(Seq(1, 1, 2, 3, 10))
-  private val distance = if (draw.chance(60)) RandomRanking.distance(leftType, rightType) else None
-  private val by = distance.getOrElse(s"$other.y")
+  private val difference =
+    if (draw.chance(60))
+      RandomRanking.difference(leftType, rightType).map(of => of(draw.shuffle(Sides)))
+    else None
+  private val isAbsolute = draw.chance(75)
+  private val isNegated = draw.chance(20)
+  private val by = difference.fold(s"$other.y") { of =>
+    val number = if (isAbsolute) s"abs($of)" else s"($of)"
+    if (isNegated) s"-$number" else number
+  }
   private val function =
     draw.pick(Seq("rank", "dense_rank") ++ (if (isShownWhole) Seq("row_number") else Nil))
+  private val least = if (isNegated) " DESC" else ""
   private val direction =
-    if (distance.isDefined && draw.chance(80)) "" else draw.pick(Seq(" DESC", " ASC"))
+    if (difference.isDefined && draw.chance(80)) least else draw.pick(Seq(" DESC", " ASC"))
   private val nulls = draw.pick(Seq("", "", " NULLS LAST", " NULLS FIRST"))
   private val isAggregate = draw.chance(25) && isShownWhole
   // Of the farthest all pairs are made.
-  private val isOpen = distance.isDefined && direction != " DESC" && draw.chance(50)
+  private val isOpen =
+    difference.isDefined && isAbsolute && direction.trim == least.trim && draw.chance(50)
 
   /** Whether values that tie look the same, so that it is no matter which of them are taken. */
-  private def isShownWhole: Boolean = distance.isDefined || (rangeOf(other).dataType match {
+  private def isShownWhole: Boolean = rangeOf(other).dataType match {
     case _: IntegralType | _: DecimalType | DateType | TimestampType | TimestampNTZType => true
-    case _                                                                              => false
-  })
+    // Zero may have a sign.
+    case _ => difference.isDefined && isAbsolute
+  }
 
   private def rangeOf(table: String): RangeType = if (table == "l") leftType else rightType
 
@@ -63,14 +76,16 @@ final class RandomRanking(draw: Draw, side: String, leftType: RangeType, rightTy
 
 object RandomRanking {
 
-  /** How far the range columns are apart; None where they have no distance. */
-  private def distance(left: RangeType, right: RangeType): Option[String] =
+  private val Sides = Seq("l.y", "r.y")
+
+  /** The difference of the range columns; None where they have none. */
+  private def difference(left: RangeType, right: RangeType): Option[Seq[String] => String] =
     if (left.dataType != right.dataType) None
     else left.dataType match {
-      case _: IntegralType | FloatType | DoubleType => Some("abs(l.y - r.y)")
-      case d: DecimalType if d.precision <= 18      => Some("abs(l.y - r.y)")
-      case DateType                                 => Some("abs(datediff(l.y, r.y))")
-      case TimestampType | TimestampNTZType         => Some("abs(r.y - l.y)")
+      case _: IntegralType | FloatType | DoubleType => Some(_.mkString(" - "))
+      case d: DecimalType if d.precision <= 18      => Some(_.mkString(" - "))
+      case DateType                                 => Some(_.mkString("datediff(", ", ", ")"))
+      case TimestampType | TimestampNTZType         => Some(_.mkString(" - "))
       case _                                        => None
     }
 }
