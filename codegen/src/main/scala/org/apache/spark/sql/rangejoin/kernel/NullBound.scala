@@ -31,6 +31,9 @@ object NullBound {
   /** It passes, as all values do, and is behind them. */
   case object BehindValues extends NullBound
 
+  /** Nothing is known of its place; values are all in front of the open end of the other side. */
+  case object OutOfOrder extends NullBound
+
   /** The original condition decides about every pair. */
   case object Unknown extends NullBound
 

@@ -77,11 +77,11 @@ case class RangeBound(
   def readsNull: Boolean = child.nullable && longOfNull.isDefined
 
   private def longOfNull: Option[Long] = nulls.flatMap {
-    case NullBound.OpenEnd      => Some(if (unboundedBelow) Low else High)
-    case NullBound.OpenEndOnly  => Some(if (unboundedBelow) High else Low)
-    case NullBound.BehindValues => Some(RangeBound.BehindValues)
-    case NullBound.Unknown      => Some(unknown)
-    case NullBound.NoMatch      => None
+    case NullBound.OpenEnd                        => Some(if (unboundedBelow) Low else High)
+    case NullBound.OpenEndOnly                    => Some(if (unboundedBelow) High else Low)
+    case NullBound.BehindValues                   => Some(RangeBound.BehindValues)
+    case NullBound.Unknown | NullBound.OutOfOrder => Some(unknown)
+    case NullBound.NoMatch                        => None
   }
 
   // Next to the extremes, which stand for what is unknown.
@@ -122,7 +122,8 @@ case class RangeBound(
     else if (hasOpenEnds) RangeBound.besideOpenEnds(value, unboundedBelow)
     else value
 
-  private def isBeforeNulls: Boolean = nulls.contains(NullBound.BehindValues)
+  private def isBeforeNulls: Boolean =
+    nulls.exists(n => n == NullBound.BehindValues || n == NullBound.OutOfOrder)
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val value = child.genCode(ctx)

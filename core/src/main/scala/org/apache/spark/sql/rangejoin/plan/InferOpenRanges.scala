@@ -127,7 +127,8 @@ object InferOpenRanges extends Rule[LogicalPlan] {
     if (column.exists(c => join.condition.exists(Predicates.refusesNull(_, c)) || isKnown(c)))
       NullBound.NoMatch
     // In the order of the ranking it comes before all values, in that of the values behind them.
-    else if (best.order.nullOrdering == NullsFirst && column.exists(_.nullable)) NullBound.Unknown
+    else if (best.order.nullOrdering == NullsFirst && column.exists(_.nullable))
+      NullBound.OutOfOrder
     else NullBound.BehindValues
   }
 }

@@ -123,8 +123,8 @@ object BestOrder {
 
   /** Whether rows with a NULL are where the ranking has them: beyond all values, or nothing is known. */
   private def isPlaced(nulls: NullBound, best: BestMatches): Boolean = nulls match {
-    case NullBound.Unknown      => true
-    case NullBound.BehindValues =>
+    case NullBound.Unknown | NullBound.OutOfOrder => true
+    case NullBound.BehindValues                   =>
       best.reach.exists(_.nearest) && best.order.nullOrdering == NullsLast
     case _ => false
   }

@@ -150,6 +150,34 @@ class OpenRangeSuite extends BestMatchesTest {
     }
   }
 
+  test("values at the ends of a type") {
+    val ends = Seq(
+      "9223372036854775807",
+      "9223372036854775806",
+      "9223372036854775805",
+      "0",
+      "-9223372036854775807")
+    val of =
+      s"element_at(array(${ends.map(e => s"cast($e AS BIGINT)").mkString(", ")}), int($$ % 5) + 1)"
+    ansi(on = false) {
+      for (value <- Seq(of, s"timestamp_micros($of)")) {
+        sides(43, value)
+        for {
+          nulls <- Seq("FIRST", "LAST")
+          joinType <- Seq("LEFT", "INNER")
+          condition <- Seq("l.k = r.k", "l.k = r.k AND r.t IS NOT NULL")
+        } {
+          // Stock Spark raises where an interval overflows, and Java has no such timestamps to show.
+          val (by, function) =
+            if (value == of) "abs(l.t - r.t)" -> "rank()"
+            else "abs(unix_micros(l.t) - unix_micros(r.t))" -> "row_number()"
+          val query = ranked(by, function, 2, joinType, condition)
+          check(query.replace("NULLS LAST", s"NULLS $nulls"), forms = Forms)
+        }
+      }
+    }
+  }
+
   test("a NULL first field is less than all values") {
     for (value <- Seq("double($)", "cast($ AS DECIMAL(9, 2))", "$", "timestamp_seconds($)")) {
       sides(33, value)
