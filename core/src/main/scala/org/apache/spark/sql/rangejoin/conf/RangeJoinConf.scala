@@ -85,7 +85,7 @@ object RangeJoinConf {
       "read.")
 
   val Skew: ConfigEntry[Boolean] = flag("spark.sql.join.skew.enabled")(
-    "When true, and adaptive execution is on, heavy keys of a sort-merge range join are split " +
+    "When true, and adaptive execution is on, skewed keys of a sort-merge range join are split " +
       "by the range, if a partition of its shuffle is far larger than a task should read.")
 
   val SkewBuckets: ConfigEntry[Int] = entry("spark.sql.join.skew.buckets")(

@@ -70,7 +70,7 @@ case class SortMergeRangeJoinExec(
   override lazy val metrics: Map[String, SQLMetric] = WindowMetrics.create(sparkContext)
 
   override protected def moreFields: Seq[(String, String)] =
-    getTagValue(SortMergeRangeJoinExec.NotCut).map("Heavy keys not cut" -> _).toSeq
+    getTagValue(SortMergeRangeJoinExec.NotSplit).map("Skewed keys not split" -> _).toSeq
 
   private def scannerFactory: RangeScannerFactory = {
     val (streamedRangeKey, bufferedRangeKey) =
@@ -134,6 +134,6 @@ object SortMergeRangeJoinExec {
     join.right,
     join.isSkewJoin)
 
-  /** Why heavy keys that were found when the join was about to run are not divided over tasks. */
-  val NotCut: TreeNodeTag[String] = TreeNodeTag[String]("rangejoin.notCut")
+  /** Why skewed keys that were found when the join was about to run are not split. */
+  val NotSplit: TreeNodeTag[String] = TreeNodeTag[String]("rangejoin.notSplit")
 }

@@ -37,7 +37,7 @@ case class LengthClass(longest: Int, width: Int, firstBucket: Int)
  *                         cell(low(owner)) >= cell(low) - length >= cell(low) - longest
  * }}}
  *
- * Exact for any cuts: a cell never falls as the value rises. Whatever comes to lie in a bucket by
+ * Exact for any boundaries: a cell never falls as the value rises. Whatever comes to lie in a bucket by
  * being near is refused by the join. `longest` must hold for every row: a row that is longer is an error.
  *
  * @param classOfLength by the number of bits of a length, the class; -1 where there is none

@@ -19,26 +19,31 @@ import org.apache.spark.sql.rangejoin.kernel.OrderedLong
 import org.apache.spark.sql.types.DataType
 
 /**
- * Cuts the order of a type into cells: the cell of a position is the number of cuts at or before it, so
- * that it never falls as the position rises, whatever the cuts are.
+ * Divides the order of a type into cells: the cell of a position is the number of boundaries at or before it,
+ * so that it never falls as the position rises, whatever the boundaries are.
  *
- * @param cuts rising, each different from the one before
+ * @param boundaries rising, each different from the one before
  */
-final class CellSearch(val dataType: DataType, cuts: Array[Position]) extends Serializable {
-  private val longs: Array[Long] = cuts.map(_.long)
+final class CellSearch(val dataType: DataType, boundaries: Array[Position]) extends Serializable {
+  private val longs: Array[Long] = boundaries.map(_.long)
   private val values: Array[Any] =
-    if (OrderedLong.isLossless(dataType)) null else cuts.map(_.value)
+    if (OrderedLong.isLossless(dataType)) null else boundaries.map(_.value)
   @transient private lazy val ordering: Ordering[Any] = TypeUtils.getInterpretedOrdering(dataType)
 
-  /** By the leading bits of a long, which few cuts are left to search; made anew in each task. */
+  /** By the leading bits of a long, which few boundaries are left to search; made anew in each task. */
   @transient private lazy val near: BoundPlaces =
-    BoundPlaces(longs, 0, longs.length, CellSearch.LeastCuts, CellSearch.finerBits(longs.length))
+    BoundPlaces(
+      longs,
+      0,
+      longs.length,
+      CellSearch.LeastBoundaries,
+      CellSearch.finerBits(longs.length))
 
   /** The number of cells. */
   val size: Int = longs.length + 1
 
   /**
-   * The cell of a bound: the first cut after it.
+   * The cell of a bound: the first boundary after it.
    *
    * @param long the bound, an extreme where it is unknown
    * @param value where the long is a prefix, the value, unless it is unknown; else null
@@ -64,19 +69,19 @@ final class CellSearch(val dataType: DataType, cuts: Array[Position]) extends Se
     if (isBefore || isBehind) this.cell(long, value) else cell
   }
 
-  /** Whether a cut is after a bound. No cut is at a bound that is unknown, where there are values. */
-  private def isAfter(cut: Int, long: Long, value: Any): Boolean =
-    longs(cut) > long ||
-      longs(cut) == long && values != null && ordering.gt(values(cut), value)
+  /** Whether a boundary is after a bound. None is at a bound that is unknown, where there are values. */
+  private def isAfter(boundary: Int, long: Long, value: Any): Boolean =
+    longs(boundary) > long ||
+      longs(boundary) == long && values != null && ordering.gt(values(boundary), value)
 
   def cell(position: Position): Int = cell(position.long, position.value)
 }
 
 private[rangejoin] object CellSearch {
 
-  /** Steps of a search take longer than looking up where the few cuts are that are left of so many. */
-  private val LeastCuts = 8
+  /** Steps of a search take longer than looking up where the few boundaries are that are left of so many. */
+  private val LeastBoundaries = 8
 
-  /** So many that mostly no cut or one is left, as long as the places stay in a processor's own cache. */
-  private def finerBits(cuts: Int): Int = if (cuts < 4096) 3 else 0
+  /** So many that mostly no boundary or one is left, as long as the places stay in a processor's own cache. */
+  private def finerBits(boundaries: Int): Int = if (boundaries < 4096) 3 else 0
 }

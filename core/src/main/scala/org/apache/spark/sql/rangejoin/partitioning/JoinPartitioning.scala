@@ -198,7 +198,7 @@ final class JoinPartitioning(
     written.get(isOwner).flatten.map(ProjectExec(boundsPlan(isOwner).projectList, _)).getOrElse(
       planningSample(QueryExecution.prepareExecutedPlan(session, pruned(boundsPlan(isOwner)))))
 
-  override def toString: String = s"range spread ${System.identityHashCode(this)}"
+  override def toString: String = s"range partitioning ${System.identityHashCode(this)}"
 }
 
 object JoinPartitioning {

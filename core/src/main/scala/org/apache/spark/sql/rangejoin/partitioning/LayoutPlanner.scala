@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.DataType
  * Decides on cells and buckets, from samples of both sides. All of it is a matter of speed alone, if either every
  * length has a class, or the lengths are those of all rows.
  *
- * Cuts are quantiles of the rows of both sides together, so that a bucket has about as many rows as any
+ * Boundaries are quantiles of the rows of both sides together, so that a bucket has about as many rows as any
  * other however both sides are distributed. Buckets are made wider until the copies are no more than the
  * rows of both sides and of the result.
  *
@@ -51,19 +51,19 @@ final class LayoutPlanner(
     val sorted = weighted.sortBy(_._1)(ordering)
     // Sums of weights are rounded: not a row more because of that.
     val step = sorted.map(_._2).sum / parts * (1 - 1e-9)
-    val cuts = Array.newBuilder[Position]
+    val boundaries = Array.newBuilder[Position]
     var passed = 0.0
     var next = step
     var last: Position = null
     for ((position, weight) <- sorted) {
       if (passed >= next && (last == null || ordering.lt(last, position))) {
-        cuts += position
+        boundaries += position
         last = position
         while (next <= passed) next += step
       }
       passed += weight
     }
-    cuts.result()
+    boundaries.result()
   }
 
   /** By row of the sample of the other side: its first cell and its last. */

@@ -26,7 +26,7 @@ import org.apache.spark.internal.Logging
  *
  * One object for both sides of a join in one plan, on the driver. A sample's plan of the same join has another.
  */
-private[rangejoin] final class OwnerLengths(val spread: JoinPartitioning) extends Logging {
+private[rangejoin] final class OwnerLengths(val partitioning: JoinPartitioning) extends Logging {
   private var counters: List[LengthCounter] = Nil
 
   @volatile private var settled: Option[BucketLayout] = None
@@ -35,7 +35,8 @@ private[rangejoin] final class OwnerLengths(val spread: JoinPartitioning) extend
   val result: AtomicReference[Option[Any]] = new AtomicReference(None)
 
   /** Whether the copies depend on lengths that are still to be counted. */
-  def isPending: Boolean = !spread.range.isPoint && !spread.isSingle && result.get.isEmpty
+  def isPending: Boolean =
+    !partitioning.range.isPoint && !partitioning.isSingle && result.get.isEmpty
 
   /** Counts the lengths of rows that are about to be shuffled. */
   def count(context: SparkContext, partitions: Int): LengthCounter = synchronized {
@@ -47,7 +48,7 @@ private[rangejoin] final class OwnerLengths(val spread: JoinPartitioning) extend
   }
 
   /** The layout for a map task of the owner that is about to start; null before there is one. */
-  def ofOwner: BucketLayout = settled.orElse(spread.layout).orNull
+  def ofOwner: BucketLayout = settled.orElse(partitioning.layout).orNull
 
   /**
    * The layout for the copies. Where the lengths are not known, as the owner has been shuffled elsewhere or twice,
@@ -56,8 +57,8 @@ private[rangejoin] final class OwnerLengths(val spread: JoinPartitioning) extend
    * @param shuffleOwner runs the owner's shuffle, if that is for this side to do
    */
   def ofCopies(shuffleOwner: Option[() => Unit]): BucketLayout = {
-    val planned = spread.get().layout
-    if (spread.range.isPoint) planned
+    val planned = partitioning.get().layout
+    if (partitioning.range.isPoint) planned
     else {
       // Not under the lock, as others may have locked what is to be run.
       if (settled.isEmpty && isPending) shuffleOwner.foreach(_.apply())

@@ -21,7 +21,7 @@ import org.apache.spark.sql.rangejoin.kernel.RangeBound
 import org.apache.spark.sql.types.{DataType, DatetimeType, IntegralType}
 
 /**
- * A range as the spreading of rows over buckets sees it: two rows can match only if the positions they
+ * A range as the partitioning of rows by buckets sees it: two rows can match only if the positions they
  * take up meet, the owner's `low <= high` of the other side and its `high >= low` of the other side.
  * Necessary, not sufficient: strict tests are taken for inclusive, and the join decides.
  *
@@ -48,7 +48,7 @@ case class PartitionedRange(
 object PartitionedRange {
 
   /**
-   * How to spread a join without keys.
+   * How to partition a join without keys.
    *
    * @param larger the side with more rows, which is the owner where nothing else speaks for either
    */
@@ -61,15 +61,15 @@ object PartitionedRange {
           .getOrElse(larger)
       }
       require(b.streamed.isDefined || joinType.isInstanceOf[InnerLike])
-      spread(tests, owner, b.visitsAllStreamed && b.streamed.isDefined)
+      partitioned(tests, owner, b.visitsAllStreamed && b.streamed.isDefined)
     }
   }
 
   /** The positions that rows take up in a range, whatever the join is. */
   def positions(range: RangeCondition, owner: Side): PartitionedRange =
-    spread(range.upperTest.toSeq ++ range.lowerTest, owner, keeps = false)
+    partitioned(range.upperTest.toSeq ++ range.lowerTest, owner, keeps = false)
 
-  private def spread(tests: Seq[RangeTest], owner: Side, keeps: Boolean): PartitionedRange = {
+  private def partitioned(tests: Seq[RangeTest], owner: Side, keeps: Boolean): PartitionedRange = {
     val below = tests.find(_.lesserSide == owner) // owner <= other
     val above = tests.find(_.lesserSide != owner) // other <= owner
     (below, above) match {
@@ -109,7 +109,7 @@ object PartitionedRange {
       test.trusted.get(side),
       unboundedBelow = below,
       strict = false,
-      // An open end reaches as far as what is unknown, and is no place to cut at.
+      // An open end reaches as far as what is unknown, and is no boundary.
       test.nullBound(side, placed = false)
     )
 

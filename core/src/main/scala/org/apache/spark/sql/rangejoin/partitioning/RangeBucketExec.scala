@@ -42,7 +42,7 @@ import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
  *
  * Promises nothing of the partitioning of its child: there is always a shuffle by bucket above.
  *
- * @param bounds of this side, as the spread has them, over the columns of the child
+ * @param bounds of this side, as the partitioning has them, over the columns of the child
  * @param bucket the column
  * @param lengths what this side has in common with the other one, on the driver
  */
@@ -54,7 +54,7 @@ case class RangeBucketExec(
     child: SparkPlan
 ) extends UnaryExecNode with CodegenSupport with BesideShuffle {
 
-  def spread: JoinPartitioning = lengths.spread
+  def partitioning: JoinPartitioning = lengths.partitioning
 
   override def output: Seq[Attribute] = child.output :+ bucket
 
@@ -70,7 +70,8 @@ case class RangeBucketExec(
     if (isOwner) "owner" else "copies",
     bounds.filterNot(_.isInstanceOf[GuardedValue]).mkString("[", ", ", "]"),
     bucket,
-    if (lengths != null && spread.isSingle) "one bucket" else "boundaries: quantiles of both sides"
+    if (lengths != null && partitioning.isSingle) "one bucket"
+    else "boundaries: quantiles of both sides"
   )
 
   override lazy val metrics: Map[String, SQLMetric] = Map(
@@ -83,7 +84,7 @@ case class RangeBucketExec(
   ) ++ (if (isOwner) Nil
         else Seq("numCopies" -> SQLMetrics.createMetric(sparkContext, "number of copies")))
 
-  private def places: BoundColumns = spread.range.bounds(isOwner).places
+  private def places: BoundColumns = partitioning.range.bounds(isOwner).places
 
   /** The shuffle of the owner, which the copies have to run. */
   @transient private var ofOwner: Option[ShuffleExchangeExec] = None
@@ -102,17 +103,17 @@ case class RangeBucketExec(
   private def currentLayout: BucketLayout = if (isOwner) lengths.ofOwner else ofCopies
 
   /** Whether the lengths of rows are counted. */
-  private def isCounted: Boolean = isOwner && !spread.range.isPoint
+  private def isCounted: Boolean = isOwner && !partitioning.range.isPoint
 
   // In the thread that prepares the plan: that of the query, or from Spark 4.0 on, under adaptive execution, one
   // of the stage's own. Not when rows are asked for: below a broadcast that is in a thread of the broadcast pool,
   // where the sample might wait for a broadcast of its own that finds no free thread.
   override protected def doPrepare(): Unit =
-    spread.prepareWith(isOwner, WriteOnceExec.directlyBelow(child))
+    partitioning.prepareWith(isOwner, WriteOnceExec.directlyBelow(child))
 
   /** Rows of the child; when a job over them is about to begin, there is a layout. */
   private def withLayout(rows: => RDD[InternalRow]): RDD[InternalRow] = {
-    spread.prepare()
+    partitioning.prepare()
     val input = rows
     if (isCounted) layoutRef.lengths = lengths.count(sparkContext, input.getNumPartitions)
     new BeforeJobRDD(input, () => chooseLayout())
@@ -120,7 +121,7 @@ case class RangeBucketExec(
 
   /** Chooses the layout unless that has been done; its figures are posted as metrics. */
   private def chooseLayout(): Unit = {
-    val chosen = spread.get()
+    val chosen = partitioning.get()
     val buckets =
       if (isOwner) chosen.buckets
       else {
@@ -142,7 +143,7 @@ case class RangeBucketExec(
   override protected def doExecute(): RDD[InternalRow] = {
     val (ref, outputTypes) = (layoutRef, output.map(_.dataType).toArray)
     val columns = new KeyedColumns(Nil, bounds, places, child.output)
-    val (isOwner0, keepsUnmatched) = (isOwner, spread.range.keepsUnmatched)
+    val (isOwner0, keepsUnmatched) = (isOwner, partitioning.range.keepsUnmatched)
     val rowsOut = longMetric("numOutputRows")
     val copies = if (isOwner) null else longMetric("numCopies")
     withLayout(child.execute()).mapPartitionsWithIndexInternal { (index, rows) =>
@@ -200,7 +201,7 @@ case class RangeBucketExec(
     val placed =
       if (isOwner) {
         val lengths = if (isCounted) countedLengths(ctx, ref) else "null"
-        val isKept = isNull.nonEmpty && spread.range.keepsUnmatched
+        val isKept = isNull.nonEmpty && partitioning.range.keepsUnmatched
         s"""
            |int $id;
            |${if (isKept) s"if ($isNull) $id = $layout.anyId(partitionIndex); else" else ""} {
@@ -210,7 +211,7 @@ case class RangeBucketExec(
            |$out
          """.stripMargin
       } else find + "\n" + copiesCode(ctx, layout, cells, id, out)
-    val isDropped = isNull.nonEmpty && !(isOwner && spread.range.keepsUnmatched)
+    val isDropped = isNull.nonEmpty && !(isOwner && partitioning.range.keepsUnmatched)
     s"""
        |${values.map(_.code.toString).mkString("\n")}
        |${if (isDropped) s"if (!($isNull))" else ""} {

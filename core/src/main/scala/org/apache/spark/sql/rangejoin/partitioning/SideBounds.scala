@@ -19,7 +19,7 @@ import org.apache.spark.sql.rangejoin.kernel.{GuardedValue, RangeBound}
 import org.apache.spark.sql.types.DataType
 
 /**
- * The bounds of one side of a spread join: the row takes up the positions from `low` to `high`. A bound
+ * The bounds of one side of a join by buckets: the row takes up the positions from `low` to `high`. A bound
  * that is absent has no end, or is the same as the other for an owner that is a point.
  */
 case class SideBounds(low: Option[RangeBound], high: Option[RangeBound]) {

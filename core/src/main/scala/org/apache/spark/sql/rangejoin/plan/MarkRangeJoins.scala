@@ -76,14 +76,14 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
   private def marksBroadcastJoins(join: Join): Boolean =
     isHinted(join) || isOn(RangeJoinConf.Broadcast)
 
-  private def spreadsJoins(join: Join): Boolean =
+  private def makesRangeBuckets(join: Join): Boolean =
     isHinted(join) || isOn(RangeJoinConf.RangePartitioning)
 
   /** Whether the join has a range, by the condition of whatever node Spark may plan for it. */
   private def hasRange(join: Join): Either[Reason, Unit] = {
     val withoutKeys = Predicates.conditionBesideKeys(join)
     // A nested loop join has the keys in its condition.
-    val isLoop = marksBroadcastJoins(join) || (withoutKeys.isEmpty && spreadsJoins(join))
+    val isLoop = marksBroadcastJoins(join) || (withoutKeys.isEmpty && makesRangeBuckets(join))
     val conditions = withoutKeys.toSeq ++ (if (isLoop) Seq(join.condition) else Nil)
     if (join.isStreaming) Left(Reason.Streaming)
     else if (conditions.flatten.exists(RangeExtractor.hasComparison)) {
@@ -100,10 +100,11 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
   /** The join as Spark plans it, with a mark; or why none can be put on it. */
   private def marked(join: Join): Either[Reason, Seq[SparkPlan]] = {
     val planned = session.sessionState.planner.JoinSelection(join)
-    val spread =
-      if (spreadsJoins(join) && PartitionRangeJoins.isQuadratic(planned, join)) spreadOf(join)
+    val byBuckets =
+      if (makesRangeBuckets(join) && PartitionRangeJoins.isQuadratic(planned, join))
+        partitioned(join)
       else None
-    spread.map(plan => Right(Seq(plan))).getOrElse {
+    byBuckets.map(plan => Right(Seq(plan))).getOrElse {
       val refusals = planned.flatMap(mark(_, isHinted(join)))
       if (refusals.size < planned.size) Right(planned.map(DrivingRange.chosen(_, join)))
       else Left(refusals.headOption.getOrElse(Reason.NoRangePredicate))
@@ -111,7 +112,7 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
   }
 
   /** A join without keys over a side that has turned out small, or by buckets. */
-  private def spreadOf(join: Join): Option[SparkPlan] =
+  private def partitioned(join: Join): Option[SparkPlan] =
     DeferShuffle.overSmall(join).filter(mark(_, isHinted(join)).isEmpty)
       .map(DrivingRange.chosen(_, join))
       .orElse(PartitionRangeJoins.of(join, session))
@@ -125,7 +126,7 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
     else {
       val plan =
         if (Predicates.conditionBesideKeys(join).isEmpty) {
-          PartitionRangeJoins.of(join, session).map(spread => Right(Seq(spread)))
+          PartitionRangeJoins.of(join, session).map(plan => Right(Seq(plan)))
         } else Some(marked(join.copy(hint = RangeJoinHint.asMerge(join.hint))))
       if (plan.exists(_.isRight)) RangeJoinHint.warnOfOverridden(join)
       plan

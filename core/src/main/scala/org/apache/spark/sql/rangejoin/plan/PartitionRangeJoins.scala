@@ -52,7 +52,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
     case _                                      => false
   }
 
-  /** The join by buckets; None where its rows cannot be spread, or may not be copied. */
+  /** The join by buckets; None where its rows cannot be partitioned, or may not be copied. */
   def of(join: Join, session: SparkSession): Option[SparkPlan] =
     rangeOf(join, larger(join)).filterNot(_ => hintToNotBroadcastAndReplicate(join.hint)).map {
       range =>
@@ -64,7 +64,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
         val isAdaptive = conf.adaptiveExecutionEnabled && !JoinPartitioning.isPlanningSample
         // A plan that is not adaptive is made before anything is known of rows.
         val others = if (isAdaptive) DrivingRange.others(join) else Nil
-        val spread = ofQuery(join).getOrElse(
+        val partitioning = ofQuery(join).getOrElse(
           new JoinPartitioning(
             session,
             range,
@@ -73,24 +73,24 @@ object PartitionRangeJoins extends JoinSelectionHelper {
             join.right,
             isTiny,
             WriteCostlySides.writingsOf(join)))
-        join.setTagValue(Partitioning, spread)
+        join.setTagValue(Partitioning, partitioning)
         val sides: Map[Side, SparkPlan] =
-          if (spread.isSingle || JoinPartitioning.isPlanningSample)
+          if (partitioning.isSingle || JoinPartitioning.isPlanningSample)
             Map(LeftSide -> PlanLater(join.left), RightSide -> PlanLater(join.right))
           else DeferShuffle.of(join, conf)
-        val lengths = new OwnerLengths(spread)
+        val lengths = new OwnerLengths(partitioning)
         def side(of: Side) = {
           val child = sides(of)
           bucketed(if (isAdaptive) awaiting(child, of, lengths) else child, of, lengths)
         }
-        plan(join, spread, side(LeftSide), side(RightSide))
+        plan(join, partitioning, side(LeftSide), side(RightSide))
     }
 
   /** A side under adaptive execution; copies wait for the owner. */
   def awaiting(child: SparkPlan, side: Side, lengths: OwnerLengths): SparkPlan =
-    if (lengths.spread.isOwner(side)) child else DeferShuffleExec.ofLengths(child, lengths)
+    if (lengths.partitioning.isOwner(side)) child else DeferShuffleExec.ofLengths(child, lengths)
 
-  /** On a join: how its rows are spread. Rules may copy it to another join. */
+  /** On a join: how its rows are partitioned. Rules may copy it to another join. */
   private val Partitioning = TreeNodeTag[JoinPartitioning]("rangejoin.partitioning")
 
   /**
@@ -101,7 +101,8 @@ object PartitionRangeJoins extends JoinSelectionHelper {
     if (!JoinPartitioning.isPlanningSample) None
     else {
       join.getTagValue(Partitioning)
-        .filter(spread => rangeOf(join, spread.range.owner).contains(spread.range))
+        .filter(partitioning =>
+          rangeOf(join, partitioning.range.owner).contains(partitioning.range))
     }
 
   def isWithoutKeys(plan: LogicalPlan): Boolean = plan match {
@@ -120,7 +121,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
   private def larger(join: Join): Side =
     if (join.right.stats.sizeInBytes > join.left.stats.sizeInBytes) RightSide else LeftSide
 
-  /** How the rows of a join without keys are spread; None where they cannot be. */
+  /** How the rows of a join without keys are partitioned; None where they cannot be. */
   def rangeOf(join: Join, larger: Side): Option[PartitionedRange] =
     if (!isWithoutKeys(join)) None
     else {
@@ -129,10 +130,10 @@ object PartitionRangeJoins extends JoinSelectionHelper {
 
   /** A side with its buckets. */
   def bucketed(child: SparkPlan, side: Side, lengths: OwnerLengths): RangeBucketExec = {
-    val isOwner = lengths.spread.isOwner(side)
+    val isOwner = lengths.partitioning.isOwner(side)
     RangeBucketExec(
       isOwner,
-      lengths.spread.range.bounds(isOwner).columns,
+      lengths.partitioning.range.bounds(isOwner).columns,
       RangeBucketExec.newBucket(),
       lengths,
       child)
@@ -142,10 +143,14 @@ object PartitionRangeJoins extends JoinSelectionHelper {
    * The join of two sides whose last columns are their buckets. Within the buckets it is driven by the range that the
    * sample says, once there is one.
    */
-  def plan(join: Join, spread: JoinPartitioning, left: SparkPlan, right: SparkPlan): SparkPlan = {
+  def plan(
+      join: Join,
+      partitioning: JoinPartitioning,
+      left: SparkPlan,
+      right: SparkPlan): SparkPlan = {
     def keys(side: SparkPlan): Seq[Expression] = Seq(side.output.last)
     val condition = join.condition.map { of =>
-      spread.driving.orElse(DrivingRange.better(join)).fold(of)(DrivenBy(_, of))
+      partitioning.driving.orElse(DrivingRange.better(join)).fold(of)(DrivenBy(_, of))
     }
     val sorted = SortMergeJoinExec(keys(left), keys(right), join.joinType, condition, left, right)
     MarkRangeJoins.sortMergeMarks(RangeJoinHint.in(join.hint).isDefined, sorted.conf)

@@ -130,10 +130,10 @@ object PlanBegunStages extends SparkStrategy {
   private def joinOverBuckets(join: Join, stages: Map[Side, Stage]): SparkPlan = {
     val first = stages.values.head
     val lengths = first.bucket.lengths
-    val spread = lengths.spread
+    val partitioning = lengths.partitioning
     val isSame = stages.forall { case (side, stage) =>
-      stage.bucket.lengths.eq(lengths) && stage.bucket.isOwner == spread.isOwner(side)
-    } && PartitionRangeJoins.rangeOf(join, spread.range.owner).contains(spread.range)
+      stage.bucket.lengths.eq(lengths) && stage.bucket.isOwner == partitioning.isOwner(side)
+    } && PartitionRangeJoins.rangeOf(join, partitioning.range.owner).contains(partitioning.range)
     if (!isSame) throw otherBuckets(first.physical)
     lengths.check()
     def side(of: Side, logical: LogicalPlan): SparkPlan = stages.get(of) match {
@@ -148,7 +148,11 @@ object PlanBegunStages extends SparkStrategy {
           of,
           lengths)
     }
-    PartitionRangeJoins.plan(join, spread, side(LeftSide, join.left), side(RightSide, join.right))
+    PartitionRangeJoins.plan(
+      join,
+      partitioning,
+      side(LeftSide, join.left),
+      side(RightSide, join.right))
   }
 
   private def otherBuckets(plan: SparkPlan) =

@@ -39,7 +39,7 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
     if (!conf.getConf(RangeJoinConf.WriteOnce) || JoinPartitioning.isPlanningSample) plan
     else {
       val open = plan.collect { case b: RangeBucketExec if b.getTagValue(Decided).isEmpty => b }
-      val joins = open.filterNot(_.spread.isSingle).groupBy(_.spread).values
+      val joins = open.filterNot(_.partitioning.isSingle).groupBy(_.partitioning).values
         // Where one side is being shuffled by its buckets the sample has been drawn.
         .filter(_.size == 2)
       val writings = new SharedWritings(plan)
@@ -56,7 +56,7 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
   private def isSame(a: RangeBucketExec, b: RangeBucketExec): Boolean = key(a) == key(b)
 
   private def key(buckets: RangeBucketExec): (JoinPartitioning, Boolean) =
-    (buckets.spread, buckets.isOwner)
+    (buckets.partitioning, buckets.isOwner)
 
   private def isCostly(buckets: RangeBucketExec): Boolean = {
     val (side, others) = parts(buckets.child)
@@ -64,7 +64,7 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
     val needed =
       if (isMeasured) side.outputSet
       else AttributeSet.fromAttributeSets(
-        buckets.spread.columns(buckets.isOwner).map(_.references))
+        buckets.partitioning.columns(buckets.isOwner).map(_.references))
     CostlySide(side, needed)
   }
 
@@ -81,8 +81,8 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
   private def written(
       buckets: RangeBucketExec,
       costly: Map[(JoinPartitioning, Boolean), Costly]): RangeBucketExec = {
-    val (spread, isOwner) = key(buckets)
-    val sides = Seq(isOwner, !isOwner).map(of => costly.get((spread, of)))
+    val (partitioning, isOwner) = key(buckets)
+    val sides = Seq(isOwner, !isOwner).map(of => costly.get((partitioning, of)))
     val (side, others) = parts(buckets.child)
     val left = others.filterNot(other => sides.flatten.exists(_.isMeasuredBy(other)))
     // The owner waits until the copied side has been written: that must not wait for the owner.
@@ -107,7 +107,7 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
   private object Costly {
     def apply(buckets: RangeBucketExec, writings: SharedWritings): Costly = {
       val side = parts(buckets.child)._1
-      Costly(side, writings.of(side, buckets.spread.writing(buckets.isOwner)))
+      Costly(side, writings.of(side, buckets.partitioning.writing(buckets.isOwner)))
     }
   }
 

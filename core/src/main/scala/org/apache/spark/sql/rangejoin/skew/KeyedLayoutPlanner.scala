@@ -28,21 +28,21 @@ import org.apache.spark.sql.rangejoin.partitioning.{
 /**
  * A layout, and what there is to say of it.
  *
- * @param heavyKeys how many keys have been cut
+ * @param skewedKeys how many keys have been split
  * @param buckets how many buckets they have
  * @param largest rows of the place with most of them, of both sides, estimated
  * @param rows that have been looked at, of both sides
  */
 case class KeyedPlan(
     layout: KeyedLayout,
-    heavyKeys: Int,
+    skewedKeys: Int,
     buckets: Int,
     largest: Long,
     rows: Double
 )
 
 /**
- * Decides which keys are cut, and where their buckets and all other keys go. A key that is heavier than
+ * Decides which keys are split, and where their buckets and all other keys go. A key that is heavier than
  * a place ought to be gets buckets (see [[LayoutPlanner]]); buckets and keys that are large beside a place are
  * then put together, the largest first, each into the first place that has room for it. All other keys
  * are dealt out by their hash over places of their own.
@@ -69,15 +69,15 @@ final class KeyedLayoutPlanner(
   }
 
   /** Keys that get buckets, the heaviest first. */
-  private val heavy: Seq[(Int, Double)] = weights.takeWhile { case (_, weight) =>
-    forced > 0 || weight > HeavyKey * target
+  private val skewed: Seq[(Int, Double)] = weights.takeWhile { case (_, weight) =>
+    forced > 0 || weight > SkewedKey * target
   }.take(MostKeys)
 
-  /** Keys that are not cut, and yet too large to be dealt out blindly. */
+  /** Keys that are not split, and yet too large to be dealt out blindly. */
   private val large: Seq[(Int, Double)] =
-    weights.drop(heavy.size).takeWhile(_._2 > LargeKey * target).take(MostKeys - heavy.size)
+    weights.drop(skewed.size).takeWhile(_._2 > LargeKey * target).take(MostKeys - skewed.size)
 
-  private val planners: Seq[LayoutPlanner] = heavy.map { case (hash, weight) =>
+  private val planners: Seq[LayoutPlanner] = skewed.map { case (hash, weight) =>
     new LayoutPlanner(
       range.dataType,
       owner.ofKey(hash),
@@ -87,19 +87,19 @@ final class KeyedLayoutPlanner(
     )
   }
 
-  def hashes: Array[Int] = heavy.map(_._1).toArray
+  def hashes: Array[Int] = skewed.map(_._1).toArray
 
-  /** By heavy key, how its range is cut; lengths are to be measured in these cells. */
+  /** By skewed key, how its range is split; lengths are to be measured in these cells. */
   def cells: Array[CellSearch] = planners.map(_.cells).toArray
 
-  /** The layout, given the lengths of all rows of the owner, by heavy key. */
+  /** The layout, given the lengths of all rows of the owner, by skewed key. */
   def plan(lengths: Seq[Lengths]): KeyedPlan = {
     val layouts = planners.zip(lengths).map { case (planner, of) => planner.layout(of, 1) }
     val loads = planners.zip(layouts).map { case (planner, of) => planner.loads(of) }
     val (ids, places) = if (forced > 0) inTurn(layouts, loads) else packed(loads)
     val one = BucketLayout.single(range.dataType, 0)
     val ofKeys = (layouts ++ large.map(_ => one)).zip(ids).map { case (of, at) => of.withIds(at) }
-    val byHash = (heavy ++ large).map(_._1).zip(ofKeys).sortBy(_._1)
+    val byHash = (skewed ++ large).map(_._1).zip(ofKeys).sortBy(_._1)
     val others = weights.drop(byHash.size).map(_._2).sum
     val numOthers = math.max(1, math.ceil(others / target).toInt)
     val layout = new KeyedLayout(
@@ -111,13 +111,13 @@ final class KeyedLayoutPlanner(
     val scattered = if (range.keepsUnmatched) owner.others / layout.numPlaces else 0.0
     KeyedPlan(
       layout,
-      heavy.size,
+      skewed.size,
       layouts.map(_.numBuckets).sum,
       ((places :+ others / numOthers).max + scattered).toLong,
       owner.rows + copied.rows)
   }
 
-  /** A bucket, or a key that is not cut. */
+  /** A bucket, or a key that is not split. */
   private case class Item(key: Int, bucket: Int, load: Double)
 
   /** By key and bucket its place, and the loads of places. */
@@ -161,8 +161,8 @@ final class KeyedLayoutPlanner(
 
 object KeyedLayoutPlanner {
 
-  /** A key is cut if it has so many times the rows of a place. */
-  private val HeavyKey = 1.25
+  /** A key is split if it has so many times the rows of a place. */
+  private val SkewedKey = 1.25
 
   /** From this part of a place on a key is put where there is room for it. */
   private val LargeKey = 0.1

@@ -29,7 +29,7 @@ private[rangejoin] object KeyedLengths {
   /**
    * @param owner all rows of these keys
    * @param hashes of the keys, in any order
-   * @param cells by key, how its range is cut
+   * @param cells by key, how its range is split
    */
   def of(
       owner: RDD[InternalRow],

@@ -41,14 +41,14 @@ import org.apache.spark.sql.rangejoin.shims.PlacedShuffle
  *
  * @param keys of the join, over the columns of the inputs
  * @param bounds of this side, likewise
- * @param spread None while it is looked for whether the plan may have this node
+ * @param split None while it is looked for whether the plan may have this node
  * @param inputs the partitions that stay as they are, if there are any; those that are divided
  */
 case class SkewReshuffleExec(
     isOwner: Boolean,
     keys: Seq[Expression],
     bounds: Seq[Expression],
-    @transient spread: Option[SkewSplit],
+    @transient split: Option[SkewSplit],
     inputs: Seq[SparkPlan]
 ) extends SparkPlan {
 
@@ -58,7 +58,7 @@ case class SkewReshuffleExec(
     SQLShuffleWriteMetricsReporter.createShuffleWriteMetrics(sparkContext)
 
   override lazy val metrics: Map[String, SQLMetric] = Map(
-    "numHeavyKeys" -> SQLMetrics.createMetric(sparkContext, "number of heavy keys"),
+    "numSkewedKeys" -> SQLMetrics.createMetric(sparkContext, "number of skewed keys"),
     "numBuckets" -> SQLMetrics.createMetric(sparkContext, "number of buckets"),
     "largestBucket" -> SQLMetrics.createMetric(
       sparkContext,
@@ -75,17 +75,17 @@ case class SkewReshuffleExec(
   override def producedAttributes: AttributeSet = AttributeSet.empty
 
   override lazy val outputPartitioning: Partitioning = UnknownPartitioning(
-    spread.fold(0)(_.plan.layout.numPlaces) +
+    split.fold(0)(_.plan.layout.numPlaces) +
       inputs.init.map(_.outputPartitioning.numPartitions).sum)
 
   override def stringArgs: Iterator[Any] = Iterator(
     if (isOwner) "owner" else "copies",
     keys.mkString("[", ", ", "]"),
     bounds.filterNot(_.isInstanceOf[GuardedValue]).mkString("[", ", ", "]")
-  ) ++ spread.iterator.flatMap(_.description)
+  ) ++ split.iterator.flatMap(_.description)
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val of = spread.getOrElse(throw new IllegalStateException("no layout of the buckets"))
+    val of = split.getOrElse(throw new IllegalStateException("no layout of the buckets"))
     postMetrics(of)
     val columns = new KeyedColumns(keys, bounds, of.range.bounds(isOwner).places, output)
     val assigner = new BucketAssigner(of.plan.layout, columns, isOwner, of.range.keepsUnmatched)
@@ -96,11 +96,11 @@ case class SkewReshuffleExec(
   }
 
   private def postMetrics(of: SkewSplit): Unit = {
-    longMetric("numHeavyKeys").set(of.plan.heavyKeys)
+    longMetric("numSkewedKeys").set(of.plan.skewedKeys)
     longMetric("numBuckets").set(of.plan.buckets)
     longMetric("largestBucket").set(of.plan.largest)
     if (isOwner) longMetric("samplingTime").set(of.millis)
-    val posted = Seq("numHeavyKeys", "numBuckets", "largestBucket", "samplingTime")
+    val posted = Seq("numSkewedKeys", "numBuckets", "largestBucket", "samplingTime")
     val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
     SQLMetrics.postDriverMetricUpdates(sparkContext, execution, posted.map(longMetric))
   }
@@ -129,7 +129,7 @@ case class SkewReshuffleExec(
    * of another as a whole, with both sides of the join below it.
    */
   override protected def doCanonicalize(): SparkPlan =
-    super.doCanonicalize().asInstanceOf[SkewReshuffleExec].copy(spread = None)
+    super.doCanonicalize().asInstanceOf[SkewReshuffleExec].copy(split = None)
 
   override protected def withNewChildrenInternal(
       newChildren: IndexedSeq[SparkPlan]): SkewReshuffleExec = copy(inputs = newChildren)

@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.skew
 import org.apache.spark.sql.rangejoin.partitioning.PartitionedRange
 
 /**
- * How heavy keys of a join are cut: what both sides of it have in common.
+ * How skewed keys of a join are split: what both sides of it have in common.
  *
  * @param millis how long it took to find out
  * @param partitions how many partitions of the join's shuffle are dealt out anew
@@ -27,7 +27,7 @@ case class SkewSplit(range: PartitionedRange, plan: KeyedPlan, millis: Long, par
   /** What EXPLAIN says of it. */
   private[skew] def description: Seq[String] = Seq(
     s"$partitions partitions of the shuffle into ${plan.layout.numPlaces}",
-    s"${plan.heavyKeys} keys in ${plan.buckets} buckets",
+    s"${plan.skewedKeys} keys in ${plan.buckets} buckets",
     "boundaries: quantiles of both sides"
   )
 }

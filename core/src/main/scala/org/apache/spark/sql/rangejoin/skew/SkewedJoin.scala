@@ -32,13 +32,13 @@ import org.apache.spark.sql.rangejoin.partitioning.{
   PartitionedRange
 }
 
-/** A join with heavy partitions. */
+/** A join with skewed partitions. */
 private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: SkewedShuffle)
     extends Logging {
 
   def keys(side: Side): Seq[Expression] = if (side == LeftSide) join.leftKeys else join.rightKeys
 
-  /** How its rows can be spread, or why they cannot be. */
+  /** How its rows can be split, or why they cannot be. */
   def range: Either[String, PartitionedRange] =
     if (join.joinType == FullOuter) Left("a FULL OUTER join keeps the rows of both sides")
     else {
@@ -73,7 +73,7 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
     }
 
   /**
-   * How they are spread, or why they are not.
+   * How they are split, or why they are not.
    *
    * @param forced the number of buckets for each key, whatever it is worth; 0: where that is worth it
    */
@@ -82,14 +82,14 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
     try {
       val plan = JobDescription.within(
         join.session.sparkContext,
-        s"range join: heavy values of ${join.leftKeys.map(_.sql).mkString(", ")}")(
+        s"range join: skewed values of ${join.leftKeys.map(_.sql).mkString(", ")}")(
         choosePlan(range, forced))
       chosen(range, plan, forced, NANOSECONDS.toMillis(System.nanoTime() - start))
     } catch {
       case e @ JobCancelled() => throw e
       // The query does not depend on it, and has the same error again if it is one of its own.
       case NonFatal(e) =>
-        logWarning("Heavy keys are not cut: looking for them has failed", e)
+        logWarning("Skewed keys are not split: looking for them has failed", e)
         Left(s"looking for them has failed: ${e.getMessage}")
     }
   }
@@ -99,37 +99,37 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
       plan: KeyedPlan,
       forced: Int,
       millis: Long): Either[String, SkewSplit] = {
-    val partitions = shuffle.heavy.size
-    logInfo(s"Range join: $partitions heavy partitions, ${plan.heavyKeys} heavy keys in " +
+    val partitions = shuffle.skewed.size
+    logInfo(s"Range join: $partitions skewed partitions, ${plan.skewedKeys} skewed keys in " +
       s"${plan.buckets} buckets, chosen in $millis ms")
     Either.cond(
       forced > 0 || plan.largest < worthIt(plan),
       SkewSplit(range, plan, millis, partitions),
-      "there are no ranges to cut by: rows of a key are all alike, or match almost all others"
+      "there are no ranges to split by: rows of a key are all alike, or match almost all others"
     )
   }
 
-  /** The layout, for which the heavy partitions are read. */
+  /** The layout, for which the skewed partitions are read. */
   private def choosePlan(range: PartitionedRange, forced: Int): KeyedPlan = {
     def columns(side: Side) = {
       val bounds = range.bounds(side == range.owner)
       new KeyedColumns(keys(side), bounds.columns, bounds.places, shuffle.sides(side).output)
     }
-    def sampled(side: Side) = BoundSampling.side(shuffle.heavyRows(side), columns(side))
-    val places = shuffle.heavyBytes / shuffle.target + 1
+    def sampled(side: Side) = BoundSampling.side(shuffle.skewedRows(side), columns(side))
+    val places = shuffle.skewedBytes / shuffle.target + 1
     val (Seq(owner), Seq(copied)) = BoundSampling.sample(
       sampled(range.owner),
       sampled(range.owner.other),
       BoundSampling.sizeFor(places)): @unchecked
     val rows = owner.rows + copied.rows
-    val target = math.max(1.0, rows * shuffle.target / math.max(1L, shuffle.heavyBytes))
+    val target = math.max(1.0, rows * shuffle.target / math.max(1L, shuffle.skewedBytes))
     val planner = new KeyedLayoutPlanner(range, owner, copied, target, forced)
     planner.plan(
       if (range.isPoint || planner.hashes.isEmpty) planner.hashes.toSeq.map(_ => Lengths.Zero)
       else if (!isRepeatable(range.owner)) planner.hashes.toSeq.map(_ => Lengths.Unbounded)
       else {
         KeyedLengths.of(
-          shuffle.heavyRows(range.owner),
+          shuffle.skewedRows(range.owner),
           columns(range.owner),
           planner.hashes,
           planner.cells)
@@ -146,7 +146,7 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
 
   /** The largest task is to have less than so many rows. */
   private def worthIt(plan: KeyedPlan): Double =
-    SkewedJoin.WorthIt * plan.rows * shuffle.largest / shuffle.heavyBytes
+    SkewedJoin.WorthIt * plan.rows * shuffle.largest / shuffle.skewedBytes
 }
 
 private[skew] object SkewedJoin {

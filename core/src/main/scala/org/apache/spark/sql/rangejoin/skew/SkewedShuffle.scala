@@ -127,31 +127,31 @@ private[skew] object ShuffledSide {
  * The shuffle of both sides of a join, some partitions of which are far larger than what a task ought to
  * have: all bytes by the number of tasks that Spark's own coalescing aims at.
  *
- * @param heavy these partitions, rising
+ * @param skewed these partitions, rising
  * @param target bytes of both sides that a task ought to have
  * @param largest bytes that the longest task would read
  * @param rest by task that is left alone, what it reads of the left side and of the right one
  */
 private[skew] case class SkewedShuffle(
     sides: Map[Side, ShuffledSide],
-    heavy: Seq[Int],
+    skewed: Seq[Int],
     target: Long,
     largest: Long,
     rest: Seq[(ShufflePartitionSpec, ShufflePartitionSpec)]
 ) {
 
-  def heavyBytes(side: Side): Long = heavy.map(sides(side).bytes(_)).sum
+  def skewedBytes(side: Side): Long = skewed.map(sides(side).bytes(_)).sum
 
-  def heavyBytes: Long = heavyBytes(LeftSide) + heavyBytes(RightSide)
+  def skewedBytes: Long = skewedBytes(LeftSide) + skewedBytes(RightSide)
 
-  def larger: Side = if (heavyBytes(RightSide) > heavyBytes(LeftSide)) RightSide else LeftSide
+  def larger: Side = if (skewedBytes(RightSide) > skewedBytes(LeftSide)) RightSide else LeftSide
 
-  /** The heavy partitions, in parts that several tasks can read. */
-  lazy val heavySpecs: Map[Side, Seq[ShufflePartitionSpec]] =
-    sides.map { case (side, of) => side -> of.specsOf(heavy, target) }
+  /** The skewed partitions, in parts that several tasks can read. */
+  lazy val skewedSpecs: Map[Side, Seq[ShufflePartitionSpec]] =
+    sides.map { case (side, of) => side -> of.specsOf(skewed, target) }
 
-  /** The rows of the heavy partitions. */
-  def heavyRows(side: Side): RDD[InternalRow] = sides(side).rows(heavySpecs(side))
+  /** The rows of the skewed partitions. */
+  def skewedRows(side: Side): RDD[InternalRow] = sides(side).rows(skewedSpecs(side))
 
   /** What stays as it is, which may be nothing, by task. */
   def restSpecs(side: Side): Seq[ShufflePartitionSpec] =
@@ -160,11 +160,11 @@ private[skew] case class SkewedShuffle(
 
 private[skew] object SkewedShuffle {
 
-  /** A partition is heavy if it has more than this many times the target size of a task. */
+  /** A partition is skewed if it has more than this many times the target size of a task. */
   private val Behind = 1.5
 
   /** Cost of sampling and reshuffling a row, relative to sorting and joining it. */
-  private val CostOfCutting = 2.5
+  private val CostOfSplitting = 2.5
 
   /** Split only if the longest task takes more than this many times the estimate with splitting. */
   private val Margin = 1.3
@@ -175,8 +175,8 @@ private[skew] object SkewedShuffle {
   /**
    * The shuffle of a join; None where it is even, or small, or not the join's own.
    *
-   * @param threshold where no partition has more bytes, none is heavy
-   * @param isForced whether all partitions are heavy
+   * @param threshold where no partition has more bytes, none is skewed
+   * @param isForced whether all partitions are skewed
    */
   def of(
       left: ShuffledSide,
@@ -188,28 +188,28 @@ private[skew] object SkewedShuffle {
       all <- Some(left.bytes.indices.map(bytes(sides, _)))
       if left.bytes.length == right.bytes.length && left.specs.size == right.specs.size
       target = targetBytes(left.exchange, all)
-      heavy = all.indices.filter(p => if (isForced) all(p) > 0 else all(p) > Behind * target)
+      skewed = all.indices.filter(p => if (isForced) all(p) > 0 else all(p) > Behind * target)
       longest =
         (0L +: left.specs.zip(right.specs).map { case (l, r) =>
           left.sizeOf(l) + right.sizeOf(r)
         }).max
-      if heavy.nonEmpty &&
-        (isForced || longest > threshold && isWorthIt(all, heavy, target, longest))
-      rest <- restOf(left, right, heavy.toSet)
-    } yield SkewedShuffle(sides, heavy, target, longest, rest)
+      if skewed.nonEmpty &&
+        (isForced || longest > threshold && isWorthIt(all, skewed, target, longest))
+      rest <- restOf(left, right, skewed.toSet)
+    } yield SkewedShuffle(sides, skewed, target, longest, rest)
   }
 
   /**
-   * Whether the longest task, as Spark has planned it, takes longer than to cut, in units of what joining
-   * takes a task that has what it ought to: dealing the heavy partitions out anew is spread over all tasks.
+   * Whether the longest task, as Spark has planned it, takes longer than to split, in units of what joining
+   * takes a task that has what it ought to: all tasks share in dealing the skewed partitions out anew.
    */
   private def isWorthIt(
       bytes: Seq[Long],
-      heavy: Seq[Int],
+      skewed: Seq[Int],
       target: Long,
       longest: Long): Boolean = {
-    val cutting = CostOfCutting * heavy.map(bytes(_)).sum / bytes.sum
-    longest.toDouble / target > Margin * (cutting + Behind)
+    val splitting = CostOfSplitting * skewed.map(bytes(_)).sum / bytes.sum
+    longest.toDouble / target > Margin * (splitting + Behind)
   }
 
   private def targetBytes(plan: SparkPlan, bytes: Seq[Long]): Long = {
@@ -226,20 +226,20 @@ private[skew] object SkewedShuffle {
       bytes.sum / tasks)
   }
 
-  /** What tasks read without the heavy partitions; None where it is not known which these are. */
-  private def restOf(left: ShuffledSide, right: ShuffledSide, heavy: Set[Int])
+  /** What tasks read without the skewed partitions; None where it is not known which these are. */
+  private def restOf(left: ShuffledSide, right: ShuffledSide, skewed: Set[Int])
       : Option[Seq[(ShufflePartitionSpec, ShufflePartitionSpec)]] = {
     val rest = left.specs.zip(right.specs).map {
       case (CoalescedPartitionSpec(start, end, _), CoalescedPartitionSpec(start2, end2, _))
           if start == start2 && end == end2 =>
-        Some(runs((start until end).filterNot(heavy)).collect {
+        Some(runs((start until end).filterNot(skewed)).collect {
           case (from, to) if (from until to).exists(p => left.bytes(p) + right.bytes(p) > 0) =>
             (left.whole(from, to), right.whole(from, to))
         })
       // Parts of a partition that is skewed.
       case (l, r) =>
         for (p <- partitionOf(l); q <- partitionOf(r) if p == q)
-          yield if (heavy(p)) Nil else Seq((l, r))
+          yield if (skewed(p)) Nil else Seq((l, r))
     }
     if (rest.forall(_.isDefined)) Some(rest.flatMap(_.get)) else None
   }

@@ -24,7 +24,7 @@ import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.partitioning.PartitionedRange
 
 /**
- * Cuts heavy keys of sort-merge range joins by the range, under adaptive execution. When the stage of a
+ * Splits skewed keys of sort-merge range joins by the range, under adaptive execution. When the stage of a
  * join is about to run, both of its sides have been shuffled, and the sizes of their partitions are known:
  * where one is far larger than a task should read, its rows are sampled and shuffled again, to several
  * tasks (see [[SkewReshuffleExec]]). Other partitions are read unchanged.
@@ -44,12 +44,12 @@ object SplitSkewedKeys extends AQEShuffleReadRule {
     if (!conf.getConf(RangeJoinConf.Skew)) plan
     else if (forced == 0 && (!conf.getConf(SQLConf.SKEW_JOIN_ENABLED) || StageLimits.isLimited(
         plan))) plan
-    else joins(plan).indices.reverse.foldLeft(plan)(spreadJoin)
+    else joins(plan).indices.reverse.foldLeft(plan)(splitJoin)
 
   private def joins(plan: SparkPlan): Seq[SortMergeRangeJoinExec] =
     plan.collect { case join: SortMergeRangeJoinExec => join }
 
-  private def heavyJoin(join: SortMergeRangeJoinExec): Option[SkewedJoin] =
+  private def skewedJoin(join: SortMergeRangeJoinExec): Option[SkewedJoin] =
     for {
       left <- ShuffledSide.ofStage(join.left)
       right <- ShuffledSide.ofStage(join.right)
@@ -57,45 +57,45 @@ object SplitSkewedKeys extends AQEShuffleReadRule {
         SkewedShuffle.of(left, right, conf.getConf(RangeJoinConf.SkewThreshold), forced > 0)
     } yield new SkewedJoin(join, shuffle)
 
-  /** The plan with one of its joins spread, where that is worth it. */
-  private def spreadJoin(plan: SparkPlan, index: Int): SparkPlan = {
+  /** The plan with one of its joins split, where that is worth it. */
+  private def splitJoin(plan: SparkPlan, index: Int): SparkPlan = {
     val join = joins(plan)(index)
-    heavyJoin(join)
-      .fold(plan) { heavy =>
-        def planWith(range: PartitionedRange, spread: Option[SkewSplit]) = plan.transformUp {
-          case j: SortMergeRangeJoinExec if j.eq(join) => over(join, heavy, range, spread)
+    skewedJoin(join)
+      .fold(plan) { skewed =>
+        def planWith(range: PartitionedRange, split: Option[SkewSplit]) = plan.transformUp {
+          case j: SortMergeRangeJoinExec if j.eq(join) => over(join, skewed, range, split)
         }
-        val spread = for {
-          range <- heavy.range
+        val split = for {
+          range <- skewed.range
           _ <- Either.cond(
             ValidateRequirements.validate(planWith(range, None)),
             (),
             "an operator above the join needs the rows of a key in one task")
-          spread <- heavy.choose(range, forced)
-        } yield planWith(range, Some(spread))
-        spread.left.foreach { why =>
-          logInfo(s"Heavy keys are not cut: $why\n${join.simpleString(100)}")
-          join.setTagValue(SortMergeRangeJoinExec.NotCut, why)
+          split <- skewed.choose(range, forced)
+        } yield planWith(range, Some(split))
+        split.left.foreach { why =>
+          logInfo(s"Skewed keys are not split: $why\n${join.simpleString(100)}")
+          join.setTagValue(SortMergeRangeJoinExec.NotSplit, why)
         }
-        spread.getOrElse(plan)
+        split.getOrElse(plan)
       }
   }
 
   /** A join over divided partitions; its children do not have all rows of a key in one place. */
   private def over(
       join: SortMergeRangeJoinExec,
-      heavy: SkewedJoin,
+      skewed: SkewedJoin,
       range: PartitionedRange,
-      spread: Option[SkewSplit]): SortMergeRangeJoinExec = {
+      split: Option[SkewSplit]): SortMergeRangeJoinExec = {
     def divided(side: Side, child: SparkPlan) = {
       val isOwner = side == range.owner
-      val reader = heavy.shuffle.sides(side).reader
+      val reader = skewed.shuffle.sides(side).reader
       val shuffled = SkewReshuffleExec(
         isOwner,
-        heavy.keys(side),
+        skewed.keys(side),
         range.bounds(isOwner).columns,
-        spread,
-        Seq(heavy.shuffle.restSpecs(side), heavy.shuffle.heavySpecs(side))
+        split,
+        Seq(skewed.shuffle.restSpecs(side), skewed.shuffle.skewedSpecs(side))
           .filter(_.nonEmpty)
           .map(AQEShuffleReadExec(stageOf(reader), _))
       )

@@ -102,9 +102,9 @@ final class CaseRunner(spark: SparkSession) extends AdaptiveSparkPlanHelper {
           .flatMap(_ => Judge.fault(runStock(join, engine), outcome(execution(join))))
         val fault = wrongType(join, joins.head).orElse(wrongRows)
         val settings = engine.map { case (key, value) => s"$key=$value" }.mkString(", ")
-        val isCut = collect(query.executedPlan) { case b: SkewReshuffleExec => b }.nonEmpty
+        val isSplit = collect(query.executedPlan) { case b: SkewReshuffleExec => b }.nonEmpty
         (
-          Some(if (isCut) "sort-merge, keys cut" else kindOf(joins.head)),
+          Some(if (isSplit) "sort-merge, keys split" else kindOf(joins.head)),
           fault.map(f => s"$f\n  under $settings\n  ${joins.head.simpleString(100)}"))
       }
     } catch {

@@ -63,16 +63,16 @@ final class Fuzz(
 }
 
 /**
- * `make fuzz CASES=10000 SEED=1`, with `--only spread` or `--only cut` for joins by range buckets, without
- * keys and of cut keys, `--only shuffled` for shuffled hash joins, `--only ranked` for rankings of matches, or
- * `--only preserved` for joins whose preserved side is broadcast; exits with 1 where a case or the run fails.
+ * `make fuzz CASES=10000 SEED=1`, with `--only buckets` or `--only skewed` for joins by range buckets,
+ * without keys and of skewed keys, `--only shuffled` for shuffled hash joins, `--only ranked` for rankings of
+ * matches, or `--only preserved` for joins whose preserved side is broadcast; exits with 1 where a case or the run fails.
  */
 object Fuzz {
 
   /** What may be looked at alone, by the setting that its cases have. */
   private val Settings = Map(
-    "spread" -> RangeJoinConf.RangePartitioningBuckets.key,
-    "cut" -> RangeJoinConf.SkewBuckets.key)
+    "buckets" -> RangeJoinConf.RangePartitioningBuckets.key,
+    "skewed" -> RangeJoinConf.SkewBuckets.key)
 
   private val ProgressNanos = 20L * 1000 * 1000 * 1000
 

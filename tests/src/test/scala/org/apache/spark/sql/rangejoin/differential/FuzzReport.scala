@@ -103,7 +103,7 @@ object FuzzReport {
     Seq(
       "sort-merge",
       "sort-merge, by buckets",
-      "sort-merge, keys cut",
+      "sort-merge, keys split",
       "shuffled",
       "broadcast",
       "broadcast, without keys",

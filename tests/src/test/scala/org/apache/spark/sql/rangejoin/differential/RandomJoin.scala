@@ -217,20 +217,20 @@ final class RandomJoin(seed: Long) {
   // Likewise.
   private val broadcast = draw.pick(Broadcasts)
   private val keyless = broadcast.nonEmpty && draw.chance(40)
-  private val spread =
-    if (broadcast.isEmpty && form != JoinForm.FullForm && draw.chance(40)) draw.pick(Spreads)
+  private val buckets =
+    if (broadcast.isEmpty && form != JoinForm.FullForm && draw.chance(40)) draw.pick(BucketSettings)
     else Nil
 
   // Likewise.
-  private val cut =
-    if (broadcast.isEmpty && spread.isEmpty && draw.chance(40)) draw.pick(Cuts) else Nil
+  private val skew =
+    if (broadcast.isEmpty && buckets.isEmpty && draw.chance(40)) draw.pick(SkewSettings) else Nil
 
   // Likewise.
   private val index = if (hint.contains("SHUFFLE_HASH")) draw.pick(Indexes) else Nil
 
   // Likewise.
   private val preserved: Seq[(String, String)] =
-    if (broadcast.isEmpty && spread.isEmpty && cut.isEmpty && form != JoinForm.InnerForm &&
+    if (broadcast.isEmpty && buckets.isEmpty && skew.isEmpty && form != JoinForm.InnerForm &&
       draw.chance(50)) draw.pick(Preserved)
     else Nil
   private val smallRight = form match {
@@ -240,12 +240,13 @@ final class RandomJoin(seed: Long) {
   }
 
   val join: JoinCase = {
-    val engines = drawn.engines.map(_ ++ buffer ++ broadcast ++ spread ++ cut ++ index ++ preserved)
+    val engines =
+      drawn.engines.map(_ ++ buffer ++ broadcast ++ buckets ++ skew ++ index ++ preserved)
     val sized =
       if (preserved.isEmpty) drawn
       else if (smallRight) drawn.copy(right = right.copy(isKnownSmall = true))
       else drawn.copy(left = left.copy(isKnownSmall = true))
-    if (keyless || spread.nonEmpty || preserved.nonEmpty) {
+    if (keyless || buckets.nonEmpty || preserved.nonEmpty) {
       sized.copy(engines = engines, query = withoutKeys(drawn.query))
     } else sized.copy(engines = engines)
   }
@@ -294,11 +295,11 @@ object RandomJoin {
   )
 
   /** Numbers of buckets of a join without keys: few rows in many buckets show what is amiss at borders. */
-  private val Spreads: Seq[Seq[(String, String)]] =
+  private val BucketSettings: Seq[Seq[(String, String)]] =
     Seq(1, 2, 7, 200).map(n => Seq(RangeJoinConf.RangePartitioningBuckets.key -> n.toString))
 
   /** Numbers of buckets of every key, which is seen under adaptive execution alone. */
-  private val Cuts: Seq[Seq[(String, String)]] = Seq(1, 2, 7, 40).map { n =>
+  private val SkewSettings: Seq[Seq[(String, String)]] = Seq(1, 2, 7, 40).map { n =>
     Seq(
       SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
       RangeJoinConf.SkewBuckets.key -> n.toString)

@@ -21,7 +21,7 @@ import org.apache.spark.sql.types.{IntegerType, LongType}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Where rows go, by a layout that cuts one key: buckets to 10, to 20 and above, the first and the last in one place. */
+/** Where rows go, by a layout that splits one key: buckets to 10, to 20 and above, first and last in one place. */
 class BucketAssignerSuite extends AnyFunSuite {
 
   private val output = Seq(
@@ -39,7 +39,7 @@ class BucketAssignerSuite extends AnyFunSuite {
   private def row(k: Any, low: Any, high: Any = 0L): InternalRow =
     UnsafeProjection.create(output.map(_.dataType).toArray)(InternalRow(k, low, high)).copy()
 
-  private val cut = 7
+  private val skewed = 7
   private val (firstOther, numOthers) = (2, 3)
 
   private val buckets = new BucketLayout(
@@ -51,7 +51,7 @@ class BucketAssignerSuite extends AnyFunSuite {
   private val layout: KeyedLayout = {
     val of = columns(isOwner = true)
     new KeyedLayout(
-      Array(of.key(of.projection()(row(cut, 0L)))),
+      Array(of.key(of.projection()(row(skewed, 0L)))),
       Array(buckets),
       BucketLayout.single(LongType, 0),
       firstOther,
@@ -70,14 +70,15 @@ class BucketAssignerSuite extends AnyFunSuite {
 
   test("a row of the owner has the place of its bucket, and others each place of a match once") {
     for ((point, place) <- Seq(5L -> 0, 10L -> 1, 15L -> 1, 20L -> 0, 99L -> 0))
-      assert(places(isOwner = true, row(cut, point)) == Seq(place), point)
-    assert(places(isOwner = false, row(cut, 1L, 9L)) == Seq(0))
-    assert(places(isOwner = false, row(cut, 11L, 20L)) == Seq(1, 0))
-    assert(places(isOwner = false, row(cut, 1L, 99L)) == Seq(0, 1))
-    assert(places(isOwner = false, row(cut, 30L, 2L)) == Nil, "a range that nothing is in")
+      assert(places(isOwner = true, row(skewed, point)) == Seq(place), point)
+    assert(places(isOwner = false, row(skewed, 1L, 9L)) == Seq(0))
+    assert(places(isOwner = false, row(skewed, 11L, 20L)) == Seq(1, 0))
+    assert(places(isOwner = false, row(skewed, 1L, 99L)) == Seq(0, 1))
+    assert(places(isOwner = false, row(skewed, 30L, 2L)) == Nil, "a range that nothing is in")
   }
 
-  test("all rows of a key that is not cut are in one place, and such keys in all places for them") {
+  test(
+    "all rows of a key that is not split are in one place, and such keys in all places for them") {
     val found = for (key <- 20 to 60) yield {
       val all = Seq(1L, 15L, 99L).flatMap { point =>
         places(isOwner = true, row(key, point)) ++
@@ -90,7 +91,7 @@ class BucketAssignerSuite extends AnyFunSuite {
   }
 
   test("a row with a NULL is dropped, or scattered and always to the same place if it is kept") {
-    for (of <- Seq(row(null, 5L, 6L), row(cut, null, null), row(20, null, null))) {
+    for (of <- Seq(row(null, 5L, 6L), row(skewed, null, null), row(20, null, null))) {
       assert(places(isOwner = false, of, keepsUnmatched = true) == Nil)
       assert(places(isOwner = true, of) == Nil)
     }

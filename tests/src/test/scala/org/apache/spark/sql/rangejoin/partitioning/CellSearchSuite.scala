@@ -22,21 +22,21 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The cell of a value is the number of cuts at or before it, however it is found. */
+/** The cell of a value is the number of boundaries at or before it, however it is found. */
 class CellSearchSuite extends AnyFunSuite {
 
   private val Extremes = Seq(Long.MinValue, Long.MinValue + 1, Long.MaxValue - 1, Long.MaxValue)
 
   private def check(dataType: DataType, drawn: Seq[Position], positions: Seq[Position]): Unit = {
     val ordering = Position.ordering(dataType)
-    val cuts = drawn.distinct.sorted(ordering)
-    val cells = new CellSearch(dataType, cuts.toArray)
-    assert(cells.size == cuts.size + 1)
+    val boundaries = drawn.distinct.sorted(ordering)
+    val cells = new CellSearch(dataType, boundaries.toArray)
+    assert(cells.size == boundaries.size + 1)
     for (position <- positions) {
-      val expected = cuts.count(ordering.lteq(_, position))
-      assert(cells.cell(position) == expected, s"$position among ${cuts.size} cuts")
-      for (near <- Seq(0, expected - 1, expected, expected + 1, cuts.size)
-        if near >= 0 && near <= cuts.size)
+      val expected = boundaries.count(ordering.lteq(_, position))
+      assert(cells.cell(position) == expected, s"$position among ${boundaries.size} boundaries")
+      for (near <- Seq(0, expected - 1, expected, expected + 1, boundaries.size)
+        if near >= 0 && near <= boundaries.size)
         assert(
           cells.cellNear(near, position.long, position.value) == expected,
           s"$position, looked for near $near")
@@ -58,15 +58,15 @@ class CellSearchSuite extends AnyFunSuite {
     })
   }
 
-  test("of longs, among few cuts and many, near together and far apart") {
+  test("of longs, among few boundaries and many, near together and far apart") {
     val random = new Random(21)
     for (round <- 0 until 180) {
       val count = Seq(0, 1, 7, 8, 31, 63, 64, 300, 2000)(round % 9)
-      val cuts = longs(random, round / 9 % 6, count).map(Position(_, null))
-      val near = if (cuts.isEmpty) Nil
-      else Seq.fill(200)(cuts(random.nextInt(count)).long + random.nextInt(3) - 1)
+      val boundaries = longs(random, round / 9 % 6, count).map(Position(_, null))
+      val near = if (boundaries.isEmpty) Nil
+      else Seq.fill(200)(boundaries(random.nextInt(count)).long + random.nextInt(3) - 1)
       val others = longs(random, round / 9 % 6, 50) ++ Extremes ++ Seq.fill(50)(random.nextLong())
-      check(LongType, cuts, (near ++ others).map(Position(_, null)))
+      check(LongType, boundaries, (near ++ others).map(Position(_, null)))
     }
   }
 
@@ -84,10 +84,10 @@ class CellSearchSuite extends AnyFunSuite {
     }
     for (round <- 0 until 80) {
       val count = Seq(0, 3, 63, 64, 1500)(round % 5)
-      val cuts = Seq.fill(count)(position(text(round / 5 % 4))).filter(_.isKnown)
-      val others = Seq.fill(200)(position(text(round / 5 % 4))) ++ cuts.take(200)
+      val boundaries = Seq.fill(count)(position(text(round / 5 % 4))).filter(_.isKnown)
+      val others = Seq.fill(200)(position(text(round / 5 % 4))) ++ boundaries.take(200)
       val unknown = Extremes.filter(long => !Position(long, null).isKnown).map(Position(_, null))
-      check(StringType, cuts, others ++ unknown)
+      check(StringType, boundaries, others ++ unknown)
     }
   }
 }

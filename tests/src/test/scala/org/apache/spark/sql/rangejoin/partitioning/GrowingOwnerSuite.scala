@@ -127,7 +127,7 @@ class GrowingOwnerSuite extends RangePartitioningTest {
       withConf(engine: _*) {
         def owner = "(SELECT id, s, e FROM growing) l"
         val df = join(joined, owner)
-        bucketNodes(df).foreach(_.spread.get())
+        bucketNodes(df).foreach(_.partitioning.get())
         insert(7, "1000 + id % 5")
         val found = rows(df)
         assert(bucketNodes(df).count(_.isOwner) == joins, executedPlan(df))

@@ -41,7 +41,7 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
         def query = sql(s"SELECT x.id FROM ($x) x JOIN l y ON y.p BETWEEN x.p AND x.p + 50")
         val df = query
         assert(executedPlan(df).toString.contains("MeasureSide"), executedPlan(df))
-        val above = bucketNodes(df).head.spread
+        val above = bucketNodes(df).head.partitioning
         for (isOwner <- Seq(true, false)) {
           val sampled = above.boundsOf(isOwner)
           assert(collectWithSubqueries(sampled) { case w: DeferShuffleExec => w }.isEmpty, sampled)

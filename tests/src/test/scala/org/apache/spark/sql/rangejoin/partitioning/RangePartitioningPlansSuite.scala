@@ -55,7 +55,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest {
   private def checkPlan(query: => DataFrame, joins: Int = 1): Unit = {
     var found = 0
     for ((engine, reuse) <- Engines.zip(Seq("true", "false", "false", "true"))) {
-      found = checkSpread(
+      found = checkPartitioned(
         query,
         joins,
         counts = Seq(5),
@@ -226,7 +226,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest {
         }
       finally df.unpersist()
     }
-    val path = java.nio.file.Files.createTempDirectory("spread").toString
+    val path = java.nio.file.Files.createTempDirectory("partitioned").toString
     for (name <- Seq("l", "r")) {
       spark.table(name).write.mode("overwrite").parquet(s"$path/$name")
       spark.read.parquet(s"$path/$name").createOrReplaceTempView(name)
@@ -248,9 +248,9 @@ class RangePartitioningPlansSuite extends RangePartitioningTest {
           s"SELECT l.id, l.p FROM ${slowly("l")} $joinType JOIN ${slowly("r")} ON $Band"
         case _ => s"SELECT l.id, r.p FROM ${slowly("l")} $joinType JOIN ${slowly("r")} ON $Band"
       })
-      checkSpread(query, counts = Seq(4), settings = Adaptive)
+      checkPartitioned(query, counts = Seq(4), settings = Adaptive)
       // Above it there is a union, which goes by the order of columns.
-      checkSpread(query.union(query), joins = 2, counts = Seq(4), settings = Adaptive)
+      checkPartitioned(query.union(query), joins = 2, counts = Seq(4), settings = Adaptive)
     }
   }
 
@@ -282,7 +282,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest {
       sql(s"SELECT l.id, r.id FROM l JOIN r ON $Band UNION ALL SELECT l.id, r.id FROM l JOIN r ON $Band")
     }
     assert(nodes[ReusedExchangeExec](df).isEmpty, executedPlan(df))
-    assert(bucketNodes(df).map(_.spread).distinct.size == 2)
+    assert(bucketNodes(df).map(_.partitioning).distinct.size == 2)
     for (pair <- bucketNodes(df).grouped(2)) assert(pair.map(_.isOwner).toSet == Set(true, false))
   }
 

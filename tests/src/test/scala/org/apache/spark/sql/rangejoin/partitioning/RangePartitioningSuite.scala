@@ -30,7 +30,7 @@ trait RangePartitioningTest extends BucketsTest {
     collect(executedPlan(df)) { case b: RangeBucketExec => b }
 
   /** Compares with stock under several numbers of buckets; the join has to be one by buckets. */
-  protected def checkSpread(
+  protected def checkPartitioned(
       query: => DataFrame,
       joins: Int = 1,
       counts: Seq[Int] = Seq(1, 2, 7, 200),
@@ -44,7 +44,7 @@ trait RangePartitioningTest extends BucketsTest {
   }
 }
 
-/** Joins without keys, spread over range buckets, against stock Spark. */
+/** Joins without keys, by range buckets, against stock Spark. */
 class RangePartitioningSuite extends RangePartitioningTest {
 
   private val Types = Seq(
@@ -107,7 +107,7 @@ class RangePartitioningSuite extends RangePartitioningTest {
     intervals(of)
     val found = for ((shape, i) <- Shapes.zipWithIndex) yield {
       val joinType = BucketTypes(Math.floorMod(of.hashCode + i, BucketTypes.size))
-      checkSpread(joinOn(joinType, shape), counts = Seq(Seq(2, 7, 200)(i % 3)))
+      checkPartitioned(joinOn(joinType, shape), counts = Seq(Seq(2, 7, 200)(i % 3)))
     }
     assert(found.count(_ > 0) > found.size / 2)
   }
@@ -115,7 +115,7 @@ class RangePartitioningSuite extends RangePartitioningTest {
   for (joinType <- BucketTypes)
     test(s"$joinType in one bucket, in few and in more than there are rows") {
       intervals("INT", 60)
-      for (shape <- Shapes.take(3)) checkSpread(joinOn(joinType, shape))
+      for (shape <- Shapes.take(3)) checkPartitioned(joinOn(joinType, shape))
     }
 
   test("bands, distances and differences, of whole numbers and of floating point") {
@@ -129,7 +129,7 @@ class RangePartitioningSuite extends RangePartitioningTest {
             "l.p - r.p BETWEEN -2 AND 5",
             "r.p + 1 > l.p AND r.p - 5 < l.p")
           joinType <- Seq(Inner, LeftOuter)
-        } checkSpread(joinOn(joinType, shape), counts = Seq(7))
+        } checkPartitioned(joinOn(joinType, shape), counts = Seq(7))
       }
     }
   }
@@ -177,21 +177,22 @@ class RangePartitioningSuite extends RangePartitioningTest {
         "l.p - r.p <= 1",
         "abs(l.p - r.p) <= 2")
       joinType <- Seq(Inner, LeftOuter, LeftAnti)
-    } checkSpread(joinOn(joinType, shape), counts = Seq(200))
+    } checkPartitioned(joinOn(joinType, shape), counts = Seq(200))
   }
 
   test("all rows equal, one interval over everything, and no rows on one side") {
     tables("p INT, s INT, e INT")(
       Seq.fill(30)("5, 5, 5"): _*)(Seq.fill(20)("5, 5, 5") :+ "5, 0, 9": _*)
     for (joinType <- Seq(Inner, LeftOuter, LeftAnti); shape <- Shapes.take(3))
-      checkSpread(joinOn(joinType, shape), counts = Seq(7))
+      checkPartitioned(joinOn(joinType, shape), counts = Seq(7))
     table("l", "p INT, s INT, e INT")((1 to 50).map(i => s"$i, $i, ${i + 1}"): _*)
     table("r", "p INT, s INT, e INT")("25, -1000, 1000", "1, 60, 70")
     for (joinType <- Seq(Inner, LeftOuter, LeftAnti); shape <- Shapes.take(3))
-      checkSpread(joinOn(joinType, shape), counts = Seq(7))
+      checkPartitioned(joinOn(joinType, shape), counts = Seq(7))
     for (empty <- Seq("r", "l")) {
       emptied(empty)
-      for (joinType <- BucketTypes) checkSpread(joinOn(joinType, Shapes.head), counts = Seq(1, 7))
+      for (joinType <- BucketTypes)
+        checkPartitioned(joinOn(joinType, Shapes.head), counts = Seq(1, 7))
     }
   }
 
@@ -209,17 +210,17 @@ class RangePartitioningSuite extends RangePartitioningTest {
         spark.table(name).selectExpr("id" +: columns: _*).createOrReplaceTempView(name)
       }
       for (shape <- Shapes.take(3); joinType <- Seq(Inner, LeftOuter))
-        checkSpread(joinOn(joinType, shape), counts = Seq(7))
+        checkPartitioned(joinOn(joinType, shape), counts = Seq(7))
     }
   }
 
   test("a residual condition, and one of a single side") {
     intervals("INT")
     for (joinType <- BucketTypes) {
-      checkSpread(
+      checkPartitioned(
         joinOn(joinType, "l.p BETWEEN r.s AND r.e AND l.id % 2 <> r.id % 2"),
         counts = Seq(7))
-      checkSpread(
+      checkPartitioned(
         joinOn(joinType, "r.p BETWEEN l.s AND l.e AND l.id > 7 AND r.id < 30"),
         counts = Seq(2))
     }

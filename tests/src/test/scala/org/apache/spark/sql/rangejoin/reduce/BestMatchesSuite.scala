@@ -172,15 +172,15 @@ class BestMatchesSuite extends BestMatchesTest {
     }
   }
 
-  test("keys that are cut") {
+  test("keys that are split") {
     side("l", 200, 13)
     side("r", 300, 14)
-    val cut = Forms.head.copy(settings = Seq("spark.sql.join.skew.buckets" -> "4"))
+    val split = Forms.head.copy(settings = Seq("spark.sql.join.skew.buckets" -> "4"))
     for (joinType <- Seq("INNER", "LEFT"); direction <- Seq("ASC", "DESC")) {
       val by = s"r.t $direction, r.id"
       check(
         ranked("r.t BETWEEN l.t AND l.u", by, "row_number()", 2, joinType, "l.id, r.id AS rid"),
-        forms = Seq(cut))
+        forms = Seq(split))
     }
   }
 

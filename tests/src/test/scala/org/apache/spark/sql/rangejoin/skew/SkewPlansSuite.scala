@@ -24,8 +24,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.reduce.RankMatchesExec
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
-/** When keys are cut, within which plans, and what is said where they are not. */
-class SkewPlansSuite extends KeyedSpreadTest {
+/** When keys are split, within which plans, and what is said where they are not. */
+class SkewPlansSuite extends SkewTest {
 
   private val Band = "l.k = r.k AND r.p BETWEEN l.p - 20 AND l.p + 20"
 
@@ -46,7 +46,7 @@ class SkewPlansSuite extends KeyedSpreadTest {
         .createOrReplaceTempView(name)
     }
 
-  private val Hot = "IF(id % 2 = 0, 0, id % 500)"
+  private val Skewed = "IF(id % 2 = 0, 0, id % 500)"
 
   private def sql(text: String): DataFrame = spark.sql(text)
 
@@ -66,21 +66,21 @@ class SkewPlansSuite extends KeyedSpreadTest {
   private def formatted(df: DataFrame): String = executedPlan(df).treeString +
     execution(df).explainString(ExplainMode.fromString("formatted"))
 
-  private def assertNotCut(df: DataFrame, why: String): Unit = {
+  private def assertNotSplit(df: DataFrame, why: String): Unit = {
     assert(shuffles(df).isEmpty, executedPlan(df))
     assert(rangeJoins(df).nonEmpty)
-    assert(formatted(df).contains(s"Heavy keys not cut: "), formatted(df))
+    assert(formatted(df).contains(s"Skewed keys not split: "), formatted(df))
     assert(formatted(df).contains(why), formatted(df))
   }
 
-  test("a hot key is divided over tasks, and the rest of the shuffle is left alone") {
-    views(Hot)
+  test("a skewed key is divided over tasks, and the rest of the shuffle is left alone") {
+    views(Skewed)
     val df = ran(s"SELECT l.id, r.id FROM l JOIN r ON $Band")
     val nodes = shuffles(df)
     assert(nodes.size == 2, executedPlan(df))
     assert(nodes.map(_.isOwner).toSet == Set(true, false))
-    assert(nodes.forall(_.metrics("numHeavyKeys").value == 1))
-    assert(nodes.forall(_.spread.get.partitions == 1))
+    assert(nodes.forall(_.metrics("numSkewedKeys").value == 1))
+    assert(nodes.forall(_.split.get.partitions == 1))
     // Half of 8,000 rows, which ought to be 500 a task.
     val buckets = nodes.head.metrics("numBuckets").value
     assert(buckets >= 5 && buckets <= 10, buckets)
@@ -89,8 +89,8 @@ class SkewPlansSuite extends KeyedSpreadTest {
     val copies = nodes.map(_.metrics("numCopies").value).sum
     assert(copies > 0 && copies < 100, copies)
     // What is read again is the one partition.
-    val heavy = nodes.map(_.inputs.last)
-    assert(heavy.size == 2 && heavy.forall(_.isInstanceOf[AQEShuffleReadExec]))
+    val skewed = nodes.map(_.inputs.last)
+    assert(skewed.size == 2 && skewed.forall(_.isInstanceOf[AQEShuffleReadExec]))
     val records = nodes.map(_.metrics("shuffleRecordsWritten").value).sum
     assert(records >= 4000 && records < 6000, records)
     assert(formatted(df).contains("SkewReshuffle owner"), formatted(df))
@@ -98,8 +98,8 @@ class SkewPlansSuite extends KeyedSpreadTest {
     assert(formatted(df).contains("boundaries: quantiles of both sides"), formatted(df))
   }
 
-  test("a hot key is divided under a ranking that is made in place") {
-    views(Hot)
+  test("a skewed key is divided under a ranking that is made in place") {
+    views(Skewed)
     val df = ran(
       """SELECT id, p, rank FROM (
         |  SELECT l.id, r.p,
@@ -120,7 +120,7 @@ class SkewPlansSuite extends KeyedSpreadTest {
           SQLConf.SHUFFLE_PARTITIONS.key -> s"$tasks",
           SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_NUM.key -> s"$tasks")
       )
-      val places = shuffles(df).head.spread.get.plan.layout.numPlaces
+      val places = shuffles(df).head.split.get.plan.layout.numPlaces
       assert(places >= tasks && places <= tasks + 4, places)
     }
   }
@@ -128,7 +128,7 @@ class SkewPlansSuite extends KeyedSpreadTest {
   test("many keys, and little data, are left alone") {
     views("id % 500")
     assert(shuffles(ran(s"SELECT l.id, r.id FROM l JOIN r ON $Band")).isEmpty)
-    views(Hot)
+    views(Skewed)
     val text = s"SELECT l.id, r.id FROM l JOIN r ON $Band"
     assert(shuffles(ran(text, Nil)).isEmpty)
     // With two tasks one of them may as well do it all.
@@ -138,11 +138,11 @@ class SkewPlansSuite extends KeyedSpreadTest {
     assert(shuffles(ran(text, BySize :+ (RangeJoinConf.Skew.key -> "false"))).isEmpty)
   }
 
-  test("where rows have to stay together by key, nothing is cut, and EXPLAIN says so") {
-    views(Hot)
+  test("where rows have to stay together by key, nothing is split, and EXPLAIN says so") {
+    views(Skewed)
     val byKey = "an operator above the join needs the rows of a key in one task"
-    assertNotCut(ran(s"SELECT l.k, count(*) FROM l JOIN r ON $Band GROUP BY l.k"), byKey)
-    assertNotCut(
+    assertNotSplit(ran(s"SELECT l.k, count(*) FROM l JOIN r ON $Band GROUP BY l.k"), byKey)
+    assertNotSplit(
       ran(s"""SELECT l.id, r.id, m.n FROM l JOIN r ON $Band
              |LEFT JOIN (SELECT k, count(*) AS n FROM l GROUP BY k) m ON m.k = l.k""".stripMargin),
       byKey
@@ -150,17 +150,17 @@ class SkewPlansSuite extends KeyedSpreadTest {
     // Behind another shuffle it does not matter.
     assert(shuffles(
       ran(s"SELECT l.p, count(*) FROM l JOIN r ON $Band GROUP BY l.p")).size == 2)
-    assertNotCut(
+    assertNotSplit(
       ran(s"SELECT l.id, r.id FROM l FULL JOIN r ON $Band"),
       "a FULL OUTER join keeps the rows of both sides")
-    views(Hot, 400, "int(id / 1000000)")
-    assertNotCut(
+    views(Skewed, 400, "int(id / 1000000)")
+    assertNotSplit(
       ran(s"SELECT l.id, r.id FROM l JOIN r ON $Band"),
-      "there are no ranges to cut by")
+      "there are no ranges to split by")
   }
 
   test("a repartition that the join has made superfluous is not undone") {
-    views(Hot)
+    views(Skewed)
     val text = s"SELECT l.id, l.k FROM l LEFT SEMI JOIN r ON $Band"
     val expected = stock(text)
     withConf(BySize: _*) {
@@ -173,7 +173,7 @@ class SkewPlansSuite extends KeyedSpreadTest {
 
   test(
     "where the first rows are asked for, skewed joins are not to be handled, or nothing is adaptive") {
-    views(Hot)
+    views(Skewed)
     val text = s"SELECT l.id, r.id AS other FROM l JOIN r ON $Band"
     withConf(BySize: _*) {
       val first = sql(s"$text LIMIT 5")
@@ -191,18 +191,18 @@ class SkewPlansSuite extends KeyedSpreadTest {
   }
 
   test("a key or a bound with a subquery, which has no result yet") {
-    views(Hot)
+    views(Skewed)
     for (condition <- Seq(
         "l.k = r.k AND r.p BETWEEN l.p AND l.p + (SELECT max(id) FROM range(7))",
         "l.k + (SELECT max(id) FROM range(7)) = r.k + 6 AND r.p BETWEEN l.p AND l.p + 7"
       )) {
       val df = ran(s"SELECT l.id, r.id FROM l LEFT JOIN r ON $condition")
-      assertNotCut(df, "has a subquery")
+      assertNotSplit(df, "has a subquery")
     }
   }
 
-  test("an exchange above a join that is cut is used again") {
-    views(Hot)
+  test("an exchange above a join that is split is used again") {
+    views(Skewed)
     val df = ran(
       s"""WITH x AS (SELECT l.p, count(*) AS n FROM l JOIN r ON $Band GROUP BY l.p)
          |SELECT a.p, b.n FROM x a JOIN x b ON a.p = b.p""".stripMargin)
@@ -210,9 +210,10 @@ class SkewPlansSuite extends KeyedSpreadTest {
     assert(collect(executedPlan(df)) { case e: ReusedExchangeExec => e }.nonEmpty, executedPlan(df))
   }
 
-  test("what adaptive execution splits as skewed is cut where a part is still far too large") {
-    views(Hot)
-    val skewed = Seq(
+  test(
+    "what adaptive execution splits as skewed is split by keys where a part is still far too large") {
+    views(Skewed)
+    val splitBySpark = Seq(
       SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD.key -> "1",
       SQLConf.SKEW_JOIN_SKEWED_PARTITION_FACTOR.key -> "1.5",
       SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES.key -> "3000"
@@ -224,14 +225,14 @@ class SkewPlansSuite extends KeyedSpreadTest {
         case LeftSemi | LeftAnti => s"SELECT l.id FROM l $joinType JOIN r ON $Band"
         case _                   => s"SELECT l.id, r.id FROM l $joinType JOIN r ON $Band"
       }
-      val before = ran(text, BySize ++ skewed :+ (RangeJoinConf.Skew.key -> "false"))
+      val before = ran(text, BySize ++ splitBySpark :+ (RangeJoinConf.Skew.key -> "false"))
       // Spark knows no way to do so where the join is an EXISTS.
       assert(rangeJoins(before).exists(_.isSkewJoin) == (joinType != Existence))
-      val df = ran(text, BySize ++ skewed)
+      val df = ran(text, BySize ++ splitBySpark)
       // Of an inner join both sides are split; of others each part is joined with all of the other side,
       // which has fewer columns where its rows are only looked for.
-      val isCut = Seq(LeftOuter, RightOuter, Existence).contains(joinType)
-      assert(shuffles(df).size == (if (isCut) 2 else 0), s"$joinType\n${executedPlan(df)}")
+      val isSplit = Seq(LeftOuter, RightOuter, Existence).contains(joinType)
+      assert(shuffles(df).size == (if (isSplit) 2 else 0), s"$joinType\n${executedPlan(df)}")
     }
   }
 
@@ -250,7 +251,7 @@ class SkewPlansSuite extends KeyedSpreadTest {
   }
 
   test("self joins, unions, joins of joins, and subqueries") {
-    views(Hot, 1000)
+    views(Skewed, 1000)
     val self =
       "SELECT l.id, r.id FROM l JOIN l r ON l.k = r.k AND r.p BETWEEN l.p - 90 AND l.p + 90"
     // The two sides are one exchange, where exchanges are used again.
@@ -274,7 +275,7 @@ class SkewPlansSuite extends KeyedSpreadTest {
   }
 
   test("cached, and executed again") {
-    views(Hot, 1000)
+    views(Skewed, 1000)
     val text = s"SELECT l.id, r.id FROM l JOIN r ON $Band"
     val expected = stock(text)
     withConf(BySize: _*) {

@@ -22,12 +22,12 @@ import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 import org.apache.spark.sql.rangejoin.partitioning.BucketsTest
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
-/** What suites of joins with cut keys share. */
-trait KeyedSpreadTest extends BucketsTest {
+/** What suites of joins with skewed keys share. */
+trait SkewTest extends BucketsTest {
 
   override protected val Buckets: String = RangeJoinConf.SkewBuckets.key
 
-  /** Those under which keys are cut. */
+  /** Those under which keys are split. */
   protected val AdaptiveEngines: Seq[Settings] =
     Engines.filter(_.contains(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true"))
 
@@ -36,10 +36,10 @@ trait KeyedSpreadTest extends BucketsTest {
     collect(executedPlan(df)) { case node: SkewReshuffleExec => node }
 
   /**
-   * Compares with stock under several numbers of buckets; every join has to be cut by its keys, which is
+   * Compares with stock under several numbers of buckets; every join has to have its keys split, which is
    * seen only once it has run.
    */
-  protected def checkCut(
+  protected def checkSplit(
       query: => DataFrame,
       joins: Int = 1,
       counts: Seq[Int] = Seq(1, 2, 7, 200),
@@ -51,8 +51,8 @@ trait KeyedSpreadTest extends BucketsTest {
   }
 }
 
-/** Joins with keys that are cut by the range, against stock Spark. */
-class SkewSuite extends KeyedSpreadTest {
+/** Joins with keys that are split by the range, against stock Spark. */
+class SkewSuite extends SkewTest {
 
   private val Shapes = Seq(
     "r.p BETWEEN l.s AND l.e",
@@ -94,7 +94,7 @@ class SkewSuite extends KeyedSpreadTest {
   for (joinType <- BucketTypes)
     test(s"$joinType in every shape, by few buckets and by more than there are rows") {
       intervals()
-      for ((shape, i) <- Shapes.zipWithIndex) checkCut(
+      for ((shape, i) <- Shapes.zipWithIndex) checkSplit(
         joinOn(joinType, keyed(shape)),
         counts = if (i == 2) Seq(1, 2, 7, 200) else Seq(Seq(2, 7, 30)(i % 3)))
     }
@@ -105,7 +105,7 @@ class SkewSuite extends KeyedSpreadTest {
     test(s"ranges of $of") {
       intervals(of)
       for ((shape, i) <- Shapes.take(7).zipWithIndex)
-        checkCut(
+        checkSplit(
           joinOn(BucketTypes(i % BucketTypes.size), keyed(shape)),
           counts = Seq(Seq(2, 7, 30)(i % 3)))
     }
@@ -124,7 +124,7 @@ class SkewSuite extends KeyedSpreadTest {
     for ((key, i) <- keys.zipWithIndex) {
       intervals(key = key)
       val found = for (joinType <- Seq(Inner, LeftAnti))
-        yield checkCut(
+        yield checkSplit(
           joinOn(joinType, keyed(Shapes(i % 3))),
           counts = Seq(7))
       assert(found.head > 0, key)
@@ -134,11 +134,11 @@ class SkewSuite extends KeyedSpreadTest {
   test("several keys, null-safe equality, and a computed key") {
     intervals()
     for (joinType <- Seq(Inner, LeftOuter, RightOuter, LeftAnti)) {
-      checkCut(
+      checkSplit(
         joinOn(joinType, s"l.k = r.k AND l.id % 2 = r.id % 2 AND ${Shapes(1)}"),
         counts = Seq(2, 30))
-      checkCut(joinOn(joinType, s"l.k <=> r.k AND ${Shapes(2)}"), counts = Seq(30))
-      checkCut(joinOn(joinType, s"l.k + 1 = r.k AND ${Shapes.head}"), counts = Seq(7))
+      checkSplit(joinOn(joinType, s"l.k <=> r.k AND ${Shapes(2)}"), counts = Seq(30))
+      checkSplit(joinOn(joinType, s"l.k + 1 = r.k AND ${Shapes.head}"), counts = Seq(7))
     }
   }
 
@@ -166,11 +166,11 @@ class SkewSuite extends KeyedSpreadTest {
     tables("k INT, p INT, s INT, e INT")(
       Seq.fill(30)("1, 5, 5, 5"): _*)(Seq.fill(20)("1, 5, 5, 5") :+ "1, 5, 0, 9": _*)
     for (joinType <- BucketTypes; shape <- Shapes.take(3))
-      checkCut(joinOn(joinType, keyed(shape)), counts = Seq(7))
+      checkSplit(joinOn(joinType, keyed(shape)), counts = Seq(7))
     table("l", "k INT, p INT, s INT, e INT")((1 to 50).map(i => s"1, $i, $i, ${i + 1}"): _*)
     table("r", "k INT, p INT, s INT, e INT")("1, 25, -1000, 1000", "1, 1, 60, 70")
     for (joinType <- BucketTypes; shape <- Shapes.take(3))
-      checkCut(joinOn(joinType, keyed(shape)), counts = Seq(7))
+      checkSplit(joinOn(joinType, keyed(shape)), counts = Seq(7))
   }
 
   test("keys that one side does not have") {
@@ -178,7 +178,7 @@ class SkewSuite extends KeyedSpreadTest {
       (1 to 20).map(i => s"${i % 2}, $i, $i, ${i + 3}"): _*)(
       (1 to 20).map(i => s"${1 + i % 2}, $i, $i, ${i + 3}"): _*)
     for (joinType <- BucketTypes; shape <- Shapes.take(3))
-      checkCut(joinOn(joinType, keyed(shape)), counts = Seq(7))
+      checkSplit(joinOn(joinType, keyed(shape)), counts = Seq(7))
   }
 
   test("a side without rows") {
@@ -197,16 +197,16 @@ class SkewSuite extends KeyedSpreadTest {
 
   test("many rows of a NULL key are scattered, and kept by the joins that keep them") {
     intervals(key = "int(IF(id % 8 = 0, 1, NULL))", rows = 400)
-    for (joinType <- BucketTypes) checkCut(joinOn(joinType, keyed(Shapes(1))), counts = Seq(7))
+    for (joinType <- BucketTypes) checkSplit(joinOn(joinType, keyed(Shapes(1))), counts = Seq(7))
   }
 
   test("a residual condition, and one of a single side") {
     intervals()
     for (joinType <- BucketTypes) {
-      checkCut(
+      checkSplit(
         joinOn(joinType, keyed("l.p BETWEEN r.s AND r.e AND l.id % 2 <> r.id % 2")),
         counts = Seq(7))
-      checkCut(
+      checkSplit(
         joinOn(joinType, keyed("r.p BETWEEN l.s AND l.e AND l.id > 7 AND r.id < 50")),
         counts = Seq(2))
     }

@@ -1,6 +1,6 @@
-"""Joins of few keys and of a hot key: `python bench/heavy_keys.py [--only ...] [--rows N]`.
+"""Joins of few keys and of a skewed key: `python bench/skewed_keys.py [--only ...] [--rows N]`.
 
-Two contestants take turns, ours with heavy keys cut and without; medians of the rounds are quoted:
+Two contestants take turns, ours with skewed keys split and without; medians are quoted:
 
     seconds   of the query
     cpu       of all its tasks, sampling and the second shuffle included
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from sessions import SMALL, cpu_seconds, cpu_seconds_of_tasks, session, stages
 
-CUT = "spark.sql.join.skew.enabled"
+SPLIT = "spark.sql.join.skew.enabled"
 POINTS = "pmod(xxhash64(id, {seed}), 1000000000)"
 #: A key of rank n has about n to the power of -1.2 of the rows of the first one.
 ZIPF = "INT(least(1000000, pow(pmod(xxhash64(id, 9{seed}), 1000000) / 1000000D + 1e-6, -5)))"
@@ -56,9 +56,9 @@ def tables(spark: SparkSession, key: str, rows: int, folder: str) -> None:
         spark.read.parquet(f"{folder}/{name}").createOrReplaceTempView(name)
 
 
-def run(spark: SparkSession, is_cut: bool, width: int, tasks: int) -> Run:
+def run(spark: SparkSession, is_split: bool, width: int, tasks: int) -> Run:
     """Runs the join once."""
-    spark.conf.set(CUT, str(is_cut).lower())
+    spark.conf.set(SPLIT, str(is_split).lower())
     before = set(stages(spark))
     begin = time.monotonic()
     df = spark.sql(
@@ -98,23 +98,25 @@ def main() -> None:
     spark.conf.set("spark.sql.adaptive.coalescePartitions.minPartitionNum", args.tasks)
     spark.conf.set("spark.sql.join.skew.threshold", args.threshold)
     spark.conf.set(SMALL, -1)
-    print("| case | pairs | seconds | uncut | cpu | uncut | longest | uncut | tasks | uncut |")
+    print(
+        "| case | pairs | seconds | unsplit | cpu | unsplit | longest | unsplit | tasks | unsplit |"
+    )
     print("|---" * 10 + "|")
     with tempfile.TemporaryDirectory() as folder:
         for name in args.only:
             tables(spark, CASES[name], args.rows, f"{folder}/{name}")
             runs: dict[bool, list[Run]] = {True: [], False: []}
             for turn in range(args.runs + 1):
-                for is_cut in (True, False) if turn % 2 else (False, True):
-                    taken = run(spark, is_cut, 500, args.tasks)
+                for is_split in (True, False) if turn % 2 else (False, True):
+                    taken = run(spark, is_split, 500, args.tasks)
                     if turn > 0:  # the first one warms up
-                        runs[is_cut].append(taken)
+                        runs[is_split].append(taken)
             assert len({r.pairs for both in runs.values() for r in both}) == 1
 
             cells = []
             for of in ("seconds", "cpu", "longest"):
-                cut, uncut = median(runs[True], of), median(runs[False], of)
-                cells += [f"{cut:.2f} ({cut / uncut:.2f}x)", f"{uncut:.2f}"]
+                split, unsplit = median(runs[True], of), median(runs[False], of)
+                cells += [f"{split:.2f} ({split / unsplit:.2f}x)", f"{unsplit:.2f}"]
             cells += [f"{median(runs[c], 'tasks'):.0f}" for c in (True, False)]
             print(
                 f"| {name} | {runs[True][0].pairs:,} | " + " | ".join(cells) + " |",

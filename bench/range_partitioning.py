@@ -1,4 +1,4 @@
-"""Joins without a key, both sides shuffled: `python bench/spread.py [--only ...] [--rows N]`.
+"""Joins without a key, both sides shuffled: `bench/range_partitioning.py [--only ...] [--rows N]`.
 
 Contestants, which take turns; a median of the rounds is quoted:
 
