@@ -212,10 +212,10 @@ class LifecycleSuite extends RangeJoinTest {
   }
 
   test("many small joins leave no memory and one page's worth of window each") {
-    for (i <- 0 until 30) withConf(buffer: _*) {
+    for (width <- 0 to 2; _ <- 1 to 10) withConf(buffer: _*) {
       val df = rowsOfOneKey(200).as("l").join(
         rowsOfOneKey(200).as("r"),
-        expr(s"l.k = r.k and r.t between l.t - 1 and l.t + ${i % 3}")
+        expr(s"l.k = r.k and r.t between l.t - 1 and l.t + $width")
       )
       assert(df.count() > 200)
     }

@@ -158,10 +158,8 @@ class RangeIndexSuite extends AnyFunSuite {
   for (keys <- AllKeys; tests <- AllTests) {
     test(s"random rows with $keys and $tests") {
       val random = new Random(keys.hashCode * 31 + tests.hashCode)
-      for (round <- 0 until 40) {
-        val shape = RandomEntries(random, round)
-        check(shape.rows, keys, tests, shape.queries)
-      }
+      for (entries <- RandomEntries.ofEveryKind(random, 2))
+        check(entries.rows, keys, tests, entries.queries)
     }
   }
 
@@ -192,8 +190,8 @@ class RangeIndexSuite extends AnyFunSuite {
   for (tests <- AllTests if tests.lower && tests.upper && !tests.points) {
     test(s"$tests that are disjoint, of one length, or beside others") {
       val random = new Random(tests.hashCode)
-      for (keys <- AllKeys; round <- 0 until 9) {
-        val rows = risingEntries(random, round)
+      for (keys <- AllKeys; (_, lengths) <- RisingLengths; (_, others) <- Others) {
+        val rows = risingEntries(random, lengths(random), others)
         val queries = Seq.fill(60) {
           val at = random.nextInt(4200) - 100L
           Query(random.nextInt(3), at, at + (if (random.nextBoolean()) 0 else random.nextInt(60)))
@@ -203,16 +201,10 @@ class RangeIndexSuite extends AnyFunSuite {
     }
   }
 
-  /** Rows of two keys whose ends rise with their begins, with unknown ones and others in some rounds. */
-  private def risingEntries(random: Random, round: Int): Seq[Entry] = {
-    val length = if (round % 3 == 0) 100 else 1 + random.nextInt(20)
-    val rising = Seq.tabulate(400) { i =>
-      val end = i * 10L + (if (round % 3 == 1) random.nextInt(length) else length)
-      Entry(Some(i % 2), Some(i * 10L), Some(end))
-    }
-    val unknown = Entry(Some(1), Some(3000), Some(Long.MaxValue))
-    val long = Entry(Some(0), Some(500), Some(2500))
-    random.shuffle(rising ++ Seq(Nil, Seq(unknown), Seq(long))(random.nextInt(3)))
+  /** Rows of two keys in turn, 20 apart, whose ends rise with their begins; and others. */
+  private def risingEntries(random: Random, length: () => Int, others: Seq[Entry]): Seq[Entry] = {
+    val rising = Seq.tabulate(400)(i => Entry(Some(i % 2), Some(i * 10L), Some(i * 10L + length())))
+    random.shuffle(rising ++ others)
   }
 
   test("what a search looks at follows what it finds") {
@@ -281,11 +273,11 @@ class RangeIndexSuite extends AnyFunSuite {
       new KryoSerializer(new SparkConf(false)))) {
     test(s"an index travels: ${serializer.getClass.getSimpleName}") {
       val random = new Random(9)
-      val shape = RandomEntries(random, 7)
+      val shape = RandomEntries(random, mostKeys = 4, domain = 50, isSorted = true)
       for {
         keys <- AllKeys
         tests <- AllTests
-        rows <- Seq(shape.rows, risingEntries(random, 0))
+        rows <- Seq(shape.rows, risingEntries(random, () => 100, Nil))
       } {
         val built = index(rows, keys, tests)
         val instance = serializer.newInstance()
@@ -308,10 +300,12 @@ class RangeIndexSuite extends AnyFunSuite {
 
   test("an index has the keys of all rows, whatever the bounds of a row are") {
     val random = new Random(5)
-    for (keys <- Seq(DenseLongs, SparseLongs, Rows); round <- 0 until 30) {
-      val rows = RandomEntries(random, round).rows.map { row =>
-        if (row.key.exists(_ % 3 == 0)) row.copy(sort = None) else row
-      }
+    for {
+      keys <- Seq(DenseLongs, SparseLongs, Rows)
+      entries <- RandomEntries.ofEveryKind(random, 2)
+    } {
+      // Of every third key no row has a bound.
+      val rows = entries.rows.map(r => if (r.key.exists(_ % 3 == 0)) r.copy(sort = None) else r)
       val found = index(rows, keys, Tests(true, true, false)).keys()
         .map(key => (key.numFields, key.get(0, keys.dataType).toString)).toVector
       assert(found.sorted == rows.flatMap(_.key).distinct.map(keys.value(_).toString)
@@ -397,16 +391,44 @@ object RangeIndexSuite {
     override def value(key: Int): Any = UTF8String.fromString(s"key $key ${"x" * (key % 11)}")
   }
 
-  /** Rows and queries with a domain of bounds that is narrow, wide, or at the ends of a long. */
-  final case class RandomEntries(random: Random, round: Int) {
-    private val keys = 1 + random.nextInt(if (round % 4 == 0) 200 else 4)
-    private val domain = Seq(3, 50, 100000)(round % 3)
+  /** How long intervals are that begin 20 apart, so that none ends before an earlier one. */
+  private val RisingLengths = Seq[(String, Random => () => Int)](
+    "one length, overlapping" -> (_ => () => 100),
+    "one length" -> { random =>
+      val length = 1 + random.nextInt(20)
+      () => length
+    },
+    "several lengths, disjoint" -> { random =>
+      val most = 1 + random.nextInt(20)
+      () => random.nextInt(most)
+    }
+  )
+
+  /** What there may be beside such intervals. */
+  private val Others = Seq(
+    "nothing" -> Nil,
+    "an unknown end" -> Seq(Entry(Some(1), Some(3000), Some(Long.MaxValue))),
+    "a long interval" -> Seq(Entry(Some(0), Some(500), Some(2500))))
+
+  /**
+   * Rows and queries.
+   *
+   * @param domain of the bounds: narrow or wide
+   * @param hasExtremes whether some of the bounds are at the ends of a long
+   * @param isSorted whether rows come by sort bound
+   */
+  final case class RandomEntries(
+      random: Random,
+      mostKeys: Int,
+      domain: Int,
+      hasExtremes: Boolean = false,
+      isSorted: Boolean = false) {
+    private val keys = 1 + random.nextInt(mostKeys)
     private val length = Seq(0, 5, 40, 100000)(random.nextInt(4))
-    private val extremes = round % 5 == 0
     private val size = Seq(0, 1, 17, 100, 700)(random.nextInt(5))
 
     private def bound(): Long =
-      if (extremes && random.nextInt(10) == 0) {
+      if (hasExtremes && random.nextInt(10) == 0) {
         Seq(Long.MinValue, Long.MinValue + 1, Long.MaxValue - 1, Long.MaxValue)(random.nextInt(4))
       } else random.nextInt(domain) - domain / 2L
 
@@ -418,15 +440,27 @@ object RangeIndexSuite {
     val rows: Seq[Entry] = {
       val drawn = Seq.fill(size) {
         val begin = bound()
-        val to = if (random.nextInt(20) == 0) bound() else if (extremes) bound() else end(begin)
+        val to = if (hasExtremes || random.nextInt(20) == 0) bound() else end(begin)
         Entry(orNull(random.nextInt(keys)), orNull(begin), orNull(to))
       }
-      if (round % 7 == 0) drawn.sortBy(_.sort) else drawn
+      if (isSorted) drawn.sortBy(_.sort) else drawn
     }
 
     val queries: Seq[Query] = Seq.fill(40) {
       val begin = bound()
-      Query(random.nextInt(keys + 1), begin, if (extremes) bound() else end(begin) - 1)
+      Query(random.nextInt(keys + 1), begin, if (hasExtremes) bound() else end(begin) - 1)
     }
+  }
+
+  object RandomEntries {
+
+    /** Of few keys and of many, in every domain, with extremes and without, in order and in none. */
+    def ofEveryKind(random: Random, times: Int): Seq[RandomEntries] = for {
+      mostKeys <- Seq(4, 200)
+      domain <- Seq(3, 50, 100000)
+      hasExtremes <- Seq(false, true)
+      isSorted <- Seq(false, true)
+      _ <- 1 to times
+    } yield RandomEntries(random, mostKeys, domain, hasExtremes, isSorted)
   }
 }

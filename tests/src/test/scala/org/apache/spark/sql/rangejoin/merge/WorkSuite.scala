@@ -68,16 +68,14 @@ class WorkSuite extends RangeJoinTest {
     test(s"the work is bounded on $data") {
       side("l", left)
       side("r", right)
-      for (((range, rest), i) <- Shapes.zipWithIndex) {
+      for ((range, rest) <- Shapes) {
         val residual = s"$rest AND (l.v + r.v) % 3 = 1"
         val counts = pairsOf(range, rest, residual)
         val (inRange, pairs, remaining) = (counts(0), counts(1), counts(2))
-        // Each join type has its turn.
-        val others = Seq.tabulate(3)(j => OtherTypes((i + data.length + j) % OtherTypes.size))
-        for (joinType <- Seq("INNER", "FULL OUTER", others.head)) {
+        for (joinType <- Seq("INNER", "FULL OUTER", "LEFT OUTER")) {
           checkWork(joinType, s"l.k = r.k AND $range AND $rest", pairs, inRange - pairs)
         }
-        for (joinType <- others.drop(1)) {
+        for (joinType <- Seq("RIGHT OUTER", "LEFT SEMI", "LEFT ANTI", "EXISTENCE")) {
           val condition = s"l.k = r.k AND $range AND $residual"
           checkWork(joinType, condition, remaining, inRange - remaining)
         }
@@ -114,9 +112,6 @@ object WorkSuite {
   private val Rows = 300L
 
   private case class Interval(from: String, to: String)
-
-  private val OtherTypes =
-    Seq("LEFT OUTER", "RIGHT OUTER", "LEFT SEMI", "LEFT ANTI", "EXISTENCE")
 
   /** Ranges, each with what of its condition has no part in the window. */
   private val Shapes = Seq(

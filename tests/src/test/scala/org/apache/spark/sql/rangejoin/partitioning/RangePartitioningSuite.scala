@@ -92,30 +92,39 @@ class RangePartitioningSuite extends RangePartitioningTest {
         FROM range(1, ${rows + 1}, 1, 3)""").createOrReplaceTempView(name)
     }
 
-  private val Shapes = Seq(
-    "r.p BETWEEN l.s AND l.e",
-    "l.p BETWEEN r.s AND r.e",
-    "l.s <= r.e AND r.s <= l.e",
-    "l.s < r.e AND r.s < l.e",
-    "l.p > r.s AND l.p <= r.e",
-    "l.p <= r.p",
-    "l.p > r.p",
-    "l.p BETWEEN r.p AND r.p"
-  )
+  private val Within = "r.p BETWEEN l.s AND l.e"
+  private val Around = "l.p BETWEEN r.s AND r.e"
+  private val Overlap = "l.s <= r.e AND r.s <= l.e"
+  private val StrictOverlap = "l.s < r.e AND r.s < l.e"
+  private val HalfOpen = "l.p > r.s AND l.p <= r.e"
+  private val UpTo = "l.p <= r.p"
+  private val Above = "l.p > r.p"
+  private val Equal = "l.p BETWEEN r.p AND r.p"
+
+  /** A point in an interval of either side, and two intervals. */
+  private val Intervals = Seq(Within, Around, Overlap)
 
   for (of <- Types) test(s"every shape over $of") {
     intervals(of)
-    val found = for ((shape, i) <- Shapes.zipWithIndex) yield {
-      val joinType = BucketTypes(Math.floorMod(of.hashCode + i, BucketTypes.size))
-      checkPartitioned(joinOn(joinType, shape), counts = Seq(Seq(2, 7, 200)(i % 3)))
-    }
+    val found = for ((shape, joinType, count) <- Seq(
+        (Within, LeftOuter, 2),
+        (Around, Inner, 7),
+        (Overlap, LeftAnti, 200),
+        (StrictOverlap, RightOuter, 2),
+        (HalfOpen, LeftSemi, 7),
+        (UpTo, Existence, 200),
+        (Above, Inner, 2),
+        (Equal, LeftOuter, 7)
+      )) yield checkPartitioned(joinOn(joinType, shape), counts = Seq(count))
     assert(found.count(_ > 0) > found.size / 2)
   }
 
   for (joinType <- BucketTypes)
     test(s"$joinType in one bucket, in few and in more than there are rows") {
       intervals("INT", 60)
-      for (shape <- Shapes.take(3)) checkPartitioned(joinOn(joinType, shape))
+      for (shape <- Intervals) checkPartitioned(joinOn(joinType, shape))
+      for (shape <- Seq(StrictOverlap, HalfOpen, UpTo, Above, Equal))
+        checkPartitioned(joinOn(joinType, shape), counts = Seq(7))
     }
 
   test("bands, distances and differences, of whole numbers and of floating point") {
@@ -183,16 +192,16 @@ class RangePartitioningSuite extends RangePartitioningTest {
   test("all rows equal, one interval over everything, and no rows on one side") {
     tables("p INT, s INT, e INT")(
       Seq.fill(30)("5, 5, 5"): _*)(Seq.fill(20)("5, 5, 5") :+ "5, 0, 9": _*)
-    for (joinType <- Seq(Inner, LeftOuter, LeftAnti); shape <- Shapes.take(3))
+    for (joinType <- Seq(Inner, LeftOuter, LeftAnti); shape <- Intervals)
       checkPartitioned(joinOn(joinType, shape), counts = Seq(7))
     table("l", "p INT, s INT, e INT")((1 to 50).map(i => s"$i, $i, ${i + 1}"): _*)
     table("r", "p INT, s INT, e INT")("25, -1000, 1000", "1, 60, 70")
-    for (joinType <- Seq(Inner, LeftOuter, LeftAnti); shape <- Shapes.take(3))
+    for (joinType <- Seq(Inner, LeftOuter, LeftAnti); shape <- Intervals)
       checkPartitioned(joinOn(joinType, shape), counts = Seq(7))
     for (empty <- Seq("r", "l")) {
       emptied(empty)
       for (joinType <- BucketTypes)
-        checkPartitioned(joinOn(joinType, Shapes.head), counts = Seq(1, 7))
+        checkPartitioned(joinOn(joinType, Within), counts = Seq(1, 7))
     }
   }
 
@@ -209,7 +218,7 @@ class RangePartitioningSuite extends RangePartitioningTest {
         val columns = Seq("p", "s", "e").map(c => s"${wide.replace("%s", c)} AS $c")
         spark.table(name).selectExpr("id" +: columns: _*).createOrReplaceTempView(name)
       }
-      for (shape <- Shapes.take(3); joinType <- Seq(Inner, LeftOuter))
+      for (shape <- Intervals; joinType <- Seq(Inner, LeftOuter))
         checkPartitioned(joinOn(joinType, shape), counts = Seq(7))
     }
   }

@@ -89,7 +89,7 @@ class AsOfJoinSuite extends RangeJoinTest {
   }
 
   test("every direction, with and without exact matches and a tolerance") {
-    for (((direction, distance), i) <- Directions.zipWithIndex) ansi(on = i % 2 == 0) {
+    for ((direction, distance, isAnsi) <- Directions) ansi(isAnsi) {
       val (left, right) = sides("$")
       for {
         joinType <- Seq("left", "inner")
@@ -102,28 +102,29 @@ class AsOfJoinSuite extends RangeJoinTest {
   }
 
   test("dates and timestamps") {
+    val byMicros = Some("abs(unix_micros(t) - unix_micros(rt))")
+    // Values, the time zone, the tolerance of a nearest match, and how far away one is.
     val types = Seq(
-      "date_add(DATE '2024-01-01', $)" -> Some("INTERVAL '7' DAY"),
-      "timestamp_seconds($ * 60)" -> Some("INTERVAL '7' MINUTE"),
-      "timestamp_seconds(1729983600 + $ * 120)" -> Some("INTERVAL '7' MINUTE"),
-      "TIMESTAMP_NTZ '2024-01-01 00:00:00' + make_dt_interval(0, 0, 0, $)" -> None,
-      "cast($ AS BIGINT)" -> Some("7L"),
-      "cast($ AS DECIMAL(10, 2))" -> None
+      ("date_add(DATE '2024-01-01', $)", "Europe/Berlin", None, None),
+      ("timestamp_seconds($ * 60)", "UTC", Some("INTERVAL '7' MINUTE"), byMicros),
+      // The night that clocks go back in Berlin.
+      (
+        "timestamp_seconds(1729983600 + $ * 120)",
+        "Europe/Berlin",
+        Some("INTERVAL '7' MINUTE"),
+        byMicros),
+      ("TIMESTAMP_NTZ '2024-01-01 00:00:00' + make_dt_interval(0, 0, 0, $)", "UTC", None, None),
+      ("cast($ AS BIGINT)", "Europe/Berlin", Some("7L"), Some("abs(t - rt)")),
+      ("cast($ AS DECIMAL(10, 2))", "UTC", None, None)
     )
-    for {
-      ((value, tolerance), i) <- types.zipWithIndex
-      zone = if (i % 2 == 0) "Europe/Berlin" else "UTC"
-    } withConf("spark.sql.session.timeZone" -> zone) {
-      val (left, right) = sides(value, i)
-      check()(asOf(left, right, "backward", "left"))
-      check()(asOf(left, right, "forward", "inner"))
-      tolerance.filter(_ => i > 0).foreach { within =>
-        check(distance = "abs(unix_micros(timestamp(t)) - unix_micros(timestamp(rt)))".replace(
-          "unix_micros(timestamp(t)) - unix_micros(timestamp(rt))",
-          if (i == 4) "t - rt" else "unix_micros(t) - unix_micros(rt)"))(
-          asOf(left, right, "nearest", "left", tolerance = expr(within)))
+    for (((value, zone, tolerance, distance), seed) <- types.zipWithIndex)
+      withConf("spark.sql.session.timeZone" -> zone) {
+        val (left, right) = sides(value, seed)
+        check()(asOf(left, right, "backward", "left"))
+        check()(asOf(left, right, "forward", "inner"))
+        for (within <- tolerance; away <- distance)
+          check(distance = away)(asOf(left, right, "nearest", "left", tolerance = expr(within)))
       }
-    }
   }
 
   test("rows of the join are not shuffled again") {
@@ -180,7 +181,7 @@ class AsOfJoinSuite extends RangeJoinTest {
   test("an inner join whose left side is small") {
     val (left, right) = sides("$")
     withConf("spark.sql.autoBroadcastJoinThreshold" -> "2KB") {
-      for ((direction, distance) <- Directions)
+      for ((direction, distance, _) <- Directions)
         check(distance = distance)(asOf(left.where("id < 5"), right, direction, "inner"))
     }
   }
@@ -237,7 +238,11 @@ class AsOfJoinSuite extends RangeJoinTest {
 
 object AsOfJoinSuite {
 
-  private val Directions = Seq("backward" -> "rt", "forward" -> "rt", "nearest" -> "abs(t - rt)")
+  /** Directions, what tells matches apart, and whether arithmetic raises. */
+  private val Directions = Seq(
+    ("backward", "rt", true),
+    ("forward", "rt", false),
+    ("nearest", "abs(t - rt)", true))
 
   /** Of a class that has moved from one line of Spark to the next. */
   private def JoinAsOf(df: DataFrame): Method = df.getClass.getMethods

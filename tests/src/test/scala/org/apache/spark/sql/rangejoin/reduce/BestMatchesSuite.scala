@@ -64,8 +64,18 @@ class BestMatchesSuite extends BestMatchesTest {
   test("row_number, rank and dense_rank, from either end of every kind of range") {
     side("l", 120, 1)
     side("r", 150, 2)
-    for ((range, i) <- Ranges.zipWithIndex; direction <- Seq("ASC", "DESC")) {
-      val joinType = if (i % 2 == 0 && range != PointInInterval) "INNER" else "LEFT"
+    for {
+      (range, joinType) <- Seq(
+        UpTo -> "INNER",
+        From -> "LEFT",
+        Before -> "INNER",
+        After -> "LEFT",
+        BandBefore -> "INNER",
+        InInterval -> "LEFT",
+        PointInInterval -> "LEFT",
+        Overlap -> "LEFT")
+      direction <- Seq("ASC", "DESC")
+    } {
       check(ranked(range, s"r.t $direction", joinType = joinType))
       check(ranked(range, s"r.t $direction", "row_number()", 3, joinType))
       check(ranked(range, s"r.t $direction", "rank()", 2, joinType, "l.id, r.id AS rid"))
@@ -84,8 +94,15 @@ class BestMatchesSuite extends BestMatchesTest {
     side("l", 120, 3)
     side("r", 150, 4)
     for {
-      (range, i) <- Ranges.zipWithIndex
-      joinType = if (i % 2 == 0) "LEFT" else "INNER"
+      (range, joinType) <- Seq(
+        UpTo -> "LEFT",
+        From -> "INNER",
+        Before -> "LEFT",
+        After -> "INNER",
+        BandBefore -> "LEFT",
+        InInterval -> "INNER",
+        PointInInterval -> "LEFT",
+        Overlap -> "INNER")
       (of, by) <- Seq(
         "max(r.t)" -> "l.id",
         "min(r.t), min(r.t)" -> "l.id",
@@ -229,8 +246,18 @@ class BestMatchesSuite extends BestMatchesTest {
   test("the other side may be asked for its best matches, too") {
     side("l", 100, 19)
     side("r", 100, 20)
-    for ((range, i) <- Ranges.zipWithIndex; direction <- Seq("ASC", "DESC")) {
-      val joinType = if (i % 2 == 0 && i != 4) "INNER" else "RIGHT"
+    for {
+      (range, joinType) <- Seq(
+        UpTo -> "INNER",
+        From -> "RIGHT",
+        Before -> "INNER",
+        After -> "RIGHT",
+        BandBefore -> "RIGHT",
+        InInterval -> "RIGHT",
+        PointInInterval -> "INNER",
+        Overlap -> "RIGHT")
+      direction <- Seq("ASC", "DESC")
+    } {
       check(
         s"""SELECT * FROM (
            |  SELECT l.t, r.id, rank() OVER (PARTITION BY r.id ORDER BY l.t $direction) AS n
@@ -277,14 +304,16 @@ class BestMatchesSuite extends BestMatchesTest {
 
 object BestMatchesSuite {
 
-  private val OneSided = Seq("r.t <= l.t", "r.t >= l.t", "r.t < l.t", "l.t < r.t")
-
+  private val UpTo = "r.t <= l.t"
+  private val From = "r.t >= l.t"
+  private val Before = "r.t < l.t"
+  private val After = "l.t < r.t"
+  private val BandBefore = "r.t BETWEEN l.t - 20 AND l.t"
+  private val InInterval = "r.t > l.t AND r.t <= l.u"
   private val PointInInterval = "r.t <= l.t AND l.t < r.u"
+  private val Overlap = "r.t <= l.u AND l.t <= r.u"
 
-  private val Ranges = OneSided ++ Seq(
-    "r.t BETWEEN l.t - 20 AND l.t",
-    "r.t > l.t AND r.t <= l.u",
-    PointInInterval,
-    "r.t <= l.u AND l.t <= r.u"
-  )
+  private val OneSided = Seq(UpTo, From, Before, After)
+
+  private val Ranges = OneSided ++ Seq(BandBefore, InInterval, PointInInterval, Overlap)
 }

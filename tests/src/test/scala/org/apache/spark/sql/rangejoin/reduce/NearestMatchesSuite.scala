@@ -67,11 +67,10 @@ class NearestMatchesSuite extends BestMatchesTest {
     for (on <- Seq(true, false)) ansi(on) {
       sidesOf("INT", 1)
       for {
-        (range, i) <- Ranges.zipWithIndex
+        (range, joinType) <- RangesAndTypes
         (function, limit) <-
           Seq("row_number()" -> 3, "rank()" -> 2, "dense_rank()" -> 1)
       } {
-        val joinType = if (i % 2 == 0) "INNER" else "LEFT"
         check(ranked(range, "abs(l.t - r.t)", function, limit, joinType))
         check(ranked(s"$range AND r.v <> l.v", "abs(r.t - l.t)", function, limit, joinType))
       }
@@ -94,8 +93,8 @@ class NearestMatchesSuite extends BestMatchesTest {
 
   test("aggregates by a distance, and more columns behind it") {
     sidesOf("INT", 5)
-    for ((range, i) <- Ranges.zipWithIndex) {
-      val join = s"FROM l ${if (i % 2 == 0) "LEFT" else "INNER"} JOIN r ON l.k = r.k AND $range"
+    for ((range, joinType) <- RangesAndTypes) {
+      val join = s"FROM l $joinType JOIN r ON l.k = r.k AND $range"
       check(s"SELECT l.id, min(abs(l.t - r.t)) $join GROUP BY l.id")
       check(s"SELECT l.id, min(struct(abs(l.t - r.t), r.id)) $join GROUP BY l.id")
       check(s"SELECT l.v, min_by(r.v * 0, l.t - r.t), min(l.t - r.t) $join GROUP BY l.v")
@@ -208,14 +207,17 @@ class NearestMatchesSuite extends BestMatchesTest {
 
 object NearestMatchesSuite {
 
-  private val Ranges = Seq(
-    "abs(l.t - r.t) <= 20",
-    "abs(r.t - l.t) < 9",
-    "r.t BETWEEN l.t - 20 AND l.t + 10",
-    "r.t <= l.t",
-    "l.t < r.t",
-    "r.t >= l.t + 5 AND r.t < l.t + 30"
+  /** Ranges, each with a type of join. */
+  private val RangesAndTypes = Seq(
+    "abs(l.t - r.t) <= 20" -> "INNER",
+    "abs(r.t - l.t) < 9" -> "LEFT",
+    "r.t BETWEEN l.t - 20 AND l.t + 10" -> "INNER",
+    "r.t <= l.t" -> "LEFT",
+    "l.t < r.t" -> "INNER",
+    "r.t >= l.t + 5 AND r.t < l.t + 30" -> "LEFT"
   )
+
+  private val Ranges = RangesAndTypes.map(_._1)
 
   private val Distances = Seq(
     "SMALLINT" -> Seq("l.t - r.t"),

@@ -105,8 +105,7 @@ class OpenRangeSuite extends BestMatchesTest {
 
   test("types of the time") {
     for {
-      ((value, distances), i) <- Types.zipWithIndex
-      zone = if (i % 2 == 0) "Europe/Berlin" else "UTC"
+      ((value, zone, distances), i) <- Types.zipWithIndex
       on <- Seq(true, false)
     } withConf("spark.sql.session.timeZone" -> zone, "spark.sql.ansi.enabled" -> on.toString) {
       sides(7 + i, value)
@@ -300,20 +299,28 @@ class OpenRangeSuite extends BestMatchesTest {
 
 object OpenRangeSuite {
 
+  private val Berlin = "Europe/Berlin"
+
+  /** Values, the time zone, and distances between them. */
   private val Types = Seq(
-    "cast($ AS SMALLINT)" -> Seq("abs(l.t - r.t)"),
-    "cast($ AS BIGINT)" -> Seq(
-      "abs(l.t - r.t)",
-      "abs(cast(l.t AS DECIMAL(20, 0)) - cast(r.t AS DECIMAL(20, 0)))"),
-    "cast($ AS DECIMAL(10, 2))" -> Seq("abs(r.t - l.t)"),
-    "double($) / 7" -> Seq("abs(l.t - r.t)"),
-    "cast($ AS FLOAT) / 7" -> Seq("abs(r.t - l.t)"),
-    "date_add(DATE '2024-01-01', $)" -> Seq("abs(datediff(l.t, r.t))", "abs(l.t - r.t)"),
-    "timestamp_seconds($ * 60)" -> Seq(
-      "abs(l.t - r.t)",
-      "abs(unix_micros(l.t) - unix_micros(r.t))"),
+    ("cast($ AS SMALLINT)", Berlin, Seq("abs(l.t - r.t)")),
+    (
+      "cast($ AS BIGINT)",
+      "UTC",
+      Seq("abs(l.t - r.t)", "abs(cast(l.t AS DECIMAL(20, 0)) - cast(r.t AS DECIMAL(20, 0)))")),
+    ("cast($ AS DECIMAL(10, 2))", Berlin, Seq("abs(r.t - l.t)")),
+    ("double($) / 7", "UTC", Seq("abs(l.t - r.t)")),
+    ("cast($ AS FLOAT) / 7", Berlin, Seq("abs(r.t - l.t)")),
+    ("date_add(DATE '2024-01-01', $)", "UTC", Seq("abs(datediff(l.t, r.t))", "abs(l.t - r.t)")),
+    (
+      "timestamp_seconds($ * 60)",
+      Berlin,
+      Seq("abs(l.t - r.t)", "abs(unix_micros(l.t) - unix_micros(r.t))")),
     // The night that clocks go back in Berlin.
-    "timestamp_seconds(1729983600 + $ * 120)" -> Seq("abs(r.t - l.t)"),
-    "TIMESTAMP_NTZ '2024-01-01 00:00:00' + make_dt_interval(0, 0, 0, $)" -> Seq("abs(l.t - r.t)")
+    ("timestamp_seconds(1729983600 + $ * 120)", Berlin, Seq("abs(r.t - l.t)")),
+    (
+      "TIMESTAMP_NTZ '2024-01-01 00:00:00' + make_dt_interval(0, 0, 0, $)",
+      Berlin,
+      Seq("abs(l.t - r.t)"))
   )
 }

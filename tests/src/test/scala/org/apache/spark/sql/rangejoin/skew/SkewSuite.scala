@@ -54,16 +54,17 @@ trait SkewTest extends BucketsTest {
 /** Joins with keys that are split by the range, against stock Spark. */
 class SkewSuite extends SkewTest {
 
-  private val Shapes = Seq(
-    "r.p BETWEEN l.s AND l.e",
-    "l.p BETWEEN r.s AND r.e",
-    "l.s <= r.e AND r.s <= l.e",
-    "l.s < r.e AND r.s < l.e",
-    "l.p > r.s AND l.p <= r.e",
-    "l.p <= r.p",
-    "l.p > r.p",
-    "l.p BETWEEN r.p - 3 AND r.p + 3"
-  )
+  private val Within = "r.p BETWEEN l.s AND l.e"
+  private val Around = "l.p BETWEEN r.s AND r.e"
+  private val Overlap = "l.s <= r.e AND r.s <= l.e"
+  private val StrictOverlap = "l.s < r.e AND r.s < l.e"
+  private val HalfOpen = "l.p > r.s AND l.p <= r.e"
+  private val UpTo = "l.p <= r.p"
+  private val Above = "l.p > r.p"
+  private val Band = "l.p BETWEEN r.p - 3 AND r.p + 3"
+
+  /** A point in an interval of either side, and two intervals. */
+  private val Intervals = Seq(Within, Around, Overlap)
 
   /**
    * Tables `l` and `r` with a key, a point `p` and an interval `s` to `e`, some of them NULL or inverted,
@@ -94,9 +95,16 @@ class SkewSuite extends SkewTest {
   for (joinType <- BucketTypes)
     test(s"$joinType in every shape, by few buckets and by more than there are rows") {
       intervals()
-      for ((shape, i) <- Shapes.zipWithIndex) checkSplit(
-        joinOn(joinType, keyed(shape)),
-        counts = if (i == 2) Seq(1, 2, 7, 200) else Seq(Seq(2, 7, 30)(i % 3)))
+      for ((shape, counts) <- Seq(
+          Within -> Seq(2),
+          Around -> Seq(7),
+          Overlap -> Seq(1, 2, 7, 200),
+          StrictOverlap -> Seq(2),
+          HalfOpen -> Seq(7),
+          UpTo -> Seq(30),
+          Above -> Seq(2),
+          Band -> Seq(7)
+        )) checkSplit(joinOn(joinType, keyed(shape)), counts = counts)
     }
 
   for (of <-
@@ -104,29 +112,32 @@ class SkewSuite extends SkewTest {
     if TypesOfLine.knows(of))
     test(s"ranges of $of") {
       intervals(of)
-      for ((shape, i) <- Shapes.take(7).zipWithIndex)
-        checkSplit(
-          joinOn(BucketTypes(i % BucketTypes.size), keyed(shape)),
-          counts = Seq(Seq(2, 7, 30)(i % 3)))
+      for ((shape, joinType, count) <- Seq(
+          (Within, Inner, 2),
+          (Around, LeftOuter, 7),
+          (Overlap, RightOuter, 30),
+          (StrictOverlap, LeftSemi, 2),
+          (HalfOpen, LeftAnti, 7),
+          (UpTo, Existence, 30),
+          (Above, Inner, 2)
+        )) checkSplit(joinOn(joinType, keyed(shape)), counts = Seq(count))
     }
 
   test("keys whose equality is not that of their bytes") {
     val keys = Seq(
       // Of two branches: Spark 3.5 with Scala 2.13 mixes up the conditions and values of three.
-      "CASE id % 4 WHEN 0 THEN 0.0D WHEN 1 THEN -0.0D ELSE IF(id % 4 = 2, double('NaN'), NULL) END",
-      "CASE id % 4 WHEN 0 THEN -double('NaN') WHEN 1 THEN float(0) ELSE float(-0.0) END",
-      "cast(CASE id % 3 WHEN 0 THEN 'aB' WHEN 1 THEN 'Ab' ELSE 'c' END AS STRING COLLATE UTF8_LCASE)",
-      "cast(CASE id % 3 WHEN 0 THEN 'a' WHEN 1 THEN 'a ' ELSE 'b' END AS STRING COLLATE UTF8_BINARY_RTRIM)",
-      "named_struct('a', IF(id % 2 = 0, 0.0D, -0.0D), 'b', int(id % 2))",
-      "array(IF(id % 2 = 0, 0.0D, -0.0D))",
-      "decimal(id % 3)"
-    ).filter(TypesOfLine.knows(_))
-    for ((key, i) <- keys.zipWithIndex) {
+      "CASE id % 4 WHEN 0 THEN 0.0D WHEN 1 THEN -0.0D ELSE IF(id % 4 = 2, double('NaN'), NULL) END" -> Within,
+      "CASE id % 4 WHEN 0 THEN -double('NaN') WHEN 1 THEN float(0) ELSE float(-0.0) END" -> Around,
+      "cast(CASE id % 3 WHEN 0 THEN 'aB' WHEN 1 THEN 'Ab' ELSE 'c' END AS STRING COLLATE UTF8_LCASE)" -> Overlap,
+      "cast(CASE id % 3 WHEN 0 THEN 'a' WHEN 1 THEN 'a ' ELSE 'b' END AS STRING COLLATE UTF8_BINARY_RTRIM)" -> Within,
+      "named_struct('a', IF(id % 2 = 0, 0.0D, -0.0D), 'b', int(id % 2))" -> Around,
+      "array(IF(id % 2 = 0, 0.0D, -0.0D))" -> Overlap,
+      "decimal(id % 3)" -> Within
+    )
+    for ((key, shape) <- keys if TypesOfLine.knows(key)) {
       intervals(key = key)
       val found = for (joinType <- Seq(Inner, LeftAnti))
-        yield checkSplit(
-          joinOn(joinType, keyed(Shapes(i % 3))),
-          counts = Seq(7))
+        yield checkSplit(joinOn(joinType, keyed(shape)), counts = Seq(7))
       assert(found.head > 0, key)
     }
   }
@@ -135,10 +146,10 @@ class SkewSuite extends SkewTest {
     intervals()
     for (joinType <- Seq(Inner, LeftOuter, RightOuter, LeftAnti)) {
       checkSplit(
-        joinOn(joinType, s"l.k = r.k AND l.id % 2 = r.id % 2 AND ${Shapes(1)}"),
+        joinOn(joinType, s"l.k = r.k AND l.id % 2 = r.id % 2 AND $Around"),
         counts = Seq(2, 30))
-      checkSplit(joinOn(joinType, s"l.k <=> r.k AND ${Shapes(2)}"), counts = Seq(30))
-      checkSplit(joinOn(joinType, s"l.k + 1 = r.k AND ${Shapes.head}"), counts = Seq(7))
+      checkSplit(joinOn(joinType, s"l.k <=> r.k AND $Overlap"), counts = Seq(30))
+      checkSplit(joinOn(joinType, s"l.k + 1 = r.k AND $Within"), counts = Seq(7))
     }
   }
 
@@ -165,11 +176,11 @@ class SkewSuite extends SkewTest {
   test("all rows equal, one interval over everything, and no rows on one side") {
     tables("k INT, p INT, s INT, e INT")(
       Seq.fill(30)("1, 5, 5, 5"): _*)(Seq.fill(20)("1, 5, 5, 5") :+ "1, 5, 0, 9": _*)
-    for (joinType <- BucketTypes; shape <- Shapes.take(3))
+    for (joinType <- BucketTypes; shape <- Intervals)
       checkSplit(joinOn(joinType, keyed(shape)), counts = Seq(7))
     table("l", "k INT, p INT, s INT, e INT")((1 to 50).map(i => s"1, $i, $i, ${i + 1}"): _*)
     table("r", "k INT, p INT, s INT, e INT")("1, 25, -1000, 1000", "1, 1, 60, 70")
-    for (joinType <- BucketTypes; shape <- Shapes.take(3))
+    for (joinType <- BucketTypes; shape <- Intervals)
       checkSplit(joinOn(joinType, keyed(shape)), counts = Seq(7))
   }
 
@@ -177,7 +188,7 @@ class SkewSuite extends SkewTest {
     tables("k INT, p INT, s INT, e INT")(
       (1 to 20).map(i => s"${i % 2}, $i, $i, ${i + 3}"): _*)(
       (1 to 20).map(i => s"${1 + i % 2}, $i, $i, ${i + 3}"): _*)
-    for (joinType <- BucketTypes; shape <- Shapes.take(3))
+    for (joinType <- BucketTypes; shape <- Intervals)
       checkSplit(joinOn(joinType, keyed(shape)), counts = Seq(7))
   }
 
@@ -187,9 +198,9 @@ class SkewSuite extends SkewTest {
         (1 to 20).map(i => s"${i % 2}, $i, $i, ${i + 3}"): _*)(
         (1 to 20).map(i => s"${1 + i % 2}, $i, $i, ${i + 3}"): _*)
       emptied(empty)
-      val expected = withConf(Flag -> "false")(rows(joinOn(joinType, keyed(Shapes.head))))
+      val expected = withConf(Flag -> "false")(rows(joinOn(joinType, keyed(Within))))
       for (settings <- Engines) withConf(settings :+ (Buckets -> "7"): _*) {
-        val df = joinOn(joinType, keyed(Shapes.head))
+        val df = joinOn(joinType, keyed(Within))
         assertSameRows(rows(df), expected, executedPlan(df).toString)
       }
     }
@@ -197,7 +208,7 @@ class SkewSuite extends SkewTest {
 
   test("many rows of a NULL key are scattered, and kept by the joins that keep them") {
     intervals(key = "int(IF(id % 8 = 0, 1, NULL))", rows = 400)
-    for (joinType <- BucketTypes) checkSplit(joinOn(joinType, keyed(Shapes(1))), counts = Seq(7))
+    for (joinType <- BucketTypes) checkSplit(joinOn(joinType, keyed(Around)), counts = Seq(7))
   }
 
   test("a residual condition, and one of a single side") {

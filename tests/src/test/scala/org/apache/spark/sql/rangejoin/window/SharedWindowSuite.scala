@@ -170,7 +170,9 @@ class SharedWindowSuite extends AnyFunSuite with TaskMemory {
       WindowLimits(500, Long.MaxValue),
       WindowLimits(Int.MaxValue, 150L << 10))) {
     test(s"one thread drains the window while the other asks for its memory: $limits") {
-      val requests = (1 to 60).map(seed => drainedBesideRequests(limits, seed))
+      val requests =
+        for ((mostRows, times) <- Seq(60 -> 40, 1500 -> 20); seed <- 1 to times)
+          yield drainedBesideRequests(limits, seed, mostRows)
       assert(requests.sum > 3000)
     }
   }
@@ -180,7 +182,7 @@ class SharedWindowSuite extends AnyFunSuite with TaskMemory {
    *
    * @return the number of requests
    */
-  private def drainedBesideRequests(limits: WindowLimits, seed: Int): Int =
+  private def drainedBesideRequests(limits: WindowLimits, seed: Int, mostRows: Int): Int =
     withShared(1L << 20, limits) { (window, _, task) =>
       // As who asks first whether there are rows at all: then the window has all it needs at first.
       inUse(window)(append(window, 0))
@@ -188,7 +190,7 @@ class SharedWindowSuite extends AnyFunSuite with TaskMemory {
       @volatile var drained = false
       var requests = 0
       beside {
-        try drain(window, new Random(seed), mostRows = if (seed % 3 == 0) 1500 else 60)
+        try drain(window, new Random(seed), mostRows)
         finally drained = true
       } {
         val random = new Random(-seed)
