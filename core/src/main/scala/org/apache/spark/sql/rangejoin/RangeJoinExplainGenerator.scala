@@ -35,18 +35,3 @@ class RangeJoinExplainGenerator extends ExplainProvider {
     }
   }
 }
-
-/** The same for programs, and of all joins: one line of JSON. `rangejoin.explain` asks a server for it. */
-class RangeJoinReportGenerator extends ExplainProvider {
-
-  override def title: String = "Range joins as JSON"
-
-  override def generateExtendedInfo(plan: SparkPlan): String = JoinReports.json(plan) + "\n"
-}
-
-/** The same with an estimate of the pairs of each join, for which the inputs of the joins are run. */
-class RangeJoinSampleGenerator extends RangeJoinReportGenerator {
-
-  override def generateExtendedInfo(plan: SparkPlan): String =
-    JoinReports.jsonWithEstimates(plan) + "\n"
-}

@@ -52,14 +52,6 @@ case class Distance(
 
 }
 
-/** Of floating-point numbers: as of DOUBLE, or of FLOAT if `single`. */
-case class Rounding(single: Boolean) {
-
-  /** How far two numbers are from each other. */
-  def distance(a: Double, b: Double): Double =
-    if (single) math.abs(a.toFloat - b.toFloat).toDouble else math.abs(a - b)
-}
-
 object Distance {
 
   /** The column of which this is a cast that keeps all values; None where it is something else. */

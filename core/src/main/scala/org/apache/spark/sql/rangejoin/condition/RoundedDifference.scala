@@ -20,9 +20,6 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants._
 import org.apache.spark.sql.types._
 
-/** A limit that a difference of whole numbers keeps wherever the predicate holds. */
-private[condition] case class WideLimit(difference: Difference, amount: Long, upper: Boolean)
-
 /**
  * Reads `f(x - y) <= limit`, where `f` divides, rounds or counts whole units of time and the limit is a
  * literal, as a wider limit of `x - y` itself: `timestampdiff(MINUTE, a, b) <= 5` implies that `b - a` is
@@ -99,6 +96,9 @@ private[condition] class RoundedDifference(sideOf: Expression => Option[Side]) {
 }
 
 private[condition] object RoundedDifference {
+
+  /** A limit that a difference of whole numbers keeps wherever the predicate holds. */
+  case class WideLimit(difference: Difference, amount: Long, upper: Boolean)
 
   /** Limits beyond are not read: doubles are whole numbers there, and near where casts saturate. */
   private val Greatest = BigDecimal(1L << 50)

@@ -371,10 +371,3 @@ private[index] object RangeIndexBuilder {
   /** Arrays of twice as many rows there cannot be. */
   private val MostRows = 1 << 29
 }
-
-/**
- * One of the two tests of a range, seen from the rows that are indexed.
- *
- * @param order the order of the values that bounds are prefixes of; null where they are the values
- */
-private[index] final case class IndexedTest(isMade: Boolean, order: ValueOrder)

@@ -14,8 +14,6 @@
 
 package org.apache.spark.sql.rangejoin.join
 
-import org.apache.spark.sql.catalyst.InternalRow
-
 /** The scan of one partition in a join of two inputs. */
 trait PartitionScan extends AutoCloseable {
 
@@ -27,9 +25,4 @@ trait PartitionScan extends AutoCloseable {
 
   /** Gives back what is held, once no more rows are needed. */
   override def close(): Unit
-}
-
-/** What tasks need to make it. Interpreted and generated code both start here. */
-trait PartitionScans extends Serializable {
-  def create(streamed: Iterator[InternalRow], other: Iterator[InternalRow]): PartitionScan
 }

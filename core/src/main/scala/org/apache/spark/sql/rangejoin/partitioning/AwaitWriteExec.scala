@@ -21,7 +21,6 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, Statistics}
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
-import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.exchange.{
   ENSURE_REQUIREMENTS,
   ShuffleExchangeLike,
@@ -79,22 +78,4 @@ object AwaitWriteExec {
     await.setLogicalLink(LocalRelation())
     await
   }
-}
-
-/** The stage of an [[AwaitWriteExec]], in a plan that is made while it waits. */
-case class AwaitedStageExec(@transient writing: Writing) extends QueryStageExec {
-
-  override val id: Int = -1
-
-  override val plan: SparkPlan = NoRowsExec(Nil)
-
-  if (writing != null) _resultOption = writing.result
-
-  override def nodeName: String = "AwaitWrite"
-
-  override def stringArgs: Iterator[Any] = Iterator.empty
-
-  override protected def doMaterialize(): Future[Any] = writing.future
-
-  override def getRuntimeStatistics: Statistics = Statistics(0, Some(0))
 }

@@ -11,20 +11,12 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
+
 package org.apache.spark.sql.rangejoin.partitioning
 
 import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.DataType
-
-/**
- * Rows of the owner of nearly the same length, in cells, which share their buckets.
- *
- * @param longest no row is longer; the other side looks back as far from its low end
- * @param width the number of cells of a bucket
- * @param firstBucket the first of its buckets; one follows for each further `width` cells
- */
-case class LengthClass(longest: Int, width: Int, firstBucket: Int)
 
 /**
  * Where rows go. A row of the owner goes to one bucket, by its low end and its length: the number of

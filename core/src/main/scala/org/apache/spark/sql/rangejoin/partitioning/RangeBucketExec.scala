@@ -14,8 +14,6 @@
 
 package org.apache.spark.sql.rangejoin.partitioning
 
-import java.io.ObjectOutputStream
-
 import scala.annotation.tailrec
 
 import org.apache.spark.rdd.RDD
@@ -299,24 +297,5 @@ object RangeBucketExec {
   def isBucket(key: Expression): Boolean = key match {
     case a: Attribute => a.metadata.contains(Key)
     case _            => false
-  }
-}
-
-/**
- * Holds the layout for tasks, since generated code exists before it. A stage sends the layout that is there
- * when the stage is submitted, also when it is submitted again.
- */
-final class LayoutRef(@transient current: () => BucketLayout) extends Serializable {
-  private var sent: BucketLayout = _
-
-  /** What counts the lengths of the owner's rows; null where they are not counted. */
-  var lengths: LengthCounter = _
-
-  /** The layout, in a task. */
-  def layout: BucketLayout = sent
-
-  private def writeObject(out: ObjectOutputStream): Unit = synchronized {
-    sent = current()
-    out.defaultWriteObject()
   }
 }

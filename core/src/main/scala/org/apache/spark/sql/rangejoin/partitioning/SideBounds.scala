@@ -11,12 +11,11 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
+
 package org.apache.spark.sql.rangejoin.partitioning
 
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.rangejoin.kernel.{GuardedValue, RangeBound}
-import org.apache.spark.sql.types.DataType
 
 /**
  * The bounds of one side of a join by buckets: the row takes up the positions from `low` to `high`. A bound
@@ -49,29 +48,4 @@ case class SideBounds(low: Option[RangeBound], high: Option[RangeBound]) {
 
   // The values of both have one order, so that both are lossless or neither.
   private def isLossless: Boolean = each.forall(_.isLossless)
-}
-
-/**
- * Where the bounds of a side are in a row of its columns.
- *
- * @param low where its long is, if it has one; its value follows unless the long is all there is
- * @param isLossless whether the long is all there is
- * @param dataType the type of the values
- */
-case class BoundColumns(
-    low: Option[Int],
-    high: Option[Int],
-    isLossless: Boolean,
-    dataType: DataType
-) {
-  val all: Seq[Int] = low.toSeq ++ high
-
-  def hasNull(row: InternalRow): Boolean =
-    low.isDefined && row.isNullAt(low.get) || high.isDefined && row.isNullAt(high.get)
-
-  /** The value of a bound whose long is a prefix, where it is known; else null. */
-  def value(row: InternalRow, at: Int): Any =
-    if (isLossless || row.isNullAt(at + 1)) null else row.get(at + 1, dataType)
-
-  def position(row: InternalRow, at: Int): Position = Position(row.getLong(at), value(row, at))
 }

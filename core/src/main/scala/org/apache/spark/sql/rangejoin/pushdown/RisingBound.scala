@@ -11,6 +11,7 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
+
 package org.apache.spark.sql.rangejoin.pushdown
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -18,15 +19,6 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.condition.MonotoneColumn
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
 import org.apache.spark.sql.types._
-
-/** The values of a column for which a bound is within a limit. */
-private[pushdown] sealed trait Limit
-
-private[pushdown] case object AllValues extends Limit
-
-private[pushdown] case object NoValue extends Limit
-
-private[pushdown] case class Values(predicate: BinaryComparison) extends Limit
 
 /**
  * A bound of a row that rises with a column. The values for which it is within a limit are found

@@ -24,7 +24,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Unevaluable
 }
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.rangejoin.condition.{Distance, LeftSide, RightSide, Rounding, Side}
+import org.apache.spark.sql.rangejoin.condition.{Distance, LeftSide, RightSide, Side}
 import org.apache.spark.sql.types.DataType
 
 /**
@@ -110,23 +110,6 @@ case class BestMatches(
   override protected def withNewChildrenInternal(children: IndexedSeq[Expression]): BestMatches =
     copy(order = children.head.asInstanceOf[SortOrder], point = children.lift(1))
 }
-
-/**
- * How the column that matches are ranked by is compared with a point.
- *
- * @param nearest whether those next to the point come first, on either side
- * @param greatest beyond it their difference wraps around, or raises; None where it never does
- * @param slack how far apart two values of the column may be in the wrong order
- * @param rounding how their difference is rounded; None where it is not
- * @param misplacesNaN whether NaN, which is the greatest value of the column, is not at the same end by the
- *   number: that is NaN as well, whatever its sign
- */
-case class Reach(
-    nearest: Boolean,
-    greatest: Option[Long],
-    slack: Long,
-    rounding: Option[Rounding],
-    misplacesNaN: Boolean)
 
 object BestMatches {
 

@@ -16,13 +16,10 @@ package org.apache.spark.sql.rangejoin.shuffled
 
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.SortOrder
-import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.index.{IndexScannerFactory, RangeIndexMode}
 import org.apache.spark.sql.rangejoin.join.PartitionScans
-import org.apache.spark.sql.rangejoin.scan.{RangeScannerFactory, WindowMetrics}
-import org.apache.spark.sql.rangejoin.sort.{PrefixSorter, SortColumns}
+import org.apache.spark.sql.rangejoin.scan.RangeScannerFactory
 import org.apache.spark.util.TaskCompletionListener
 
 /**
@@ -52,48 +49,24 @@ case class PartitionJoinFactory(
       build: Iterator[InternalRow]
   ): PartitionJoin = {
     val join = new PartitionJoin(streamed, build, this)
-    TaskContext.get().addTaskCompletionListener(new CloseWithTask(join))
+    TaskContext.get().addTaskCompletionListener(new PartitionJoinFactory.CloseWithTask(join))
     join.begin()
   }
 }
 
-/**
- * Closes a join that is open when its task ends. A task may have several joins, one after another: one
- * that is closed is let go of, with its index.
- */
-private final class CloseWithTask(private var join: PartitionJoin) extends TaskCompletionListener {
-  join.onClose(() => join = null)
+object PartitionJoinFactory {
 
-  override def onTaskCompletion(context: TaskContext): Unit = {
-    val open = join
-    if (open != null) open.close()
+  /**
+   * Closes a join that is open when its task ends. A task may have several joins, one after another: one
+   * that is closed is let go of, with its index.
+   */
+  private final class CloseWithTask(private var join: PartitionJoin)
+      extends TaskCompletionListener {
+    join.onClose(() => join = null)
+
+    override def onTaskCompletion(context: TaskContext): Unit = {
+      val open = join
+      if (open != null) open.close()
+    }
   }
 }
-
-/**
- * The orders in which both sides are scanned where they are sorted, each bound to its rows.
- *
- * @param level of the sorters, see [[PrefixSorter]]
- */
-case class SideSorting(
-    streamedOrder: Seq[SortOrder],
-    streamedFields: Int,
-    buildOrder: Seq[SortOrder],
-    buildFields: Int,
-    level: Int
-) {
-  def streamed(): PrefixSorter = sorter(streamedOrder, streamedFields)
-
-  def build(): PrefixSorter = sorter(buildOrder, buildFields)
-
-  private def sorter(order: Seq[SortOrder], fields: Int) =
-    new PrefixSorter(new SortColumns(order, fields), level)
-}
-
-/** @param window those of the scan, of which candidates and memory are of an index, too */
-case class PartitionJoinMetrics(
-    buildDataSize: SQLMetric,
-    buildTime: SQLMetric,
-    sortedPartitions: SQLMetric,
-    window: WindowMetrics
-)

@@ -26,22 +26,6 @@ import org.apache.spark.sql.rangejoin.partitioning.{
 }
 
 /**
- * A layout, and what there is to say of it.
- *
- * @param skewedKeys how many keys have been split
- * @param buckets how many buckets they have
- * @param largest rows of the place with most of them, of both sides, estimated
- * @param rows that have been looked at, of both sides
- */
-case class KeyedPlan(
-    layout: KeyedLayout,
-    skewedKeys: Int,
-    buckets: Int,
-    largest: Long,
-    rows: Double
-)
-
-/**
  * Decides which keys are split, and where their buckets and all other keys go. A key that is heavier than
  * a place ought to be gets buckets (see [[LayoutPlanner]]); buckets and keys that are large beside a place are
  * then put together, the largest first, each into the first place that has room for it. All other keys

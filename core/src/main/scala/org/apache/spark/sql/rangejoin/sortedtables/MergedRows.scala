@@ -15,7 +15,6 @@
 package org.apache.spark.sql.rangejoin.sortedtables
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.{SparkEnv, TaskContext, TaskContextImpl}
 
 /**
  * The rows of a partition of files, which are closed when all rows are read or nobody wants more of them.
@@ -48,34 +47,4 @@ private[sortedtables] final class MergedRows(
     opened = null
     files.close()
   }
-}
-
-/**
- * Stands for the task while a scan is computed: takes the listeners that it adds, by which it closes what
- * it has opened, to call them before the task completes. Whether the task is killed is asked of the task.
- */
-private[sortedtables] final class FilesContext(task: TaskContext)
-    extends TaskContextImpl(
-      task.stageId(),
-      task.stageAttemptNumber(),
-      task.partitionId(),
-      task.taskAttemptId(),
-      task.attemptNumber(),
-      task.numPartitions(),
-      task.taskMemoryManager(),
-      task.getLocalProperties,
-      SparkEnv.get.metricsSystem,
-      task.taskMetrics(),
-      task.cpus(),
-      task.resources()
-    ) {
-
-  /** Calls the listeners; an error of one of them is raised when all have been called. */
-  def close(): Unit = markTaskCompleted(None)
-
-  override def isInterrupted(): Boolean = task.isInterrupted()
-
-  private[spark] override def getKillReason(): Option[String] = task.getKillReason()
-
-  private[spark] override def killTaskIfInterrupted(): Unit = task.killTaskIfInterrupted()
 }

@@ -1,0 +1,104 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.broadcast
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.index._
+import org.apache.spark.sql.rangejoin.join.{JoinOutput, RangeJoinIterator}
+import org.apache.spark.util.TaskCompletionListener
+
+/** What a task needs, whether it gives pairs, marks or rows of the index. */
+private[broadcast] case class MarkingTask(
+    scanners: IndexScannerFactory,
+    cursors: CursorFactory,
+    behavior: JoinTypeBehavior,
+    newOutput: () => JoinOutput
+) {
+  private def index: RangeIndex = cursors.index.value
+
+  /** Every pair that matches and, in a full outer join, streamed rows without a match. */
+  def pairs(streamed: Iterator[InternalRow]): Iterator[InternalRow] =
+    RangeJoinIterator(scanners.create(streamed, cursors.create()), behavior, newOutput())
+
+  /** The rows of the index that match a streamed row. */
+  def marks(streamed: Iterator[InternalRow]): MatchMarks = {
+    MarkingTask.account(MatchMarks.bytesOf(index.size))
+    val marks = new MatchMarks(index.size)
+    // Candidates are counted once, where pairs come out.
+    val ofPairs = behavior.emission == EveryPair
+    val uncounted = if (ofPairs) cursors.copy(candidates = None) else cursors
+    val scanner =
+      scanners.copy(behavior = MarkingTask.OfMatches).create(streamed, uncounted.create())
+    mark(scanner, newOutput(), marks)
+    marks
+  }
+
+  /** Stock asks every pair, whether the row has a match already or not, and so may raise. */
+  private def mark(scanner: IndexScanner, output: JoinOutput, marks: MatchMarks): Unit = {
+    val context = TaskContext.get()
+    var steps = 0
+    while (scanner.nextStreamed()) {
+      if (!output.matchesAll || !scanner.markRun(marks)) {
+        while (scanner.nextCandidate()) {
+          if (scanner.isMatch ||
+            output.matches(scanner.currentStreamed, scanner.currentCandidate)) {
+            marks.mark(scanner.place)
+          }
+          steps += 1
+          // No row is asked for in between, where Spark would see that the task is to end.
+          if ((steps & 0xffff) == 0) context.killTaskIfInterrupted()
+        }
+      }
+      steps += 1
+      if ((steps & 0xffff) == 0) context.killTaskIfInterrupted()
+    }
+  }
+
+  /** The rows of the index from a place on that are wanted, by the marks of all tasks. */
+  def rowsOfSlice(
+      first: Int,
+      length: Int,
+      ofTasks: Iterator[Array[Long]]
+  ): Iterator[InternalRow] = {
+    val marks = new MatchMarks(length)
+    ofTasks.foreach(marks.add)
+    val end = math.min(first.toLong + length, index.sizeOfAll.toLong).toInt
+    new IndexRowIterator(index, first, end, marks, behavior.emission, newOutput())
+  }
+}
+
+private object MarkingTask {
+
+  /** Streamed rows without candidates are of no interest. */
+  private val OfMatches = JoinTypeBehavior(None, EveryPair)
+
+  /**
+   * Has the task account for the marks, so that others make room. Where there is none the marks are made
+   * all the same: a bit for each row of the index, which is on the heap with the row.
+   */
+  private def account(bytes: Long): Unit = {
+    val context = TaskContext.get()
+    val memory = new TaskIndexMemory(context.taskMemoryManager(), Long.MaxValue)
+    memory.acquire(bytes)
+    context.addTaskCompletionListener(new TaskCompletionListener {
+      override def onTaskCompletion(context: TaskContext): Unit = {
+        context.taskMetrics().incPeakExecutionMemory(memory.peakBytes)
+        memory.close()
+      }
+    })
+  }
+}

@@ -1,0 +1,30 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+/**
+ * How the rows of a group are searched.
+ *
+ * @param bounds of all rows
+ * @param descending whether bounds are those of the lower test alone, each with its bits turned, so
+ *   that they rise where the test asks for it
+ * @param asks which tests a search asks of rows
+ * @param linearScanThreshold groups of up to this number of rows are not searched
+ */
+private[index] final case class GroupSearch(
+    bounds: IndexBounds,
+    descending: Boolean,
+    asks: Asks,
+    linearScanThreshold: Int)

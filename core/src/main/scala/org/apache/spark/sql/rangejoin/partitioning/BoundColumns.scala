@@ -1,0 +1,43 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.partitioning
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.DataType
+
+/**
+ * Where the bounds of a side are in a row of its columns.
+ *
+ * @param low where its long is, if it has one; its value follows unless the long is all there is
+ * @param isLossless whether the long is all there is
+ * @param dataType the type of the values
+ */
+case class BoundColumns(
+    low: Option[Int],
+    high: Option[Int],
+    isLossless: Boolean,
+    dataType: DataType
+) {
+  val all: Seq[Int] = low.toSeq ++ high
+
+  def hasNull(row: InternalRow): Boolean =
+    low.isDefined && row.isNullAt(low.get) || high.isDefined && row.isNullAt(high.get)
+
+  /** The value of a bound whose long is a prefix, where it is known; else null. */
+  def value(row: InternalRow, at: Int): Any =
+    if (isLossless || row.isNullAt(at + 1)) null else row.get(at + 1, dataType)
+
+  def position(row: InternalRow, at: Int): Position = Position(row.getLong(at), value(row, at))
+}

@@ -1,0 +1,31 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.skew
+
+/**
+ * A layout, and what there is to say of it.
+ *
+ * @param skewedKeys how many keys have been split
+ * @param buckets how many buckets they have
+ * @param largest rows of the place with most of them, of both sides, estimated
+ * @param rows that have been looked at, of both sides
+ */
+case class KeyedPlan(
+    layout: KeyedLayout,
+    skewedKeys: Int,
+    buckets: Int,
+    largest: Long,
+    rows: Double
+)
