@@ -17,22 +17,6 @@ package org.apache.spark.sql.rangejoin.condition
 import org.apache.spark.sql.catalyst.expressions.{Expression, LessThan, LessThanOrEqual}
 import org.apache.spark.sql.rangejoin.kernel.{NullBound, OrderedLong}
 
-/** Whether a predicate has to be asked again for pairs that pass its test. */
-sealed trait Exactness
-
-/** The test is the predicate. */
-case object Exact extends Exactness
-
-/**
- * The test is the predicate if the range is made of it and of the test that `opposite` stands for.
- * One limit of a difference holds for pairs whose difference overflows, which are no match; both
- * together do not.
- */
-case class ExactWith(opposite: Expression) extends Exactness
-
-/** The predicate says more than the test. */
-case object Inexact extends Exactness
-
 /**
  * The test `lesser <= greater` (or `<` where strict) between an expression of one side and an
  * expression of the other.

@@ -1,0 +1,41 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.condition
+
+/** What a join gives for the pairs that match. */
+sealed trait Emission
+
+/** Every pair that matches, as one row. */
+case object EveryPair extends Emission
+
+/** The streamed row, once, if it has a match or if it has none; the scan ends at the first match. */
+case class StreamedRow(ifMatched: Boolean) extends Emission
+
+/** Every streamed row, with a flag that says whether it has a match; the scan ends at the first. */
+case object MatchFlag extends Emission
+
+/** Nothing for a streamed row: rows of the other side come out once all of those have been seen. */
+sealed trait AfterStreamed extends Emission {
+
+  /** For who gives the rows that come of streamed rows. */
+  def notOfStreamed: Nothing =
+    throw new IllegalArgumentException(s"$this gives nothing for streamed rows")
+}
+
+/** The row of the other side, once, if any streamed row matches it or if none does. */
+case class BufferedRow(ifMatched: Boolean) extends AfterStreamed
+
+/** Every row of the other side, with a flag that says whether it has a match. */
+case object BufferedFlag extends AfterStreamed
