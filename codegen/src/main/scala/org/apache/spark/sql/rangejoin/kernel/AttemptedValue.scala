@@ -24,16 +24,17 @@ import org.apache.spark.sql.types.DataType
  * The value of an expression that was evaluated before: of an [[Attempt]] that is a column of the row.
  * Raises where it did, and is for use within a guard ([[RangeBound]], [[GuardedValue]]).
  *
- * @param of what was evaluated: what differs in it is not the same expression
+ * @param expression what was evaluated: what differs in it is not the same expression
  */
-case class AttemptedValue(ordinal: Int, of: Expression) extends LeafExpression {
-  private def column: BoundReference = BoundReference(ordinal, Attempt.typeOf(of), nullable = true)
+case class AttemptedValue(ordinal: Int, expression: Expression) extends LeafExpression {
+  private def column: BoundReference =
+    BoundReference(ordinal, Attempt.typeOf(expression), nullable = true)
 
-  override def dataType: DataType = of.dataType
+  override def dataType: DataType = expression.dataType
 
   override def nullable: Boolean = true
 
-  override lazy val canonicalized: Expression = copy(of = of.canonicalized)
+  override lazy val canonicalized: Expression = copy(expression = expression.canonicalized)
 
   override def eval(row: InternalRow): Any = {
     val attempt = column.eval(row).asInstanceOf[InternalRow]
@@ -57,5 +58,5 @@ case class AttemptedValue(ordinal: Int, of: Expression) extends LeafExpression {
     """.stripMargin)
   }
 
-  override def toString: String = of.toString
+  override def toString: String = expression.toString
 }

@@ -141,7 +141,7 @@ case class RangeBound(
          """.stripMargin
       }
     val self = RangeBound.getClass.getName.stripSuffix("$")
-    val place =
+    val besideNulls =
       if (isBeforeNulls) s"${ev.value} = $self.beforeNulls(${ev.value});"
       else if (hasOpenEnds) {
         s"${ev.value} = $self.besideOpenEnds(${ev.value}, $unboundedBelow);"
@@ -150,7 +150,7 @@ case class RangeBound(
       s"""
          |long $encoded = ${OrderedLong.encodeCode(value.value.toString, child.dataType)};
          |$move
-         |$place
+         |$besideNulls
        """.stripMargin
     val evaluate =
       s"""

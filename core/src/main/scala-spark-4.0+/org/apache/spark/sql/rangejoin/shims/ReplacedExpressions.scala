@@ -26,7 +26,7 @@ object ReplacedExpressions {
   def apply(e: Expression): Expression = e match {
     case replaceable: RuntimeReplaceable => apply(replaceable.replacement)
     case With(child, definitions)        =>
-      val values = definitions.map(of => of.id -> of.child).toMap
+      val values = definitions.map(definition => definition.id -> definition.child).toMap
       apply(child.transform { case ref: CommonExpressionRef => values.getOrElse(ref.id, ref) })
     case other => other.mapChildren(apply)
   }

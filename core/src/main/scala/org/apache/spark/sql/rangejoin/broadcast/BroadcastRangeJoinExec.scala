@@ -86,7 +86,7 @@ case class BroadcastRangeJoinExec(
     buildBounds.sortValue,
     buildBounds.evictValue,
     conf.getConf(RangeJoinConf.LinearScanThreshold),
-    keepsAlone = behavior.showsUnmatchable,
+    keepsUnmatchable = behavior.showsUnmatchable,
     keyTypes = buildKeys.map(_.dataType)
   )(indexedColumns)
 

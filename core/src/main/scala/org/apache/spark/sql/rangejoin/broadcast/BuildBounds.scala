@@ -45,11 +45,11 @@ private[broadcast] case class BuildBounds(
     }
   }
 
-  private lazy val places: Map[Expression, Int] = inTasks.map(_.canonicalized).zipWithIndex.toMap
+  private lazy val ordinals: Map[Expression, Int] = inTasks.map(_.canonicalized).zipWithIndex.toMap
 
   /** The columns to add to the broadcast side. */
   lazy val added: Seq[NamedExpression] = inTasks.map { part =>
-    val name = Predicates.display(part.of)
+    val name = Predicates.display(part.expression)
     Alias(unlessKeyIsNull(part.attempt), name)(explicitMetadata = Some(Mark))
   }
 
@@ -71,8 +71,8 @@ private[broadcast] case class BuildBounds(
 
   /** An expression over the rows that are broadcast. */
   private def read(e: Expression): Expression = bindReference(e.transformDown {
-    case part if places.contains(part.canonicalized) =>
-      AttemptedValue(columns.size + places(part.canonicalized), bindReference(part))
+    case part if ordinals.contains(part.canonicalized) =>
+      AttemptedValue(columns.size + ordinals(part.canonicalized), bindReference(part))
   })
 
   private def bindReference(e: Expression): Expression =
@@ -95,14 +95,14 @@ private[broadcast] object BuildBounds {
    *
    * @param when what has to hold for it to be evaluated at all; None where it always is
    */
-  private case class TaskPart(of: Expression, when: Option[Expression]) {
-    def canonicalized: Expression = of.canonicalized
+  private case class TaskPart(expression: Expression, when: Option[Expression]) {
+    def canonicalized: Expression = expression.canonicalized
 
     def or(other: TaskPart): TaskPart =
       copy(when = for (a <- when; b <- other.when) yield if (a == b) a else Or(a, b))
 
     def attempt: Attempt =
-      Attempt(when.fold(of)(If(_, of, Literal(null, of.dataType))))
+      Attempt(when.fold(expression)(If(_, expression, Literal(null, expression.dataType))))
   }
 
   /**
@@ -145,6 +145,6 @@ private[broadcast] object BuildBounds {
   private val OwnFunctions = Set(packageOf(classOf[Expression]), packageOf(classOf[RangeBound]))
 
   /** `getPackageName`, which Java 8 does not have. */
-  private def packageOf(of: Class[_]): String =
-    of.getName.substring(0, math.max(0, of.getName.lastIndexOf('.')))
+  private def packageOf(cls: Class[_]): String =
+    cls.getName.substring(0, math.max(0, cls.getName.lastIndexOf('.')))
 }

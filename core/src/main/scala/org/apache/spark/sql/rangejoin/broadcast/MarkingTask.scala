@@ -56,7 +56,7 @@ private[broadcast] case class MarkingTask(
         while (scanner.nextCandidate()) {
           if (scanner.isMatch ||
             output.matches(scanner.currentStreamed, scanner.currentCandidate)) {
-            marks.mark(scanner.place)
+            marks.mark(scanner.rowIndex)
           }
           steps += 1
           // No row is asked for in between, where Spark would see that the task is to end.

@@ -73,18 +73,18 @@ private[condition] object Alternatives {
       if (next == e) e else read(next)
 
     private def both(e: Expression, a: Expression, b: Expression)(
-        of: (Expression, Expression) => Expression): Expression = {
+        combine: (Expression, Expression) => Expression): Expression = {
       val (first, second) = (read(a), read(b))
-      if (first.eq(a) && second.eq(b)) e else of(first, second)
+      if (first.eq(a) && second.eq(b)) e else combine(first, second)
     }
 
     private def isOfOneSide(e: Expression): Boolean = e.references.isEmpty || sideOf(e).isDefined
 
     /** The value of the first condition that is true. */
     private def choose(branches: Seq[(Expression, Expression)])(
-        of: Expression => Expression): Expression =
+        test: Expression => Expression): Expression =
       branches.foldRight[Expression](FalseLiteral) { case ((condition, value), others) =>
-        or(and(condition, of(value)), and(unlessTrue(condition), others))
+        or(and(condition, test(value)), and(unlessTrue(condition), others))
       }
 
     /** A comparison one operand of which is of both sides. */

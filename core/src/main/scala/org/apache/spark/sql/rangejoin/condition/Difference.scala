@@ -215,7 +215,7 @@ private[condition] object Difference {
       else Seq(d.xSide.other -> Not(IsNaN(d.y)))
     (ofLimit ++ ofSubtrahend)
       .groupBy { case (side, _) => side }
-      .map { case (side, of) => side -> of.map(_._2).reduce[Expression](And(_, _)) }
+      .map { case (side, tests) => side -> tests.map(_._2).reduce[Expression](And(_, _)) }
   }
 
   private def isWithin(e: Expression, greatest: Double): Expression =

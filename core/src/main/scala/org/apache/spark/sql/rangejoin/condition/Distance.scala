@@ -207,15 +207,15 @@ object Distance {
   /** Whether a difference of decimals has fewer digits behind the point than its operands, and so is rounded. */
   private def losesDigits(s: Subtract): Boolean = s.dataType match {
     case to: DecimalType => s.children.exists(_.dataType match {
-        case of: DecimalType => of.scale > to.scale
-        case _               => false
+        case decimal: DecimalType => decimal.scale > to.scale
+        case _                    => false
       })
     case _ => false
   }
 
   private def isOfNarrower(s: Subtract): Boolean = s.children.forall { e =>
     val from = stripWidening(e).dataType
-    bitsOf(from).exists(of => bitsOf(s.dataType).exists(of < _))
+    bitsOf(from).exists(bits => bitsOf(s.dataType).exists(bits < _))
   }
 
   /** What is below casts to a wider type, of which a whole number as a decimal is one here. */

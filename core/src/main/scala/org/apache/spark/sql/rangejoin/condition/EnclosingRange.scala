@@ -158,8 +158,8 @@ private[condition] object EnclosingRange {
   /** The same tests between values of one type; None where there is none that has all of them in order. */
   private def asOneType(tests: Seq[RangeTest]): Option[Seq[RangeTest]] = {
     val types = tests.flatMap(t => Seq(t.lesser.dataType, t.greater.dataType)).distinct
-    def each(of: Expression => Expression) =
-      Some(tests.map(t => t.copy(lesser = of(t.lesser), greater = of(t.greater))))
+    def each(change: Expression => Expression) =
+      Some(tests.map(t => t.copy(lesser = change(t.lesser), greater = change(t.greater))))
     if (types.size == 1) Some(tests)
     // As in the ends of a range of differences.
     else if (types.forall(isWhole)) each(e => if (e.dataType == LongType) e else OrderedValue(e))
@@ -173,10 +173,11 @@ private[condition] object EnclosingRange {
     case _ => false
   }
 
-  private def extreme(values: Seq[Expression])(of: Seq[Expression] => Expression): Expression = {
+  private def extreme(values: Seq[Expression])(function: Seq[Expression] => Expression)
+      : Expression = {
     // Sums that Spark takes to be the same by their terms may differ in their values.
     val different = values.distinct
-    if (different.size == 1) different.head else of(different)
+    if (different.size == 1) different.head else function(different)
   }
 
   private def trusted(tests: Seq[RangeTest]): Map[Side, Expression] =

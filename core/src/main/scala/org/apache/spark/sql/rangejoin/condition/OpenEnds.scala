@@ -48,15 +48,15 @@ private[condition] object OpenEnds {
         side -> (if (opened.contains(side)) NullBound.OpenEnd else NullBound.OpenEndOnly)
       }
       test.copy(
-        lesser = values(test.lesserSide).of,
-        greater = values(test.lesserSide.other).of,
+        lesser = values(test.lesserSide).expression,
+        greater = values(test.lesserSide.other).expression,
         exact = if (exact && values.values.forall(_.isExact)) test.exact else Inexact,
         nulls = nulls
       )
     }
 
   /** A value that is NULL where its side is open; if it is not exact, elsewhere as well. */
-  private case class Value(of: Expression, isExact: Boolean)
+  private case class Value(expression: Expression, isExact: Boolean)
 
   private def valueOf(value: Expression, opened: Seq[Expression]): Value = {
     val (byItself, others) = opened.partition {

@@ -70,13 +70,13 @@ object RangeExtractor {
   ): Either[Reason, Seq[RangeCondition]] =
     for {
       behavior <- JoinTypeBehavior.of(joinType).toRight(Reason.UnsupportedJoinType(joinType))
-      of <- condition.map(DrivenBy.split).toRight(Reason.NoCondition)
-      _ <- of.conjuncts.find(!_.deterministic).map(Reason.Nondeterministic).toLeft(())
-      tests <- readTests(of.conjuncts, left, right)
-    } yield choose(tests, of.driving).map { found =>
-      val range = found.map(OpenEnds.withoutNulls(_, of.conjuncts))
+      split <- condition.map(DrivenBy.split).toRight(Reason.NoCondition)
+      _ <- split.conjuncts.find(!_.deterministic).map(Reason.Nondeterministic).toLeft(())
+      tests <- readTests(split.conjuncts, left, right)
+    } yield choose(tests, split.driving).map { found =>
+      val range = found.map(OpenEnds.withoutNulls(_, split.conjuncts))
       val side = streamed.orElse(behavior.streamed).getOrElse(range.streamed)
-      withRange(range, side, of.conjuncts)
+      withRange(range, side, split.conjuncts)
     }
 
   /**

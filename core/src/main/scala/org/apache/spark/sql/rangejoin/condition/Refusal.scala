@@ -49,7 +49,9 @@ private[condition] class Refusal(
     // A part that reads one side alone opens that side, and is not what is in the way.
     val tests = Predicates.alternatives(or).map(Predicates.split)
       .map(part => part -> testsOf(part))
-      .collect { case (part, of) if of.nonEmpty || part.forall(isOfBoth) => of }
+      .collect {
+        case (part, partTests) if partTests.nonEmpty || part.forall(isOfBoth) => partTests
+      }
     def haveColumns = Seq[Side](LeftSide, RightSide).exists(side =>
       tests.flatten.map(_.on(side).references).distinct.size == 1)
     def directions = tests.map(_.map(_.lesserSide).toSet)

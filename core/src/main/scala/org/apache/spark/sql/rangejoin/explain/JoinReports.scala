@@ -159,7 +159,8 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       sides(RightSide).rows,
       Advice.of(join, range, best, sides),
       best = best,
-      owner = sides.collectFirst { case (side, of) if of.buckets.exists(_.isOwner) => side }
+      owner =
+        sides.collectFirst { case (side, figures) if figures.buckets.exists(_.isOwner) => side }
     )
   }
 

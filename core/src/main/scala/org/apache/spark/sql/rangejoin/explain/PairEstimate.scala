@@ -146,7 +146,7 @@ object PairEstimate {
       others +: ranges.map(range => Some(range.predicates.reduce(And))))
     val scale = 1 / left.share / right.share
     def scaled(count: ByKey => Long): Double = counts.map(count).sum * scale
-    val hotKey = hottest(counts).map(of => HotKey(of.key.mkString(", "), of.pairs * scale))
+    val hotKey = hottest(counts).map(hot => HotKey(hot.key.mkString(", "), hot.pairs * scale))
     val better =
       if (choosesByItself(node)) None
       else {
@@ -186,7 +186,7 @@ object PairEstimate {
     val first = (range.predicates ++ condition).reduceOption[Expression](And)
     val drives = RangeExtractor
       .extract(join.joinType, first, join.left.outputSet, join.right.outputSet)
-      .exists(of => of.predicates.forall(isIn(range)))
+      .exists(found => found.predicates.forall(isIn(range)))
     s"about ${pairs.round} pairs are in ${range.predicates.map(JoinReport.sql).mkString(" AND ")}, " +
       s"and ${driving.round} in the range of the join: ${if (drives) "write that first, or " else ""}" +
       "run ANALYZE TABLE .. COMPUTE STATISTICS FOR COLUMNS"
@@ -231,9 +231,9 @@ object PairEstimate {
     val total = counts.map(_.pairs).sum
     if (counts.size < 2 || total < FewPairs) None
     else {
-      Some(counts.maxBy(_.pairs)).filter { of =>
-        of.pairs >= HotShare * total &&
-        of.pairs >= TimesTheMean * (total - of.pairs) / (counts.size - 1)
+      Some(counts.maxBy(_.pairs)).filter { hot =>
+        hot.pairs >= HotShare * total &&
+        hot.pairs >= TimesTheMean * (total - hot.pairs) / (counts.size - 1)
       }
     }
   }

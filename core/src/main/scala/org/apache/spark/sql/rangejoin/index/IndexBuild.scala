@@ -25,12 +25,12 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
  * }}}
  *
  * @param expected the number of rows, where it is known
- * @param keepsAlone whether rows that match nothing, with NULL in a key or in a bound, are kept
+ * @param keepsUnmatchable whether rows that match nothing, with NULL in a key or in a bound, are kept
  */
 final class IndexBuild(
     mode: RangeIndexMode,
     expected: Int,
-    keepsAlone: Boolean,
+    keepsUnmatchable: Boolean,
     memory: IndexMemory
 ) {
   private[this] val beginNanos = System.nanoTime()
@@ -41,7 +41,7 @@ final class IndexBuild(
     sameValues = mode.sortValue == mode.evictValue,
     mode.linearScanThreshold,
     expected,
-    keepsAlone,
+    keepsUnmatchable,
     memory
   )
   private[this] val keyOf = if (mode.keys.isEmpty) null else UnsafeProjection.create(mode.keys)
@@ -57,7 +57,7 @@ final class IndexBuild(
     val bounds = if (key == null || !key.anyNull) boundsOf(row) else null
     if (bounds == null || bounds.anyNull) {
       if (bounds != null && key != null) builder.addKey(key)
-      builder.addAlone(row.asInstanceOf[UnsafeRow])
+      builder.addUnmatchable(row.asInstanceOf[UnsafeRow])
     } else {
       builder.add(
         key,

@@ -32,7 +32,7 @@ final class IndexPairScanner(scanner: IndexScanner, index: RangeIndex, keepsStre
   private[this] val unmatched = new UnsafeRow(index.fields)
 
   private[this] var streaming = true
-  // The places of the index, and behind them of the rows that match nothing, to be looked at next.
+  // The rows of the index, and behind them those that match nothing, to be looked at next.
   private[this] var next = 0
 
   override def currentStreamed: InternalRow = if (streaming) scanner.currentStreamed else null
@@ -46,7 +46,7 @@ final class IndexPairScanner(scanner: IndexScanner, index: RangeIndex, keepsStre
 
   override def markMatched(): Unit = {
     scanner.markMatched()
-    marks.mark(scanner.place)
+    marks.mark(scanner.rowIndex)
   }
 
   override def nextPair(): Boolean = {
@@ -64,7 +64,7 @@ final class IndexPairScanner(scanner: IndexScanner, index: RangeIndex, keepsStre
 
   private def nextUnmatched(): Boolean = {
     while (next < index.size && marks.isMarked(next)) next += 1
-    val found = next < index.size + index.alone.size
+    val found = next < index.size + index.unmatchable.size
     if (found) {
       index.readAny(next, unmatched)
       next += 1

@@ -116,8 +116,8 @@ final class IndexScanner(
   /** Marks all candidates of the streamed row at once; false where they have to be looked at. */
   def markRun(marks: MatchMarks): Boolean = cursor.markRun(marks)
 
-  /** The place of the current candidate in the index. */
-  def place: Int = cursor.place
+  /** The index of the current candidate among all rows. */
+  def rowIndex: Int = cursor.rowIndex
 
   /** The cursor knows by itself. */
   override def keepStep(row: UnsafeRow): Unit = ()

@@ -152,7 +152,9 @@ private[index] object LongKeys {
 
   /** The columns of keys, of these types. */
   def unpacked(longs: Iterator[Long], types: Seq[DataType]): Iterator[InternalRow] = {
-    val packed = types.zipWithIndex.map { case (of, i) => BoundReference(i, of, nullable = false) }
+    val packed = types.zipWithIndex.map { case (dataType, i) =>
+      BoundReference(i, dataType, nullable = false)
+    }
     val unpack = UnsafeProjection.create(packed.indices.map(HashJoin.extractKeyExprAt(packed, _)))
     val row = new SpecificInternalRow(Seq(LongType))
     longs.map { long =>

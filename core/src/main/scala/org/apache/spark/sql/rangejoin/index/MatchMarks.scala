@@ -15,19 +15,19 @@
 package org.apache.spark.sql.rangejoin.index
 
 /**
- * Which rows of an index have a match: one bit for each place. What is marked stays marked, so that marks
+ * Which rows of an index have a match: one bit for each row. What is marked stays marked, so that marks
  * of several tasks can be put together in any order, and those of a task that ran twice are the same.
  *
- * @param size the number of places
+ * @param size the number of rows
  */
 final class MatchMarks(size: Int) {
   private[this] val words = new Array[Long]((size + 63) >>> 6)
 
-  def mark(place: Int): Unit = words(place >>> 6) |= 1L << place
+  def mark(rowIndex: Int): Unit = words(rowIndex >>> 6) |= 1L << rowIndex
 
-  def isMarked(place: Int): Boolean = (words(place >>> 6) & (1L << place)) != 0L
+  def isMarked(rowIndex: Int): Boolean = (words(rowIndex >>> 6) & (1L << rowIndex)) != 0L
 
-  /** Marks the places from one until another, which is behind it. */
+  /** Marks the rows from one until another, which is behind it. */
   def markRun(from: Int, until: Int): Unit = {
     val (first, last) = (from >>> 6, (until - 1) >>> 6)
     // Shifts are modulo 64.
@@ -53,7 +53,7 @@ final class MatchMarks(size: Int) {
       i -> java.util.Arrays.copyOfRange(words, from, math.min(from + wordsOfSlice, words.length))
     }.filter { case (_, slice) => slice.exists(_ != 0L) }
 
-  /** Adds marks of this number of places. */
+  /** Adds marks of this number of rows. */
   def add(marks: Array[Long]): Unit = {
     var i = 0
     while (i < marks.length) {

@@ -102,8 +102,8 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) {
 
   private[this] var visited = 0L
 
-  /** The place of the current row in the index. */
-  def place: Int = current
+  /** The index of the current row among all of them. */
+  def rowIndex: Int = current
 
   /** The row that `next` came to, valid until the next call. */
   val row: UnsafeRow = new UnsafeRow(index.fields)

@@ -36,7 +36,7 @@ import org.apache.spark.sql.rangejoin.reduce.BestOrder
  * @param rows by group, and in groups that are searched by sort bound
  * @param fields columns of a row
  * @param search how large groups are searched; null where all are small
- * @param alone rows that match nothing, where they are kept
+ * @param unmatchable rows that match nothing, where they are kept
  */
 final class RangeIndex private[index] (
     private[index] val groups: KeyGroups,
@@ -44,7 +44,7 @@ final class RangeIndex private[index] (
     private[rangejoin] val fields: Int,
     private[index] val search: GroupSearch,
     private[index] val origin: IndexOrigin,
-    private[index] val alone: PackedRows
+    private[index] val unmatchable: PackedRows
 ) extends BroadcastRelation
     with Serializable {
 
@@ -61,7 +61,7 @@ final class RangeIndex private[index] (
 
   /** Bytes of heap: a sum over all keys, which each partition asks for. */
   @transient override lazy val estimatedSize: Long = RangeIndex.Objects + groups.estimatedSize +
-    rows.estimatedSize + alone.estimatedSize +
+    rows.estimatedSize + unmatchable.estimatedSize +
     (if (search == null) 0L else search.bounds.estimatedSize)
 
   /** Whether no two rows have the same key. */
@@ -77,11 +77,12 @@ final class RangeIndex private[index] (
   def cursor(best: Option[BestOrder] = None): RangeCursor = new RangeCursor(this, best)
 
   /** The number of all rows there are: those that can match, and behind them those kept beside. */
-  def sizeOfAll: Int = rows.size + alone.size
+  def sizeOfAll: Int = rows.size + unmatchable.size
 
   /** Points `row` at one of all rows. */
-  def readAny(place: Int, row: UnsafeRow): Unit =
-    if (place < rows.size) rows.read(place, row) else alone.read(place - rows.size, row)
+  def readAny(rowIndex: Int, row: UnsafeRow): Unit =
+    if (rowIndex < rows.size) rows.read(rowIndex, row)
+    else unmatchable.read(rowIndex - rows.size, row)
 }
 
 private[index] object RangeIndex {

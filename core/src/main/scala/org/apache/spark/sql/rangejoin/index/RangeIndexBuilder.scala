@@ -34,7 +34,7 @@ import org.apache.spark.util.collection.unsafe.sort.RadixSort
  * @param sameValues whether bounds that are equal for every row are bounds of one value
  * @param linearScanThreshold up to this number of rows of a key are not searched
  * @param expected the number of rows, where it is known
- * @param keepsAlone whether rows that match nothing are kept beside the index
+ * @param keepsUnmatchable whether rows that match nothing are kept beside the index
  */
 private[index] final class RangeIndexBuilder(
     keys: KeyDirectory.Builder,
@@ -43,7 +43,7 @@ private[index] final class RangeIndexBuilder(
     sameValues: Boolean,
     linearScanThreshold: Int,
     expected: Int,
-    keepsAlone: Boolean,
+    keepsUnmatchable: Boolean,
     memory: IndexMemory
 ) {
   private[this] val descending = !upper.isMade
@@ -51,7 +51,8 @@ private[index] final class RangeIndexBuilder(
   private[this] val wordBits =
     if (isBroadcast) PackedRows.WordBits else PackedRows.SmallWordBits
   private[this] val rows = new PackedRows.Builder(expected, wordBits)
-  private[this] val alone = if (keepsAlone) new PackedRows.Builder(0, wordBits) else null
+  private[this] val unmatchable =
+    if (keepsUnmatchable) new PackedRows.Builder(0, wordBits) else null
   private[this] val capacity = math.max(expected, 16)
   private[this] var groups = new PrimitiveVector[Int](capacity)
   private[this] var sort = new PrimitiveVector[Long](capacity)
@@ -87,12 +88,12 @@ private[index] final class RangeIndexBuilder(
   def addKey(key: UnsafeRow): Unit = if (isBroadcast) keys.add(key)
 
   /** Keeps a row that matches nothing, where such rows are kept; false where there is no memory. */
-  def addAlone(row: UnsafeRow): Boolean = !keepsAlone || {
-    val bytes = alone.bytesToAppend(row.getSizeInBytes)
+  def addUnmatchable(row: UnsafeRow): Boolean = !keepsUnmatchable || {
+    val bytes = unmatchable.bytesToAppend(row.getSizeInBytes)
     val fits = hasRoomFor(bytes)
     if (fits) {
       fields = row.numFields
-      alone.append(row)
+      unmatchable.append(row)
       if (bytes > 0L) holdOnly(allocatedBytes)
     }
     fits
@@ -111,7 +112,7 @@ private[index] final class RangeIndexBuilder(
 
   private def allocatedBytes: Long = rows.allocatedBytes + keys.allocatedBytes +
     groups.capacity * 4L + sort.capacity * 8L + (if (evict == null) 0L else evict.capacity * 8L) +
-    (if (alone == null) 0L else alone.allocatedBytes)
+    (if (unmatchable == null) 0L else unmatchable.allocatedBytes)
 
   /** Bytes that the next row makes the vectors allocate, which have a new array of twice the length. */
   private def bytesOfVectors: Long =
@@ -153,7 +154,7 @@ private[index] final class RangeIndexBuilder(
         ofNoRows,
         System.nanoTime() - beginNanos,
         if (isBroadcast) Some(coveredRanges) else None),
-      if (alone == null) PackedRows.Empty else alone.result()
+      if (unmatchable == null) PackedRows.Empty else unmatchable.result()
     )
   }
 
@@ -179,7 +180,7 @@ private[index] final class RangeIndexBuilder(
   }
 
   /** Of who keeps the rows, and has to mark them. */
-  private def ofMarks: Long = if (keepsAlone) groups.size / 8L + 8L else 0L
+  private def ofMarks: Long = if (keepsUnmatchable) groups.size / 8L + 8L else 0L
 
   /**
    * Gives all rows away, those that match nothing included, and their memory back as they go. The
@@ -191,11 +192,11 @@ private[index] final class RangeIndexBuilder(
     sort = null
     evict = null
     val kept = rows.allocatedBytes + keys.allocatedBytes +
-      (if (alone == null) 0L else alone.allocatedBytes)
+      (if (unmatchable == null) 0L else unmatchable.allocatedBytes)
     // Who takes them has to begin with something.
     holdOnly(math.max(0L, math.min(held, kept) - memory.toBeginWith))
     rows.drain(visit, fields)(release)
-    if (alone != null) alone.drain(visit, fields)(release)
+    if (unmatchable != null) unmatchable.drain(visit, fields)(release)
     holdOnly(0L)
   }
 

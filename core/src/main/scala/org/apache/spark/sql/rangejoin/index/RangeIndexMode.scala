@@ -33,7 +33,7 @@ import org.apache.spark.{SparkConf, SparkEnv}
  * @param sortValue what `sortBound` is a prefix of; None where it is the value itself
  * @param evictValue likewise of `evictBound`
  * @param linearScanThreshold up to this number of rows of a key are not searched
- * @param keepsAlone whether a broadcast index has the rows that match nothing beside the others
+ * @param keepsUnmatchable whether a broadcast index has the rows that match nothing beside the others
  * @param keyTypes of the columns that keys are packed of, for who asks the index for its keys
  * @param columns what is indexed, in words for EXPLAIN; modes that differ in it alone are equal
  */
@@ -44,7 +44,7 @@ case class RangeIndexMode(
     sortValue: Option[Expression],
     evictValue: Option[Expression],
     linearScanThreshold: Int,
-    keepsAlone: Boolean = false,
+    keepsUnmatchable: Boolean = false,
     keyTypes: Seq[DataType] = Nil
 )(columns: String = "")
     extends BroadcastMode {
@@ -57,7 +57,7 @@ case class RangeIndexMode(
 
   override def transform(rows: Iterator[InternalRow], sizeHint: Option[Long]): RangeIndex = {
     val expected = sizeHint.fold(0)(math.min(_, Int.MaxValue / 2).toInt)
-    val index = new IndexBuild(this, expected, keepsAlone, IndexMemory.Unlimited)
+    val index = new IndexBuild(this, expected, keepsUnmatchable, IndexMemory.Unlimited)
     rows.foreach(row => if (!index.add(row)) throw tooManyRows)
     index.result().getOrElse(throw tooManyRows)
   }

@@ -24,9 +24,9 @@ private[index] final class ValueOrder(value: Expression) {
 
   // The guard of a column guards nothing.
   private[this] val column = value match {
-    case GuardedValue(of: BoundReference) => Some(of)
-    case of: BoundReference               => Some(of)
-    case _                                => None
+    case GuardedValue(column: BoundReference) => Some(column)
+    case column: BoundReference               => Some(column)
+    case _                                    => None
   }
 
   /** Whether the value is a column of the rows, which then are compared as they are. */

@@ -96,22 +96,22 @@ trait RangeJoinExec extends JoinCodegenSupport {
   private def shownKeys: Seq[(String, Seq[Expression])] =
     if (leftKeys.isEmpty) Nil else Seq("Left keys" -> leftKeys, "Right keys" -> rightKeys)
 
-  private def shownRange(of: RangeCondition): String = of.predicates.mkString(" AND ")
+  private def shownRange(form: RangeCondition): String = form.predicates.mkString(" AND ")
 
   /** A node that serves no range shows its condition. */
   override def stringArgs: Iterator[Any] = {
     val ofRange = normalForm match {
-      case Right(of) =>
-        Some(shownRange(of)).filter(_.nonEmpty).map("range: " + _) ++
-          of.residual.map("residual: " + _)
+      case Right(form) =>
+        Some(shownRange(form)).filter(_.nonEmpty).map("range: " + _) ++
+          form.residual.map("residual: " + _)
       case Left(_) => condition.map(_.toString).toSeq
     }
     (shownKeys.map(_._2) ++ shownArgs ++ best ++ ofRange).iterator
   }
 
   override def verboseStringWithOperatorId(): String = {
-    val ofRange = normalForm.toSeq.flatMap { of =>
-      Seq("Range" -> shownRange(of), "Residual" -> of.residual.fold("None")(_.toString))
+    val ofRange = normalForm.toSeq.flatMap { form =>
+      Seq("Range" -> shownRange(form), "Residual" -> form.residual.fold("None")(_.toString))
     }
     val (streamed, other) = if (streamLeft) ("left", "right") else ("right", "left")
     val fields = shownKeys ++ Seq("Join type" -> joinType.toString) ++ ofRange ++

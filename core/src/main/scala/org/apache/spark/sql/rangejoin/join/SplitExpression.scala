@@ -102,7 +102,8 @@ private[rangejoin] object SplitExpression {
     case other                                               => SplitExpression(other)
   }
 
-  private def ofChildren(of: Expression): Expression = SplitExpression(of.mapChildren(split))
+  private def ofChildren(expression: Expression): Expression =
+    SplitExpression(expression.mapChildren(split))
 
   private def operands(
       chain: Expression

@@ -89,9 +89,10 @@ trait TwoInputRangeJoinExec extends ShuffledJoin with RangeJoinExec {
       limitNotReachedCond,
       shouldStopCheckCode
     )
-    val (of, get) = (scannerClass.getName, if (behavior.keepsBuffered) "pairScanner" else "scanner")
+    val (className, get) =
+      (scannerClass.getName, if (behavior.keepsBuffered) "pairScanner" else "scanner")
     s"""
-       |$of $scanner = ($of) $scan.$get();
+       |$className $scanner = ($className) $scan.$get();
        |${loop.loop(behavior)((streamed, other) => emit(ctx, shown(streamed, other)))}
        |$scan.close();
      """.stripMargin

@@ -51,7 +51,7 @@ private[rangejoin] object BoundSampling {
   /** A plan of the bounds of some ranges, one after the other. */
   def side(plan: SparkPlan, ranges: Seq[SideBounds]): Side = {
     val first = ranges.scanLeft(0)(_ + _.columns.size)
-    val bounds = ranges.zip(first).map { case (of, at) => of.placesFrom(at) }
+    val bounds = ranges.zip(first).map { case (bounds, at) => bounds.ordinalsFrom(at) }
     Side(DrawRowsExec.drawn(plan, _, bounds.head.all), plan.output.size, bounds, None)
   }
 

@@ -49,10 +49,10 @@ final class BucketAssigner(
     /** Finds the ids of a row, each once; returns how many there are. */
     def assign(row: InternalRow): Int = {
       size = 0
-      val of = project(row)
-      if (!columns.hasNull(of)) {
-        val buckets = layout.bucketsOf(columns.key(of))
-        cells.find(buckets.cells, of)
+      val columnsOfRow = project(row)
+      if (!columns.hasNull(columnsOfRow)) {
+        val buckets = layout.bucketsOf(columns.key(columnsOfRow))
+        cells.find(buckets.cells, columnsOfRow)
         if (isOwner) add(cells.ownerId(buckets, lengths)) else addCopies(buckets)
       } else if (isOwner && keepsUnmatched) add(layout.anyId(row, partition))
       size

@@ -65,8 +65,8 @@ final class BucketLayout(
   }
 
   private def bucketAt(index: Int, cell: Int): Int = {
-    val of = classes(index)
-    of.firstBucket + cell / of.width
+    val lengthClass = classes(index)
+    lengthClass.firstBucket + cell / lengthClass.width
   }
 
   /** The first bucket of a class where a row of the other side has to be. */
@@ -102,7 +102,9 @@ final class BucketLayout(
 
   /** The buckets in which there may be rows of the owner. */
   def usedBuckets: Int =
-    math.max(1, classes.map(of => (cells.size + of.width - 1) / of.width).sum)
+    math.max(
+      1,
+      classes.map(lengthClass => (cells.size + lengthClass.width - 1) / lengthClass.width).sum)
 
   /** The same buckets by other ids, which need not differ from each other. */
   def withIds(other: Array[Int]): BucketLayout =

@@ -64,8 +64,9 @@ object DeferShuffleExec {
     if (!lengths.isPending) side
     else {
       side match {
-        case DeferShuffleExec(of, others) => DeferShuffleExec(of, others :+ OwnerStageExec(lengths))
-        case of                           => DeferShuffleExec(of, Seq(OwnerStageExec(lengths)))
+        case DeferShuffleExec(side, others) =>
+          DeferShuffleExec(side, others :+ OwnerStageExec(lengths))
+        case side => DeferShuffleExec(side, Seq(OwnerStageExec(lengths)))
       }
     }
 }

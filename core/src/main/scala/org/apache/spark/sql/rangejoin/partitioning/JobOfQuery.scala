@@ -42,7 +42,7 @@ private[rangejoin] object JobOfQuery {
       rdd,
       result,
       rdd.partitions.indices,
-      (partition: Int, of: U) => results(partition) = of,
+      (partition: Int, result: U) => results(partition) = result,
       ())
     val end = Option(sc.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
       .map(execution => new EndOfQuery(execution.toLong, job))

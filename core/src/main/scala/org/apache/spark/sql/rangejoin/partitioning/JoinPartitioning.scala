@@ -98,7 +98,7 @@ final class JoinPartitioning(
   def get(): Chosen = synchronized {
     val before = failed.filter(_._1 == execution)
     failed = before.filter(_._1.isDefined)
-    before.foreach(of => throw of._2)
+    before.foreach(failure => throw failure._2)
     chosen.getOrElse {
       val now =
         try session.withActive(choose())
@@ -179,7 +179,7 @@ final class JoinPartitioning(
 
   /** Other ranges, and the positions of rows in them. */
   private lazy val otherRanges: Seq[(RangeCondition, PartitionedRange)] =
-    others.map(of => of -> PartitionedRange.positions(of, range.owner))
+    others.map(other => other -> PartitionedRange.positions(other, range.owner))
 
   private def ranges: Seq[PartitionedRange] = range +: otherRanges.map(_._2)
 

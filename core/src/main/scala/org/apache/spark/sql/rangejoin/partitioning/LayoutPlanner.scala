@@ -43,7 +43,7 @@ final class LayoutPlanner(
 
   lazy val cells: CellSearch = {
     val wanted = math.min(buckets.toLong * cellsPerBucket, MostCells).toInt
-    val all = owner.places.zip(owner.weight) ++ copied.places.zip(copied.weight)
+    val all = owner.positions.zip(owner.weight) ++ copied.positions.zip(copied.weight)
     new CellSearch(dataType, quantiles(all.filter(_._1.isKnown), wanted))
   }
 
@@ -200,8 +200,11 @@ final class LayoutPlanner(
       add(bucket, bucket, owner.weight(i))
     }
     val (low, high) = copiedCells
-    for (i <- low.indices; of <- layout.classes.indices) {
-      add(layout.firstBucket(of, low(i)), layout.lastBucket(of, low(i), high(i)), copied.weight(i))
+    for (i <- low.indices; lengthClass <- layout.classes.indices) {
+      add(
+        layout.firstBucket(lengthClass, low(i)),
+        layout.lastBucket(lengthClass, low(i), high(i)),
+        copied.weight(i))
     }
     steps.iterator.scanLeft(0.0)(_ + _).slice(1, layout.numBuckets + 1).toArray
   }
@@ -220,19 +223,20 @@ final class LayoutPlanner(
       ofCopied: SideSample): Double = {
     val (starts, ends) = ownerCells
     val (low, high) = copiedCells
-    def some(of: Array[Int]) = of.indices.by(of.length / MostCompared + 1)
+    def some(all: Array[Int]) = all.indices.by(all.length / MostCompared + 1)
     val (owners, others) = (some(starts), some(low))
     val placed = owners.filter(ofOwner.isKnown)
       .groupBy(i => layout.ownerBucket(starts(i), ends(i)))
     val copies = for {
       i <- others.filter(ofCopied.isKnown)
-      of <- layout.classes.indices
-      bucket <- layout.firstBucket(of, low(i)) to layout.lastBucket(of, low(i), high(i))
+      lengthClass <- layout.classes.indices
+      bucket <-
+        layout.firstBucket(lengthClass, low(i)) to layout.lastBucket(lengthClass, low(i), high(i))
     } yield bucket -> i
     val positions = Position.ordering(other.dataType)
     val within = copies.groupBy(_._1).map { case (bucket, rows) =>
-      placed.get(bucket).fold(0.0) { of =>
-        LayoutPlanner.pairs(ofOwner.of(of), ofCopied.of(rows.map(_._2)), positions)
+      placed.get(bucket).fold(0.0) { rowsOfOwner =>
+        LayoutPlanner.pairs(ofOwner.of(rowsOfOwner), ofCopied.of(rows.map(_._2)), positions)
       }
     }.sum
     LayoutPlanner.pairs(owner.of(owners), copied.of(others), ordering) / within
@@ -265,7 +269,7 @@ object LayoutPlanner {
 
   /** Pairs whose positions meet. */
   def pairs(owner: SideSample, copied: SideSample, ordering: Ordering[Position]): Double = {
-    val starts = new Cumulated(owner.places, owner.weight, ordering)
+    val starts = new Cumulated(owner.positions, owner.weight, ordering)
     val ends = owner.high.fold(starts)(new Cumulated(_, owner.weight, ordering))
     copied.weight.indices.map { i =>
       val begun = copied.high.fold(starts.total)(high => starts.upTo(high(i)))

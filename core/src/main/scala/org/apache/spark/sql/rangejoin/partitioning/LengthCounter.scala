@@ -58,12 +58,12 @@ final class LengthCounter(partitions: Int, @transient whenComplete: () => Unit)
   override def copyAndReset(): LengthCounter = new LengthCounter(partitions, null)
 
   override def merge(other: AccumulatorV2[Int, Lengths]): Unit = other match {
-    case of: LengthCounter =>
+    case counter: LengthCounter =>
       val isNowComplete = synchronized {
-        lengths.merge(of.lengths)
+        lengths.merge(counter.lengths)
         val before = isComplete
-        if (of.partition >= 0) read.set(of.partition)
-        if (of.read != null) read.or(of.read)
+        if (counter.partition >= 0) read.set(counter.partition)
+        if (counter.read != null) read.or(counter.read)
         isComplete && !before
       }
       if (isNowComplete && whenComplete != null) whenComplete()

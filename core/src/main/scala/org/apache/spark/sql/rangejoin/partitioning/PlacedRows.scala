@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.util.MutablePair
 
 /**
- * Rows with their places; a row comes once for each.
+ * Rows with their partitions; a row comes once for each.
  *
  * @param copiesRows whether a row has to stay what it is when the next one is asked for
  */
@@ -49,19 +49,19 @@ private[rangejoin] final class PlacedRows(
 
   override def next(): Product2[Int, InternalRow] = {
     if (!hasNext) throw new NoSuchElementException("no more rows")
-    val place = assignment.id(at)
+    val partition = assignment.id(at)
     at += 1
-    if (copiesRows) (place, row.copy()) else pair.update(place, row)
+    if (copiesRows) (partition, row.copy()) else pair.update(partition, row)
   }
 }
 
 private[rangejoin] object PlacedRows {
 
   /** Whether the shuffle holds on to rows; Spark's own writers write them at once. */
-  def copiesRows(places: Int): Boolean = SparkEnv.get.shuffleManager match {
+  def copiesRows(partitions: Int): Boolean = SparkEnv.get.shuffleManager match {
     case _: SortShuffleManager =>
-      places > SparkEnv.get.conf.get(config.SHUFFLE_SORT_BYPASS_MERGE_THRESHOLD) &&
-      places > SortShuffleManager.MAX_SHUFFLE_OUTPUT_PARTITIONS_FOR_SERIALIZED_MODE
+      partitions > SparkEnv.get.conf.get(config.SHUFFLE_SORT_BYPASS_MERGE_THRESHOLD) &&
+      partitions > SortShuffleManager.MAX_SHUFFLE_OUTPUT_PARTITIONS_FOR_SERIALIZED_MODE
     case _ => true
   }
 }

@@ -82,7 +82,7 @@ case class RangeBucketExec(
   ) ++ (if (isOwner) Nil
         else Seq("numCopies" -> SQLMetrics.createMetric(sparkContext, "number of copies")))
 
-  private def places: BoundColumns = partitioning.range.bounds(isOwner).places
+  private def ordinals: BoundColumns = partitioning.range.bounds(isOwner).ordinals
 
   /** The shuffle of the owner, which the copies have to run. */
   @transient private var ofOwner: Option[ShuffleExchangeExec] = None
@@ -140,7 +140,7 @@ case class RangeBucketExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     val (ref, outputTypes) = (layoutRef, output.map(_.dataType).toArray)
-    val columns = new KeyedColumns(Nil, bounds, places, child.output)
+    val columns = new KeyedColumns(Nil, bounds, ordinals, child.output)
     val (isOwner0, keepsUnmatched) = (isOwner, partitioning.range.keepsUnmatched)
     val rowsOut = longMetric("numOutputRows")
     val copies = if (isOwner) null else longMetric("numCopies")
@@ -188,7 +188,7 @@ case class RangeBucketExec(
     val values = bindReferences(bounds, child.output).map(_.genCode(ctx))
     ctx.currentVars = input
     val isNull =
-      places.all.map(values(_).isNull.toString).filterNot(_ == "false").mkString(" || ")
+      ordinals.all.map(values(_).isNull.toString).filterNot(_ == "false").mkString(" || ")
     val (cells, find) = rowCells(ctx, layout, values)
     val id = ctx.freshName("bucket")
     val column = ExprCode(FalseLiteral, JavaCode.variable(id, IntegerType))
@@ -225,13 +225,13 @@ case class RangeBucketExec(
       cells: String,
       id: String,
       out: String): String = {
-    val (count, of) = (ctx.freshName("count"), ctx.freshName("of"))
+    val (count, lengthClass) = (ctx.freshName("count"), ctx.freshName("lengthClass"))
     val (at, last) = (ctx.freshName("at"), ctx.freshName("last"))
     s"""
        |int $count = 0;
-       |for (int $of = 0; $of < $layout.numClasses(); $of++) {
-       |  int $last = $layout.lastBucket($of, $cells.first(), $cells.last());
-       |  for (int $at = $layout.firstBucket($of, $cells.first()); $at <= $last; $at++) {
+       |for (int $lengthClass = 0; $lengthClass < $layout.numClasses(); $lengthClass++) {
+       |  int $last = $layout.lastBucket($lengthClass, $cells.first(), $cells.last());
+       |  for (int $at = $layout.firstBucket($lengthClass, $cells.first()); $at <= $last; $at++) {
        |    int $id = $layout.id($at);
        |    if ($count++ > 0) ${metricTerm(ctx, "numCopies")}.add(1);
        |    $out
@@ -245,7 +245,7 @@ case class RangeBucketExec(
       ctx: CodegenContext,
       layout: String,
       values: Seq[ExprCode]): (String, String) = {
-    val bounds = ctx.addReferenceObj("bounds", places)
+    val bounds = ctx.addReferenceObj("bounds", ordinals)
     val cellsClass = classOf[RowCells].getName
     val cells = ctx.addMutableState(
       cellsClass,
@@ -253,13 +253,13 @@ case class RangeBucketExec(
       v => s"$v = new $cellsClass($bounds, $isOwner);",
       forceInline = true)
     def bound(at: Option[Int]): String = at.fold("0L, null") { i =>
-      if (places.isLossless) s"${values(i).value}, null"
+      if (ordinals.isLossless) s"${values(i).value}, null"
       else {
         val value = values(i + 1)
         s"${values(i).value}, ${value.isNull} ? null : (Object) ${value.value}"
       }
     }
-    (cells, s"$cells.find($layout.cells(), ${bound(places.low)}, ${bound(places.high)});")
+    (cells, s"$cells.find($layout.cells(), ${bound(ordinals.low)}, ${bound(ordinals.high)});")
   }
 
   private def countedLengths(ctx: CodegenContext, ref: String): String = ctx.addMutableState(

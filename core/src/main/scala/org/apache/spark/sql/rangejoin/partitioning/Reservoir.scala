@@ -146,7 +146,7 @@ private[partitioning] object Reservoir {
     val sc = owner.drawn.sparkContext
     val drawn = JobOfQuery.run(
       new UnionRDD(sc, Seq(owner, copied).map(_.drawn)),
-      (of: Iterator[Array[Byte]]) => of.toVector.head)
+      (drawn: Iterator[Array[Byte]]) => drawn.toVector.head)
     val (ofOwner, ofCopied) = drawn.splitAt(owner.drawn.getNumPartitions)
     (weighted(ofOwner, owner.fields), weighted(ofCopied, copied.fields))
   }
@@ -166,10 +166,10 @@ private[partitioning] object Reservoir {
     val in = new DataInputStream(new ByteArrayInputStream(bytes))
     val count = in.readLong()
     val rows = Array.fill(in.readInt()) {
-      val of = new Array[Byte](in.readInt())
-      in.readFully(of)
+      val bytes = new Array[Byte](in.readInt())
+      in.readFully(bytes)
       val row = new UnsafeRow(fields)
-      row.pointTo(of, of.length)
+      row.pointTo(bytes, bytes.length)
       row
     }
     (count, rows)

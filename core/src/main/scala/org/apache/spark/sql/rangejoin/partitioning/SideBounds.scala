@@ -32,10 +32,10 @@ case class SideBounds(low: Option[RangeBound], high: Option[RangeBound]) {
   }
 
   /** Where the bounds are among the columns. */
-  def places: BoundColumns = placesFrom(0)
+  def ordinals: BoundColumns = ordinalsFrom(0)
 
   /** Likewise, where the columns come after so many others. */
-  def placesFrom(first: Int): BoundColumns = {
+  def ordinalsFrom(first: Int): BoundColumns = {
     val width = if (isLossless) 1 else 2
     BoundColumns(
       low.map(_ => first),

@@ -75,8 +75,8 @@ final class SideMeasure(val limit: Long) extends Logging {
 
   private def isSmall(rows: RDD[InternalRow], patience: Duration): Boolean = {
     val left = patience match {
-      case of: FiniteDuration => val end = of.fromNow; () => end.timeLeft.max(Duration.Zero)
-      case endless            => () => endless
+      case finite: FiniteDuration => val end = finite.fromNow; () => end.timeLeft.max(Duration.Zero)
+      case endless                => () => endless
     }
     val (first, others) = rows.partitions.indices.splitAt(rows.sparkContext.defaultParallelism)
     bytes(rows, first, limit, left())

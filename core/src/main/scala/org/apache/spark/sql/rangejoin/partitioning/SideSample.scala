@@ -32,15 +32,15 @@ case class SideSample(
 ) {
   def rows: Double = weight.sum + others
 
-  /** What places a row, or tells where about it is. */
-  def places: Array[Position] = low.orElse(high).get
+  /** Where rows are, by one end. */
+  def positions: Array[Position] = low.orElse(high).get
 
   /** Whether a row has positions. */
   def isKnown(row: Int): Boolean = (low ++ high).forall(_(row) != null)
 
   /** Some of the rows. */
   def of(rows: Seq[Int]): SideSample = {
-    def positions(of: Option[Array[Position]]) = of.map(all => rows.map(all(_)).toArray)
+    def positions(bound: Option[Array[Position]]) = bound.map(all => rows.map(all(_)).toArray)
     SideSample(positions(low), positions(high), rows.map(weight(_)).toArray)
   }
 

@@ -50,7 +50,8 @@ private[plan] class ColumnStatistics(join: Join) {
 
   private def sample(side: LogicalPlan, bounds: SideBounds, rows: Int): Option[SideSample] = {
     val columns = AttributeSet.fromAttributeSets(bounds.columns.map(_.references)).toSeq
-    val values = columns.map(of => columnOf(side, of).flatMap(quantiles(of.dataType, _, rows)))
+    val values =
+      columns.map(column => columnOf(side, column).flatMap(quantiles(column.dataType, _, rows)))
     if (values.isEmpty || values.exists(_.isEmpty)) None
     else {
       val all = (0 until rows).map(i => InternalRow.fromSeq(values.map(_.get(i))))
@@ -62,7 +63,7 @@ private[plan] class ColumnStatistics(join: Join) {
         all.filter(row => kept.forall(_.eval(row) == true))
           .map(row => InternalRow.fromSeq(evaluated.map(_.eval(row))))
       }.toOption.filter(_.size >= FewRows).map { rows =>
-        SideSample.of(rows.toArray, Array.fill(rows.size)(1.0), bounds.places)
+        SideSample.of(rows.toArray, Array.fill(rows.size)(1.0), bounds.ordinals)
       }
     }
   }
@@ -83,7 +84,7 @@ private[plan] class ColumnStatistics(join: Join) {
 
   private def analyzed(table: CatalogTable, column: Attribute): Option[ColumnStat] =
     table.stats.flatMap(_.colStats.get(column.name))
-      .flatMap(of => Try(of.toPlanStat(column.name, column.dataType)).toOption)
+      .flatMap(statistics => Try(statistics.toPlanStat(column.name, column.dataType)).toOption)
 }
 
 private object ColumnStatistics {
@@ -95,36 +96,39 @@ private object ColumnStatistics {
   /** So few rows tell nothing. */
   private val FewRows = 20
 
-  private def hasEnds(of: ColumnStat) = of.min.isDefined && of.max.isDefined
+  private def hasEnds(statistics: ColumnStat) = statistics.min.isDefined && statistics.max.isDefined
 
   /** So many values of a column in their order; None of a type that has none in between. */
-  private def quantiles(of: DataType, stat: ColumnStat, rows: Int): Option[IndexedSeq[Any]] = {
+  private def quantiles(
+      dataType: DataType,
+      stat: ColumnStat,
+      rows: Int): Option[IndexedSeq[Any]] = {
     val ends = for (min <- stat.min; max <- stat.max) yield Array(number(min), number(max))
     val points = stat.histogram.map(h => h.bins.head.lo +: h.bins.map(_.hi)).orElse(ends)
-    points.filter(of => !of.exists(_.isNaN)).map { points =>
+    points.filter(found => !found.exists(_.isNaN)).map { points =>
       (0 until rows).flatMap { i =>
         val at = (i + 0.5) / rows * (points.length - 1)
         val bin = at.toInt
-        value(points(bin) + (at - bin) * (points(bin + 1) - points(bin)), of)
+        value(points(bin) + (at - bin) * (points(bin + 1) - points(bin)), dataType)
       }
     }.filter(_.size == rows)
   }
 
-  private def number(of: Any): Double = of match {
+  private def number(value: Any): Double = value match {
     case decimal: Decimal => decimal.toDouble
     case n: Number        => n.doubleValue
     case _                => Double.NaN
   }
 
-  private def value(of: Double, dataType: DataType): Option[Any] = dataType match {
-    case DoubleType                                  => Some(of)
-    case FloatType                                   => Some(of.toFloat)
-    case LongType | TimestampType | TimestampNTZType => Some(math.round(of))
-    case IntegerType | DateType                      => Some(math.round(of).toInt)
-    case ShortType                                   => Some(math.round(of).toShort)
-    case ByteType                                    => Some(math.round(of).toByte)
+  private def value(number: Double, dataType: DataType): Option[Any] = dataType match {
+    case DoubleType                                  => Some(number)
+    case FloatType                                   => Some(number.toFloat)
+    case LongType | TimestampType | TimestampNTZType => Some(math.round(number))
+    case IntegerType | DateType                      => Some(math.round(number).toInt)
+    case ShortType                                   => Some(math.round(number).toShort)
+    case ByteType                                    => Some(math.round(number).toByte)
     case d: DecimalType                              =>
-      Option(Decimal(BigDecimal(of).setScale(d.scale, BigDecimal.RoundingMode.HALF_UP)))
+      Option(Decimal(BigDecimal(number).setScale(d.scale, BigDecimal.RoundingMode.HALF_UP)))
         .filter(_.changePrecision(d.precision, d.scale))
     case _ => None
   }

@@ -67,8 +67,8 @@ private[plan] case class CorrelatedRows(
   private def under(e: Expression): Expression = {
     val aliases = AttributeMap(output.collect { case a: Alias => a.toAttribute -> a.child })
     ReplacedExpressions(e).transformUp {
-      case OuterReference(of) => of.toAttribute
-      case a: Attribute       => aliases.getOrElse(a, a)
+      case OuterReference(reference) => reference.toAttribute
+      case a: Attribute              => aliases.getOrElse(a, a)
     }
   }
 }
@@ -145,8 +145,8 @@ private[plan] object CorrelatedRows {
         // A NULL is passed over; if there is nothing else, the result is NULL.
         case plain => Seq(SortOrder(plain, direction, NullsLast, Nil))
       }
-      val of = found.under(value)
-      End(If(IsNotNull(order.head.child), of, Literal(null, of.dataType)), order)
+      val end = found.under(value)
+      End(If(IsNotNull(order.head.child), end, Literal(null, end.dataType)), order)
     }
     Option(function).collect {
       case MaxBy(value, by) => end(value, by, Descending)

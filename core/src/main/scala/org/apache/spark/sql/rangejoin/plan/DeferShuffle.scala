@@ -71,8 +71,8 @@ object DeferShuffle extends PredicateHelper {
    * worth it.
    */
   private def pending(join: Join, conf: SQLConf): Seq[SparkPlan] = {
-    val measures = measuresOf(join).filter { case (side, of) =>
-      sideOf(join, side).outputSet == of.columns
+    val measures = measuresOf(join).filter { case (side, measured) =>
+      sideOf(join, side).outputSet == measured.columns
     }
     val fresh = (if (isMeasured(join, conf)) candidates(join, conf) else Nil)
       .filterNot(measures.contains)
@@ -99,9 +99,9 @@ object DeferShuffle extends PredicateHelper {
   def overSmall(join: Join): Option[SparkPlan] = {
     // What was small with more columns is so with some of them.
     val small = measuresOf(join).collectFirst {
-      case (side, of)
-          if of.measure.isSmall.contains(true) &&
-            sideOf(join, side).outputSet.subsetOf(of.columns) => side
+      case (side, measured)
+          if measured.measure.isSmall.contains(true) &&
+            sideOf(join, side).outputSet.subsetOf(measured.columns) => side
     }
     small.map { side =>
       BroadcastNestedLoopJoinExec(

@@ -50,7 +50,8 @@ private[rangejoin] object DrivingRange {
   /** Those that could drive it as well, and whose bounds are worth evaluating for a sample. */
   def others(join: Join): Seq[RangeCondition] = {
     val driving = of(join)
-    ranges(join).filterNot(driving.contains).filterNot(of => isCostly(of) || isMadeCostly(of, join))
+    ranges(join).filterNot(driving.contains).filterNot(range =>
+      isCostly(range) || isMadeCostly(range, join))
   }
 
   /** A join that says in its condition what drives it, if it is another range than the condition has it be. */
@@ -89,7 +90,8 @@ private[rangejoin] object DrivingRange {
       def shareOf(range: RangeCondition) = if (isCostly(range)) None else statistics.share(range)
       for {
         share <- shareOf(first)
-        (range, least) <- others.flatMap(of => shareOf(of).map(of -> _)).sortBy(_._2).headOption
+        (range, least) <-
+          others.flatMap(other => shareOf(other).map(other -> _)).sortBy(_._2).headOption
         if least * TimesFewer <= share
       } yield range
     case _ => None
@@ -109,7 +111,8 @@ private[rangejoin] object DrivingRange {
     val read = AttributeSet.fromAttributeSets(range.predicates.map(_.references))
     join.children.exists(_.exists {
       case Project(columns, _) =>
-        columns.exists(of => read.contains(of.toAttribute) && CostlySide.isCostly(of: Expression))
+        columns.exists(column =>
+          read.contains(column.toAttribute) && CostlySide.isCostly(column: Expression))
       case _ => false
     })
   }

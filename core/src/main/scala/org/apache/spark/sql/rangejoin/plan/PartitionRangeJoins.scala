@@ -79,9 +79,9 @@ object PartitionRangeJoins extends JoinSelectionHelper {
             Map(LeftSide -> PlanLater(join.left), RightSide -> PlanLater(join.right))
           else DeferShuffle.of(join, conf)
         val lengths = new OwnerLengths(partitioning)
-        def side(of: Side) = {
-          val child = sides(of)
-          bucketed(if (isAdaptive) awaiting(child, of, lengths) else child, of, lengths)
+        def side(which: Side) = {
+          val child = sides(which)
+          bucketed(if (isAdaptive) awaiting(child, which, lengths) else child, which, lengths)
         }
         plan(join, partitioning, side(LeftSide), side(RightSide))
     }
@@ -149,8 +149,8 @@ object PartitionRangeJoins extends JoinSelectionHelper {
       left: SparkPlan,
       right: SparkPlan): SparkPlan = {
     def keys(side: SparkPlan): Seq[Expression] = Seq(side.output.last)
-    val condition = join.condition.map { of =>
-      partitioning.driving.orElse(DrivingRange.better(join)).fold(of)(DrivenBy(_, of))
+    val condition = join.condition.map { condition =>
+      partitioning.driving.orElse(DrivingRange.better(join)).fold(condition)(DrivenBy(_, condition))
     }
     val sorted = SortMergeJoinExec(keys(left), keys(right), join.joinType, condition, left, right)
     MarkRangeJoins.sortMergeMarks(RangeJoinHint.in(join.hint).isDefined, sorted.conf)

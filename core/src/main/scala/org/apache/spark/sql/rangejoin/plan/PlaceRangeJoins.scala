@@ -41,16 +41,16 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
     def has(mark: TreeNodeTag[Unit]) = node.getTagValue(mark).isDefined
     node match {
       case join: SortMergeJoinExec if has(MarkRangeJoins.SortMergeMark) =>
-        place(join, best => SortMergeRangeJoinExec.of(join).copy(best = best))(SortedInputs.of)
+        replace(join, best => SortMergeRangeJoinExec.of(join).copy(best = best))(SortedInputs.of)
       case join: ShuffledHashJoinExec if has(MarkRangeJoins.ShuffledMark) =>
-        place(join, best => ShuffledRangeJoinExec.of(join).copy(best = best)) { (ours, _) =>
+        replace(join, best => ShuffledRangeJoinExec.of(join).copy(best = best)) { (ours, _) =>
           ours.copy(left = CodegenBoundaryExec(ours.left), right = CodegenBoundaryExec(ours.right))
         }
       case join: IndexedStageJoinExec =>
-        place(join, best => join.placed.copy(best = best))((ours, _) => ours)
+        replace(join, best => join.placed.copy(best = best))((ours, _) => ours)
       case join if has(MarkRangeJoins.BroadcastMark) =>
         BroadcastRangeJoinExec.of(join).fold(join) { ours =>
-          place(join, best => ours.copy(best = best)) { (ours, _) =>
+          replace(join, best => ours.copy(best = best)) { (ours, _) =>
             overIndex(ours).getOrElse(join)
           }
         }
@@ -61,15 +61,15 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
   /**
    * The range join, or the stock join where there is no range that it serves.
    *
-   * @param of the range join over the same children, with the matches that are wanted of it
+   * @param rangeJoin the range join over the same children, with the matches that are wanted of it
    * @param finish has its children come as it needs them
    */
-  private def place[J <: RangeJoinExec](stock: SparkPlan, of: Option[BestMatches] => J)(
+  private def replace[J <: RangeJoinExec](stock: SparkPlan, rangeJoin: Option[BestMatches] => J)(
       finish: (J, RangeCondition) => SparkPlan
   ): SparkPlan = {
     val best = stock.getTagValue(BestMatches.Tag)
-    def range(streamed: Option[Side]) = of(best.filter(_ => streamed.isDefined)).normalForm
-    val join = of(best.flatMap(BestOrder.served(range, _, of(None).left.outputSet)))
+    def range(streamed: Option[Side]) = rangeJoin(best.filter(_ => streamed.isDefined)).normalForm
+    val join = rangeJoin(best.flatMap(BestOrder.served(range, _, rangeJoin(None).left.outputSet)))
     best.filter(_ => join.best.isEmpty).foreach { wanted =>
       stock.setTagValue(
         BestMatches.RefusalTag,

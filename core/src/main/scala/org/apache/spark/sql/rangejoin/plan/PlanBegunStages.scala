@@ -136,7 +136,7 @@ object PlanBegunStages extends SparkStrategy {
     } && PartitionRangeJoins.rangeOf(join, partitioning.range.owner).contains(partitioning.range)
     if (!isSame) throw otherBuckets(first.physical)
     lengths.check()
-    def side(of: Side, logical: LogicalPlan): SparkPlan = stages.get(of) match {
+    def side(which: Side, logical: LogicalPlan): SparkPlan = stages.get(which) match {
       case Some(stage) =>
         stage.physical.setLogicalLink(stage.logical)
         stage.physical
@@ -144,8 +144,8 @@ object PlanBegunStages extends SparkStrategy {
         val child = PlanLater(logical)
         val hasRun = stages.values.exists(!_.physical.exists(DeferShuffle.running.isDefinedAt))
         PartitionRangeJoins.bucketed(
-          if (hasRun) child else PartitionRangeJoins.awaiting(child, of, lengths),
-          of,
+          if (hasRun) child else PartitionRangeJoins.awaiting(child, which, lengths),
+          which,
           lengths)
     }
     PartitionRangeJoins.plan(

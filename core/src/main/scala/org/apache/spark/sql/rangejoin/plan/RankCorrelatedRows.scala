@@ -60,8 +60,8 @@ object RankCorrelatedRows extends Rule[LogicalPlan] {
       rows <- CorrelatedRows.of(join.right.plan)
       found <- rows.over(join.left)
     } yield {
-      val columns = rows.columns(found).zip(join.right.plan.output).map { case (value, of) =>
-        Alias(value, of.name)(of.exprId, of.qualifier, Some(of.metadata))
+      val columns = rows.columns(found).zip(join.right.plan.output).map { case (value, column) =>
+        Alias(value, column.name)(column.exprId, column.qualifier, Some(column.metadata))
       }
       Project(
         join.left.output ++ columns,

@@ -108,8 +108,8 @@ private[plan] object WantedPairs {
 
   /** Whether all that comes out of a join are pairs, and rows of the side that is streamed. */
   def areAll(joinType: JoinType, streamed: Side): Boolean =
-    JoinTypeBehavior.of(joinType, streamed).exists(of =>
-      of.emission == EveryPair && !of.keepsBuffered)
+    JoinTypeBehavior.of(joinType, streamed).exists(behavior =>
+      behavior.emission == EveryPair && !behavior.keepsBuffered)
 
   private def ofRanks(
       partition: Seq[Expression],

@@ -82,7 +82,7 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
       buckets: RangeBucketExec,
       costly: Map[(JoinPartitioning, Boolean), Costly]): RangeBucketExec = {
     val (partitioning, isOwner) = key(buckets)
-    val sides = Seq(isOwner, !isOwner).map(of => costly.get((partitioning, of)))
+    val sides = Seq(isOwner, !isOwner).map(owns => costly.get((partitioning, owns)))
     val (side, others) = parts(buckets.child)
     val left = others.filterNot(other => sides.flatten.exists(_.isMeasuredBy(other)))
     // The owner waits until the copied side has been written: that must not wait for the owner.

@@ -74,7 +74,7 @@ object ImpliedLimits {
   private def isCompared(lesser: Attribute, greater: Attribute): Boolean =
     lesser.dataType == greater.dataType && (lesser.dataType match {
       case StringType | BinaryType => true
-      case of: DecimalType         => NumberedValues.of(of).isEmpty
+      case decimal: DecimalType    => NumberedValues.of(decimal).isEmpty
       case _                       => false
     })
 

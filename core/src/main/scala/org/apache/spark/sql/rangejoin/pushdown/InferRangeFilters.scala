@@ -124,8 +124,8 @@ object InferRangeFilters extends Rule[LogicalPlan] {
         case _ => false
       }
     case union: Union =>
-      val place = union.output.indexWhere(_.exprId == column.exprId)
-      place >= 0 && union.children.exists(child => isComputed(child, child.output(place)))
+      val ordinal = union.output.indexWhere(_.exprId == column.exprId)
+      ordinal >= 0 && union.children.exists(child => isComputed(child, child.output(ordinal)))
     case _ => false
   }
 

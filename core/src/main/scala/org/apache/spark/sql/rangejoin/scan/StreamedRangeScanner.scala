@@ -40,13 +40,13 @@ class StreamedRangeScanner private[scan] (
   private[this] var started = false
   private[this] var scanning = false
   // Whether a streamed row without a match stands alone.
-  private[this] var isAlone = false
+  private[this] var isUnmatched = false
   // Whether the thread that found the current candidate is the only one that uses the window.
   private[this] var isUsedAlone = false
 
   override def currentStreamed: InternalRow = streamedRow
 
-  override def currentCandidate: UnsafeRow = if (isAlone) null else windowRow
+  override def currentCandidate: UnsafeRow = if (isUnmatched) null else windowRow
 
   override def isScanning: Boolean = scanning
 
@@ -71,7 +71,7 @@ class StreamedRangeScanner private[scan] (
         streamedRow = streamed.next()
         begin()
         endSteps()
-        isAlone = false
+        isUnmatched = false
         if (kernel.loadStreamed(streamedRow) && findGroup()) {
           readBounds()
           window.settle()
@@ -134,7 +134,7 @@ class StreamedRangeScanner private[scan] (
     found
   }
 
-  override protected def noCandidate(): Unit = isAlone = true
+  override protected def noCandidate(): Unit = isUnmatched = true
 
   override protected def holds(condition: BasePredicate, pair: InternalRow): Boolean =
     if (behavior.stopsAtMatch) errors.holds(condition, pair) else condition.eval(pair)

@@ -45,7 +45,7 @@ final class PartitionJoin private[shuffled] (
 
   private[this] val task = TaskContext.get()
   private[this] val memory = new TaskIndexMemory(task.taskMemoryManager(), parts.indexLimit)
-  private[this] var way: Way = _
+  private[this] var strategy: Strategy = _
   private[this] var buildNanos = 0L
   private[this] var closed = false
   private[this] var release: () => Unit = _
@@ -56,16 +56,16 @@ final class PartitionJoin private[shuffled] (
   /** Reads the build side. */
   private[shuffled] def begin(): this.type = {
     val begin = System.nanoTime()
-    way = open()
+    strategy = open()
     buildNanos = System.nanoTime() - begin
     this
   }
 
-  override def scanner: CandidateScanner = way.scanner
+  override def scanner: CandidateScanner = strategy.scanner
 
-  override def pairScanner: PairScanner = way.pairScanner
+  override def pairScanner: PairScanner = strategy.pairScanner
 
-  private def open(): Way = {
+  private def open(): Strategy = {
     val index = new IndexBuild(parts.mode, 0, behavior.keepsBuffered, memory)
     var refused: InternalRow = null
     while (refused == null && build.hasNext) {
@@ -73,14 +73,14 @@ final class PartitionJoin private[shuffled] (
       if (!index.add(row)) refused = row
     }
     val built = if (refused == null) index.result() else None
-    built.fold[Way](new Sorted(index, refused))(new Indexed(_))
+    built.fold[Strategy](new Sorted(index, refused))(new Indexed(_))
   }
 
   override def close(): Unit = synchronized {
     if (!closed) {
       closed = true
       // There is none where the build side could not be read.
-      if (way != null) way.close()
+      if (strategy != null) strategy.close()
       memory.close()
       metrics.buildTime += NANOSECONDS.toMillis(buildNanos)
       metrics.window.peakMemory += memory.peakBytes
@@ -89,13 +89,13 @@ final class PartitionJoin private[shuffled] (
     }
   }
 
-  private sealed abstract class Way {
+  private sealed abstract class Strategy {
     def scanner: CandidateScanner
     def pairScanner: PairScanner
     def close(): Unit
   }
 
-  private final class Indexed(index: RangeIndex) extends Way {
+  private final class Indexed(index: RangeIndex) extends Strategy {
     private[this] val cursor = index.cursor(parts.window.best)
 
     override val scanner: IndexScanner =
@@ -111,7 +111,7 @@ final class PartitionJoin private[shuffled] (
   }
 
   /** @param refused the row that there was no memory for; null where there was for each of them */
-  private final class Sorted(index: IndexBuild, refused: InternalRow) extends Way {
+  private final class Sorted(index: IndexBuild, refused: InternalRow) extends Strategy {
     logInfo("There is no memory for the range index of a partition: both sides are sorted")
     private[this] val ofBuild = parts.sorting.build()
     private[this] val ofStreamed = parts.sorting.streamed()

@@ -19,17 +19,17 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.rangejoin.partitioning.{BucketLayout, RowLayout}
 
 /**
- * Where rows of a join with keys go: each to a ''place'', which becomes a partition. The rows of some keys
- * have buckets of the range, the ids of which are places; all rows of another key are in one place.
+ * Where rows of a join with keys go: each to a partition. The rows of some keys have buckets of the range,
+ * the ids of which are partitions; all rows of another key are in one partition.
  *
- * A row of the owner goes to one place. A row of the other side goes to each place in which there may be
+ * A row of the owner goes to one partition. A row of the other side goes to each partition where there may be
  * a match for it, and never to the same one twice, though two buckets may be there. So each pair meets
  * once, and no bucket is needed among the join keys.
  *
- * @param hashes of the keys that have places of their own, rising
+ * @param hashes of the keys that have partitions of their own, rising
  * @param layouts by such a key, its buckets
  * @param one a single bucket, of all rows of any other key
- * @param firstOther the first of the places of all other keys
+ * @param firstOther the first of the partitions of all other keys
  */
 final class KeyedLayout(
     hashes: Array[Int],
@@ -39,7 +39,7 @@ final class KeyedLayout(
     numOthers: Int
 ) extends RowLayout {
 
-  val numPlaces: Int = firstOther + numOthers
+  val numPartitions: Int = firstOther + numOthers
 
   @transient private lazy val others: Array[BucketLayout] =
     Array.tabulate(numOthers)(at => one.withIds(Array(firstOther + at)))
@@ -51,7 +51,7 @@ final class KeyedLayout(
 
   /** Rows of one key, or of none, are scattered. */
   override def anyId(row: InternalRow, partition: Int): Int =
-    Math.floorMod(KeyedLayout.mixed(row.hashCode() ^ partition), numPlaces)
+    Math.floorMod(KeyedLayout.mixed(row.hashCode() ^ partition), numPartitions)
 }
 
 object KeyedLayout {

@@ -27,14 +27,14 @@ import org.apache.spark.sql.rangejoin.partitioning.{
 
 /**
  * Decides which keys are split, and where their buckets and all other keys go. A key that is heavier than
- * a place ought to be gets buckets (see [[LayoutPlanner]]); buckets and keys that are large beside a place are
- * then put together, the largest first, each into the first place that has room for it. All other keys
- * are dealt out by their hash over places of their own.
+ * a partition ought to be gets buckets (see [[LayoutPlanner]]); buckets, and keys that are large beside a
+ * partition, are then put together, the largest first, each into the first partition that has room for it.
+ * All other keys are dealt out by their hash over partitions of their own.
  *
  * All of it is a matter of speed alone, but for the lengths of the owner's rows.
  *
- * @param target how many rows of both sides a place should have
- * @param forced if positive, every key that there is gets so many buckets, in as many places
+ * @param target how many rows of both sides a partition should have
+ * @param forced if positive, every key that there is gets so many buckets, in as many partitions
  */
 final class KeyedLayoutPlanner(
     range: PartitionedRange,
@@ -78,11 +78,15 @@ final class KeyedLayoutPlanner(
 
   /** The layout, given the lengths of all rows of the owner, by skewed key. */
   def plan(lengths: Seq[Lengths]): KeyedPlan = {
-    val layouts = planners.zip(lengths).map { case (planner, of) => planner.layout(of, 1) }
-    val loads = planners.zip(layouts).map { case (planner, of) => planner.loads(of) }
-    val (ids, places) = if (forced > 0) inTurn(layouts, loads) else packed(loads)
+    val layouts = planners.zip(lengths).map { case (planner, lengthsOfKey) =>
+      planner.layout(lengthsOfKey, 1)
+    }
+    val loads = planners.zip(layouts).map { case (planner, layout) => planner.loads(layout) }
+    val (ids, partitions) = if (forced > 0) inTurn(layouts, loads) else packed(loads)
     val one = BucketLayout.single(range.dataType, 0)
-    val ofKeys = (layouts ++ large.map(_ => one)).zip(ids).map { case (of, at) => of.withIds(at) }
+    val ofKeys = (layouts ++ large.map(_ => one)).zip(ids).map { case (layout, at) =>
+      layout.withIds(at)
+    }
     val byHash = (skewed ++ large).map(_._1).zip(ofKeys).sortBy(_._1)
     val others = weights.drop(byHash.size).map(_._2).sum
     val numOthers = math.max(1, math.ceil(others / target).toInt)
@@ -90,67 +94,68 @@ final class KeyedLayoutPlanner(
       byHash.map(_._1).toArray,
       byHash.map(_._2).toArray,
       one,
-      places.size,
+      partitions.size,
       numOthers)
-    val scattered = if (range.keepsUnmatched) owner.others / layout.numPlaces else 0.0
+    val scattered = if (range.keepsUnmatched) owner.others / layout.numPartitions else 0.0
     KeyedPlan(
       layout,
       skewed.size,
       layouts.map(_.numBuckets).sum,
-      ((places :+ others / numOthers).max + scattered).toLong,
+      ((partitions :+ others / numOthers).max + scattered).toLong,
       owner.rows + copied.rows)
   }
 
   /** A bucket, or a key that is not split. */
   private case class Item(key: Int, bucket: Int, load: Double)
 
-  /** By key and bucket its place, and the loads of places. */
+  /** By key and bucket its partition, and the loads of partitions. */
   private def packed(loads: Seq[Array[Double]]): (Seq[Array[Int]], Seq[Double]) = {
     val all = loads ++ large.map { case (_, weight) => Array(weight) }
     val items = for ((ofKey, key) <- all.zipWithIndex; (load, bucket) <- ofKey.zipWithIndex)
       yield Item(key, bucket, load)
-    val ids = all.map(of => new Array[Int](of.length))
-    val places = ArrayBuffer.empty[Double]
+    val ids = all.map(buckets => new Array[Int](buckets.length))
+    val partitions = ArrayBuffer.empty[Double]
     val keys = ArrayBuffer.empty[HashSet[Int]]
     for (item <- items.sortBy(i => (-i.load, i.key, i.bucket))) {
-      // Two buckets of a key in one place are one, and it takes longer to copy to them.
-      val found = places.indices.find { at =>
-        places(at) + item.load <= target && !keys(at)(item.key)
+      // Two buckets of a key in one partition are one, and it takes longer to copy to them.
+      val found = partitions.indices.find { at =>
+        partitions(at) + item.load <= target && !keys(at)(item.key)
       }
       val at = found.getOrElse {
-        places += 0.0
+        partitions += 0.0
         keys += HashSet.empty[Int]
-        places.size - 1
+        partitions.size - 1
       }
-      places(at) += item.load
+      partitions(at) += item.load
       keys(at) += item.key
       ids(item.key)(item.bucket) = at
     }
-    (ids, places.toSeq)
+    (ids, partitions.toSeq)
   }
 
   private def inTurn(
       layouts: Seq[BucketLayout],
       loads: Seq[Array[Double]]): (Seq[Array[Int]], Seq[Double]) = {
-    val places = Array.fill(forced)(0.0)
+    val partitions = Array.fill(forced)(0.0)
     val ids =
-      for ((of, key) <- layouts.zipWithIndex) yield Array.tabulate(of.numBuckets) { bucket =>
-        val at = (key + bucket) % forced
-        places(at) += loads(key)(bucket)
-        at
-      }
-    (ids, places.toSeq)
+      for ((layout, key) <- layouts.zipWithIndex)
+        yield Array.tabulate(layout.numBuckets) { bucket =>
+          val at = (key + bucket) % forced
+          partitions(at) += loads(key)(bucket)
+          at
+        }
+    (ids, partitions.toSeq)
   }
 }
 
 object KeyedLayoutPlanner {
 
-  /** A key is split if it has so many times the rows of a place. */
+  /** A key is split if it has so many times the rows of a partition. */
   private val SkewedKey = 1.25
 
-  /** From this part of a place on a key is put where there is room for it. */
+  /** From this part of a partition on a key is put where there is room for it. */
   private val LargeKey = 0.1
 
-  /** Every task has the layout, and a place is looked for key by key. */
+  /** Every task has the layout, and a partition is looked for key by key. */
   private val MostKeys = 10000
 }

@@ -43,8 +43,8 @@ private[rangejoin] object KeyedLengths {
       val longest = new Array[Lengths.Builder](hashes.length)
       val project = columns.projection()
       val ofRow = new RowCells(columns.bounds, isOwner = true)
-      rows.foreach { of =>
-        val row = project(of)
+      rows.foreach { input =>
+        val row = project(input)
         if (!columns.hasNull(row)) {
           keys.get(columns.key(row)).foreach { key =>
             if (longest(key) == null) longest(key) = new Lengths.Builder
@@ -53,10 +53,13 @@ private[rangejoin] object KeyedLengths {
           }
         }
       }
-      longest.zipWithIndex.collect { case (of, key) if of != null => (key, of.longest) }
+      longest.zipWithIndex.collect {
+        case (lengths, key) if lengths != null => (key, lengths.longest)
+      }
     }
     val merged = Array.fill(hashes.length)(Lengths.Empty)
-    for (of <- JobOfQuery.run(owner, longest(_: Iterator[InternalRow])); (key, found) <- of)
+    for (longestOfTask <- JobOfQuery.run(owner, longest(_: Iterator[InternalRow]));
+      (key, found) <- longestOfTask)
       merged(key) = merged(key).merge(Lengths(found))
     merged.toSeq
   }

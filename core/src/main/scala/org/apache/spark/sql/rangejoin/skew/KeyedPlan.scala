@@ -19,7 +19,7 @@ package org.apache.spark.sql.rangejoin.skew
  *
  * @param skewedKeys how many keys have been split
  * @param buckets how many buckets they have
- * @param largest rows of the place with most of them, of both sides, estimated
+ * @param largest rows of the partition with most of them, of both sides, estimated
  * @param rows that have been looked at, of both sides
  */
 case class KeyedPlan(

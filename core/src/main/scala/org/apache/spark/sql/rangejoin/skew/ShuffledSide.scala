@@ -45,10 +45,10 @@ private[skew] case class ShuffledSide(
   def output: Seq[Attribute] = reader.output
 
   /** The rows of parts of the shuffle, apart from the plan and its metrics. */
-  def rows(of: Seq[ShufflePartitionSpec]): RDD[InternalRow] = new ShuffledRowRDD(
+  def rows(parts: Seq[ShufflePartitionSpec]): RDD[InternalRow] = new ShuffledRowRDD(
     exchange.shuffleDependency,
     SQLShuffleReadMetricsReporter.createShuffleReadMetrics(exchange.session.sparkContext),
-    of.toArray)
+    parts.toArray)
 
   /** All of some partitions, in parts that several tasks can read. */
   def specsOf(partitions: Seq[Int], partBytes: Long): Seq[ShufflePartitionSpec] = {
@@ -63,9 +63,9 @@ private[skew] case class ShuffledSide(
 
   /** The bytes that a task reads. */
   def sizeOf(spec: ShufflePartitionSpec): Long = spec match {
-    case CoalescedPartitionSpec(start, end, _)    => bytes.slice(start, end).sum
-    case PartialReducerPartitionSpec(_, _, _, of) => of
-    case _                                        => 0L
+    case CoalescedPartitionSpec(start, end, _)      => bytes.slice(start, end).sum
+    case PartialReducerPartitionSpec(_, _, _, size) => size
+    case _                                          => 0L
   }
 
   def whole(start: Int, end: Int): CoalescedPartitionSpec =
@@ -111,9 +111,9 @@ private[skew] object ShuffledSide {
         case _                                                       => (None, Nil)
       }
       for {
-        of <- stage
-        exchange <- exchangeOf(of.shuffle)
-        stats <- of.mapStats
+        shuffled <- stage
+        exchange <- exchangeOf(shuffled.shuffle)
+        stats <- shuffled.mapStats
       } yield {
         val side = ShuffledSide(reader, exchange, specs, stats.bytesByPartitionId)
         if (specs.nonEmpty) side else side.inPartitions

@@ -33,11 +33,11 @@ import org.apache.spark.sql.rangejoin.shims.PlacedShuffle
 
 /**
  * One side of a join with keys that has been shuffled, some partitions of which are too large: their rows
- * are shuffled again, to the places of a [[KeyedLayout]], and all other partitions are passed on as they are.
- * The partitions of the result are those others first, and then the places.
+ * are shuffled again, to the partitions of a [[KeyedLayout]], and all other partitions are passed on as they
+ * are. The partitions of the result are those others first, and then those of the layout.
  *
- * A place is a partition, and not a column. The rows of a key are no longer together, so nothing above but
- * the join itself may rely on that.
+ * The layout adds no column. The rows of a key are no longer together, so nothing above but the join itself
+ * may rely on that.
  *
  * @param keys of the join, over the columns of the inputs
  * @param bounds of this side, likewise
@@ -75,7 +75,7 @@ case class SkewReshuffleExec(
   override def producedAttributes: AttributeSet = AttributeSet.empty
 
   override lazy val outputPartitioning: Partitioning = UnknownPartitioning(
-    split.fold(0)(_.plan.layout.numPlaces) +
+    split.fold(0)(_.plan.layout.numPartitions) +
       inputs.init.map(_.outputPartitioning.numPartitions).sum)
 
   override def stringArgs: Iterator[Any] = Iterator(
@@ -85,40 +85,41 @@ case class SkewReshuffleExec(
   ) ++ split.iterator.flatMap(_.description)
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val of = split.getOrElse(throw new IllegalStateException("no layout of the buckets"))
-    postMetrics(of)
-    val columns = new KeyedColumns(keys, bounds, of.range.bounds(isOwner).places, output)
-    val assigner = new BucketAssigner(of.plan.layout, columns, isOwner, of.range.keepsUnmatched)
-    val placed = shuffled(assigner, of.plan.layout.numPlaces, inputs.last.execute())
+    val chosen = split.getOrElse(throw new IllegalStateException("no layout of the buckets"))
+    postMetrics(chosen)
+    val columns = new KeyedColumns(keys, bounds, chosen.range.bounds(isOwner).ordinals, output)
+    val assigner =
+      new BucketAssigner(chosen.plan.layout, columns, isOwner, chosen.range.keepsUnmatched)
+    val placed = shuffled(assigner, chosen.plan.layout.numPartitions, inputs.last.execute())
     new UnionRDD(
       sparkContext,
       inputs.init.map(_.execute()) :+ new ShuffledRowRDD(placed, readMetrics))
   }
 
-  private def postMetrics(of: SkewSplit): Unit = {
-    longMetric("numSkewedKeys").set(of.plan.skewedKeys)
-    longMetric("numBuckets").set(of.plan.buckets)
-    longMetric("largestBucket").set(of.plan.largest)
-    if (isOwner) longMetric("samplingTime").set(of.millis)
+  private def postMetrics(chosen: SkewSplit): Unit = {
+    longMetric("numSkewedKeys").set(chosen.plan.skewedKeys)
+    longMetric("numBuckets").set(chosen.plan.buckets)
+    longMetric("largestBucket").set(chosen.plan.largest)
+    if (isOwner) longMetric("samplingTime").set(chosen.millis)
     val posted = Seq("numSkewedKeys", "numBuckets", "largestBucket", "samplingTime")
     val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
     SQLMetrics.postDriverMetricUpdates(sparkContext, execution, posted.map(longMetric))
   }
 
-  /** A shuffle whose keys are the places. */
+  /** A shuffle whose keys are the partitions. */
   private def shuffled(
       assigner: BucketAssigner,
-      places: Int,
+      partitions: Int,
       rows: RDD[InternalRow]): ShuffleDependency[Int, InternalRow, InternalRow] = {
     val copies = longMetric("numCopies")
-    val copiesRows = PlacedRows.copiesRows(places)
+    val copiesRows = PlacedRows.copiesRows(partitions)
     val placed = rows.mapPartitionsWithIndexInternal { (index, rows) =>
       new PlacedRows(rows, assigner.start(index), copiesRows, copies)
         .asInstanceOf[Iterator[Product2[Int, InternalRow]]]
     }
     PlacedShuffle.of(
       placed,
-      places,
+      partitions,
       new UnsafeRowSerializer(output.size, longMetric("dataSize")),
       ShuffleExchangeExec.createShuffleWriteProcessor(writeMetrics)
     )

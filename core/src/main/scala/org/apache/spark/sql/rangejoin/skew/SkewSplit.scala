@@ -26,7 +26,7 @@ case class SkewSplit(range: PartitionedRange, plan: KeyedPlan, millis: Long, par
 
   /** What EXPLAIN says of it. */
   private[skew] def description: Seq[String] = Seq(
-    s"$partitions partitions of the shuffle into ${plan.layout.numPlaces}",
+    s"$partitions partitions of the shuffle into ${plan.layout.numPartitions}",
     s"${plan.skewedKeys} keys in ${plan.buckets} buckets",
     "boundaries: quantiles of both sides"
   )

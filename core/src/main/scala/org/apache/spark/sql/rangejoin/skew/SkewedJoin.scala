@@ -67,9 +67,9 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
 
   /** Whether keys and bounds are of columns that are shuffled. */
   private def isOfShuffles(needed: Map[Side, Seq[Expression]]) =
-    needed.forall { case (side, of) =>
-      AttributeSet.fromAttributeSets(of.map(_.references))
-        .subsetOf(AttributeSet(shuffle.sides(side).output)) && of.forall(_.deterministic)
+    needed.forall { case (side, expressions) =>
+      AttributeSet.fromAttributeSets(expressions.map(_.references))
+        .subsetOf(AttributeSet(shuffle.sides(side).output)) && expressions.forall(_.deterministic)
     }
 
   /**
@@ -113,14 +113,14 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
   private def choosePlan(range: PartitionedRange, forced: Int): KeyedPlan = {
     def columns(side: Side) = {
       val bounds = range.bounds(side == range.owner)
-      new KeyedColumns(keys(side), bounds.columns, bounds.places, shuffle.sides(side).output)
+      new KeyedColumns(keys(side), bounds.columns, bounds.ordinals, shuffle.sides(side).output)
     }
     def sampled(side: Side) = BoundSampling.side(shuffle.skewedRows(side), columns(side))
-    val places = shuffle.skewedBytes / shuffle.target + 1
+    val partitions = shuffle.skewedBytes / shuffle.target + 1
     val (Seq(owner), Seq(copied)) = BoundSampling.sample(
       sampled(range.owner),
       sampled(range.owner.other),
-      BoundSampling.sizeFor(places)): @unchecked
+      BoundSampling.sizeFor(partitions)): @unchecked
     val rows = owner.rows + copied.rows
     val target = math.max(1.0, rows * shuffle.target / math.max(1L, shuffle.skewedBytes))
     val planner = new KeyedLayoutPlanner(range, owner, copied, target, forced)

@@ -45,7 +45,7 @@ private[skew] case class SkewedShuffle(
 
   /** The skewed partitions, in parts that several tasks can read. */
   lazy val skewedSpecs: Map[Side, Seq[ShufflePartitionSpec]] =
-    sides.map { case (side, of) => side -> of.specsOf(skewed, target) }
+    sides.map { case (side, shuffled) => side -> shuffled.specsOf(skewed, target) }
 
   /** The rows of the skewed partitions. */
   def skewedRows(side: Side): RDD[InternalRow] = sides(side).rows(skewedSpecs(side))

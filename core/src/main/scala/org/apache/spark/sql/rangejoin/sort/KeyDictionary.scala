@@ -84,25 +84,25 @@ private[sort] final class StringDictionary(known: Array[UTF8String])
  * @param known the longs, in ascending order and without duplicates
  */
 private[sort] final class LongDictionary(known: Array[Long]) extends KeyDictionary {
-  // Open addressing: the place of a long in `known`, or -1; a quarter full at most.
+  // Open addressing: the index of a long in `known`, or -1; a quarter full at most.
   private val mask = Integer.highestOneBit(math.max(1, known.length) * 4) * 2 - 1
-  private val places = Array.fill(mask + 1)(-1)
+  private val indexes = Array.fill(mask + 1)(-1)
   known.indices.foreach { i =>
     var slot = slotOf(known(i))
-    while (places(slot) >= 0) slot = (slot + 1) & mask
-    places(slot) = i
+    while (indexes(slot) >= 0) slot = (slot + 1) & mask
+    indexes(slot) = i
   }
 
   override def size: Int = known.length
 
   def codeOf(value: Long): Long = {
     var slot = slotOf(value)
-    var place = places(slot)
-    while (place >= 0 && known(place) != value) {
+    var index = indexes(slot)
+    while (index >= 0 && known(index) != value) {
       slot = (slot + 1) & mask
-      place = places(slot)
+      index = indexes(slot)
     }
-    if (place >= 0) 2L * place + 1 else 2L * (-1 - Arrays.binarySearch(known, value))
+    if (index >= 0) 2L * index + 1 else 2L * (-1 - Arrays.binarySearch(known, value))
   }
 
   private def slotOf(value: Long): Int = {

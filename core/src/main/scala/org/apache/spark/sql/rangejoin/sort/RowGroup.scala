@@ -97,9 +97,9 @@ private[sort] final class RowGroup(columns: SortColumns) {
 
   private def copy(row: UnsafeRow, length: Int): Unit = row.getBaseObject match {
     // Short rows are most of them, and this is what takes least for them.
-    case of: Array[Byte] =>
+    case source: Array[Byte] =>
       val from = (row.getBaseOffset - Platform.BYTE_ARRAY_OFFSET).toInt
-      System.arraycopy(of, from, bytes, used, length)
+      System.arraycopy(source, from, bytes, used, length)
     case _ => row.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET + used)
   }
 

@@ -134,8 +134,8 @@ private[sort] final class SortSample(
   }
 
   /** The sort columns, as their longs are. */
-  def known: Array[PrefixLayout.Column] = columns.columns.zip(codes).map { case (column, of) =>
-    if (of == null) column else of.column
+  def known: Array[PrefixLayout.Column] = columns.columns.zip(codes).map { case (column, code) =>
+    if (code == null) column else code.column
   }
 
   def layout: PrefixLayout = PrefixLayout.guess(known, ends(codes))

@@ -43,38 +43,38 @@ private[sortedtables] final class RowsAhead(source: SortedSource) {
   private[this] val firsts, seconds = new Array[Long](MostRows)
   private[this] val ends = new Array[Int](MostRows)
   private[this] var bytes = new Array[Byte](0)
-  private[this] var place, count = 0
+  private[this] var rowIndex, count = 0
 
   /** Goes on to the next row, if there is one. */
   def advance(): Unit = {
-    place += 1
-    if (place >= count) read()
+    rowIndex += 1
+    if (rowIndex >= count) read()
     if (isDone) {
       first = NoRow
       second = NoRow
     } else {
-      first = firsts(place)
-      second = seconds(place)
-      val begin = if (place == 0) 0 else ends(place - 1)
-      row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + begin, ends(place) - begin)
+      first = firsts(rowIndex)
+      second = seconds(rowIndex)
+      val begin = if (rowIndex == 0) 0 else ends(rowIndex - 1)
+      row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + begin, ends(rowIndex) - begin)
     }
   }
 
   /** How many rows after the current one, of those at hand, have a key of lesser longs. */
   def countBefore(first: Long, second: Long): Int = {
-    var (low, high) = (place + 1, count)
+    var (low, high) = (rowIndex + 1, count)
     while (low < high) {
       val middle = (low + high) >>> 1
       val f = firsts(middle)
       if (f < first || (f == first && seconds(middle) < second)) low = middle + 1
       else high = middle
     }
-    low - place - 1
+    low - rowIndex - 1
   }
 
   /** Reads on, over the rows that are there. */
   private[this] def read(): Unit = {
-    place = 0
+    rowIndex = 0
     count = 0
     var used = 0
     while (count < MostRows && used < MostBytes && source.hasNext) {

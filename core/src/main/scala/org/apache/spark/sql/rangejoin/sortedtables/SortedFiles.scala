@@ -92,11 +92,11 @@ object SortedFiles {
   private def mayTie(format: FileFormat, column: DataType): Boolean =
     format.isInstanceOf[OrcFileFormat] && column.existsRecursively(_ == DateType)
 
-  private[sortedtables] def isCollated(of: DataType): Boolean =
-    of.isInstanceOf[StringType] && of != StringType
+  private[sortedtables] def isCollated(dataType: DataType): Boolean =
+    dataType.isInstanceOf[StringType] && dataType != StringType
 
-  private def mayHoldTime(of: DataType): Boolean =
-    of == TimestampType || of.isInstanceOf[UserDefinedType[_]]
+  private def mayHoldTime(dataType: DataType): Boolean =
+    dataType == TimestampType || dataType.isInstanceOf[UserDefinedType[_]]
 
   /**
    * Whether the files of each bucket may be open at a time, by their number and by what their readers

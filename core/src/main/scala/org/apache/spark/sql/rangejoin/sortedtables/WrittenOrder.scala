@@ -119,9 +119,9 @@ private[sortedtables] object WrittenOrder {
     val relation = scan.relation
     val sorted = relation.bucketSpec.toSeq.flatMap(_.sortColumnNames).take(columns)
       .flatMap(name => scan.output.find(_.name == name))
-      .map(of => Column(of.name, isTime(of.dataType), mayBeCollated(of.dataType)))
+      .map(column => Column(column.name, isTime(column.dataType), mayBeCollated(column.dataType)))
     if (relation.fileFormat.isInstanceOf[ParquetFileFormat] &&
-      sorted.exists(of => of.isTime || of.isString)) {
+      sorted.exists(column => column.isTime || column.isString)) {
       val session = relation.sparkSession
       val conf = session.sessionState.newHadoopConfWithOptions(relation.options)
       Some(new WrittenOrder(
@@ -131,13 +131,13 @@ private[sortedtables] object WrittenOrder {
   }
 
   /** Days and times, which a writer may have put into another calendar or unit. */
-  def isTime(of: DataType): Boolean = of match {
+  def isTime(dataType: DataType): Boolean = dataType match {
     case DateType | TimestampType | TimestampNTZType => true
     case _                                           => false
   }
 
-  private def mayBeCollated(of: DataType): Boolean =
-    BinaryStrings.haveCollations && of.existsRecursively(_.isInstanceOf[StringType])
+  private def mayBeCollated(dataType: DataType): Boolean =
+    BinaryStrings.haveCollations && dataType.existsRecursively(_.isInstanceOf[StringType])
 
   private def isNamed(name: String, field: Type) = field.getName.equalsIgnoreCase(name)
 
@@ -153,8 +153,8 @@ private[sortedtables] object WrittenOrder {
   private val FirstCorrected = "3.1.0"
 
   private def isCut(time: PrimitiveType): Boolean = time.getLogicalTypeAnnotation match {
-    case of: TimestampLogicalTypeAnnotation => of.getUnit == TimeUnit.MILLIS
-    case _                                  => false
+    case timestamp: TimestampLogicalTypeAnnotation => timestamp.getUnit == TimeUnit.MILLIS
+    case _                                         => false
   }
 
   /** Whether the values of a file are all in a time in which both calendars and all zones agree. */

@@ -61,13 +61,13 @@ object PairwiseJoin {
     def pairs = matched.map { case (i, j) => show(left(i), right(j), Nil) }
     def leftWhere(keep: Int => Boolean) =
       left.indices.filter(keep).map(i => show(left(i), noRight, Nil))
-    def rightAlone =
+    def unmatchedRight =
       right.indices.filterNot(rightFound).map(j => show(noLeft, right(j), Nil))
     join.form match {
       case InnerForm     => pairs
       case LeftForm      => pairs ++ leftWhere(i => !leftFound(i))
-      case RightForm     => pairs ++ rightAlone
-      case FullForm      => pairs ++ leftWhere(i => !leftFound(i)) ++ rightAlone
+      case RightForm     => pairs ++ unmatchedRight
+      case FullForm      => pairs ++ leftWhere(i => !leftFound(i)) ++ unmatchedRight
       case SemiForm      => leftWhere(leftFound)
       case AntiForm      => leftWhere(i => !leftFound(i))
       case ExistenceForm =>

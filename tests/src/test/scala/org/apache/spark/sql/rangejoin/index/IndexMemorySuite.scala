@@ -69,7 +69,7 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
       rows.read(i, row)
       row.getInt(4)
     }
-    (read(index.rows) ++ read(index.alone)).sorted
+    (read(index.rows) ++ read(index.unmatchable)).sorted
   }
 
   for {
@@ -146,7 +146,7 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
       new IndexBuild(
         RangeIndexMode(Seq(bound), Some(bound), None, None, None, linearScanThreshold = 4)(),
         0,
-        keepsAlone = false,
+        keepsUnmatchable = false,
         memory)
     assert(of.forall(index.add))
     val held = mutable.ArrayBuffer.empty[Long]
@@ -168,7 +168,7 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
     val index = new IndexBuild(
       RangeIndexMode(Seq(bound), Some(bound), None, None, None, linearScanThreshold = 4)(),
       0,
-      keepsAlone = false,
+      keepsUnmatchable = false,
       memory)
     val count = 60000
     assert((1 to count).forall(_ => index.add(row)))
@@ -183,7 +183,7 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
       mode: RangeIndexMode,
       memory: IndexMemory
   ): Either[Seq[Int], RangeIndex] = {
-    val index = new IndexBuild(mode, 0, keepsAlone = true, memory)
+    val index = new IndexBuild(mode, 0, keepsUnmatchable = true, memory)
     val left = rows.dropWhile(index.add)
     val built = if (left.isEmpty) index.result() else None
     built.toRight {

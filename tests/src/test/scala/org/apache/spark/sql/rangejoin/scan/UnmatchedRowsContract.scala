@@ -38,7 +38,7 @@ abstract class UnmatchedRowsContract extends AnyFunSuite with ScanOfRows with Ra
   }
 
   private def pair(s: Int, b: Int): Found = (Some(s), Some(b))
-  private def alone(s: Int): Found = (Some(s), None)
+  private def unmatched(s: Int): Found = (Some(s), None)
   private def left(b: Int): Found = (None, Some(b))
 
   // ---------------------------------------------------------------- one side kept
@@ -48,12 +48,20 @@ abstract class UnmatchedRowsContract extends AnyFunSuite with ScanOfRows with Ra
       rows(3)((0, 3), (0, 9))
     val buffered = rows(null)((1, 1)) ++ points(1)(0, 1, 9) ++ points(3)(5)
     assert(scanOuter(streamed, buffered) ==
-      Seq(alone(0), alone(1), pair(2, 1), pair(2, 2), alone(3), alone(4), alone(5), pair(6, 4)))
+      Seq(
+        unmatched(0),
+        unmatched(1),
+        pair(2, 1),
+        pair(2, 2),
+        unmatched(3),
+        unmatched(4),
+        unmatched(5),
+        pair(6, 4)))
   }
 
   test("a streamed side without another side is all alone") {
     val streamed = points(1)(1, 2) ++ points(2)(1)
-    assert(scanOuter(streamed, Nil) == Seq(alone(0), alone(1), alone(2)))
+    assert(scanOuter(streamed, Nil) == Seq(unmatched(0), unmatched(1), unmatched(2)))
     assert(scanOuter(Nil, streamed).isEmpty)
   }
 
@@ -62,12 +70,12 @@ abstract class UnmatchedRowsContract extends AnyFunSuite with ScanOfRows with Ra
       rows(1)((0, 9), (0, 9)),
       points(1)(1, 2),
       matches = (s, b) => s == 1 && b == 1)
-    assert(found == Seq(alone(0), pair(1, 1)))
+    assert(found == Seq(unmatched(0), pair(1, 1)))
   }
 
   test("a streamed row beyond the last buffered row is alone, and so are all that follow") {
     val found = scanOuter(points(1)(1, 5) ++ points(7)(1), points(1)(1))
-    assert(found == Seq(pair(0, 0), alone(1), alone(2)))
+    assert(found == Seq(pair(0, 0), unmatched(1), unmatched(2)))
   }
 
   // ---------------------------------------------------------------- first matches
@@ -110,7 +118,13 @@ abstract class UnmatchedRowsContract extends AnyFunSuite with ScanOfRows with Ra
     val streamed = rows(null)((1, 1)) ++ rows(1)((null, 9), (0, null), (0, 9))
     val buffered = rows(null)((1, 1)) ++ rows(1)((null, 9), (0, null), (3, 3))
     val (found, _) = scanFullOuter(streamed, buffered)
-    assert(found.sorted == (Seq(alone(0), alone(1), alone(2), left(0), left(1), left(2)) :+
+    assert(found.sorted == (Seq(
+      unmatched(0),
+      unmatched(1),
+      unmatched(2),
+      left(0),
+      left(1),
+      left(2)) :+
       pair(3, 3)).sorted)
   }
 
@@ -118,12 +132,12 @@ abstract class UnmatchedRowsContract extends AnyFunSuite with ScanOfRows with Ra
     val streamed = points(2)(1) ++ points(4)(1)
     val buffered = points(1)(1, 2) ++ points(2)(1, 7) ++ points(3)(1) ++ points(5)(1)
     val (found, _) = scanFullOuter(streamed, buffered)
-    assert(found == Seq(left(0), left(1), pair(0, 2), left(3), left(4), alone(1), left(5)))
+    assert(found == Seq(left(0), left(1), pair(0, 2), left(3), left(4), unmatched(1), left(5)))
   }
 
   test("in a full outer join an empty side leaves all of the other") {
     val some = points(1)(1, 2) ++ points(2)(3)
-    assert(scanFullOuter(some, Nil)._1 == Seq(alone(0), alone(1), alone(2)))
+    assert(scanFullOuter(some, Nil)._1 == Seq(unmatched(0), unmatched(1), unmatched(2)))
     assert(scanFullOuter(Nil, some)._1 == Seq(left(0), left(1), left(2)))
     assert(scanFullOuter(Nil, Nil)._1.isEmpty)
   }
@@ -134,7 +148,7 @@ abstract class UnmatchedRowsContract extends AnyFunSuite with ScanOfRows with Ra
       points(1)(5),
       matches =
         (s, _) => s == 1)
-    assert(found == Seq(alone(0), pair(1, 0), alone(2)))
+    assert(found == Seq(unmatched(0), pair(1, 0), unmatched(2)))
   }
 
   // ---------------------------------------------------------------- random rows
@@ -147,14 +161,16 @@ abstract class UnmatchedRowsContract extends AnyFunSuite with ScanOfRows with Ra
       val expected = comparedAll(streamed, buffered)
       val pairs = expected.pairs.filter { case (i, j) => residual(i, j) }
       val matched = pairs.map { case (i, j) => pair(i, j) }
-      val streamedAlone = streamed.indices.diff(pairs.map(_._1)).map(alone)
-      val bufferedAlone = buffered.indices.diff(pairs.map(_._2)).map(left)
+      val unmatchedStreamed = streamed.indices.diff(pairs.map(_._1)).map(unmatched)
+      val unmatchedBuffered = buffered.indices.diff(pairs.map(_._2)).map(left)
       assert(
         scanOuter(streamed, buffered, condition, residual).sorted ==
-          (matched ++ streamedAlone).sorted,
+          (matched ++ unmatchedStreamed).sorted,
         s"seed $seed")
       val (full, scan) = scanFullOuter(streamed, buffered, condition, residual)
-      assert(full.sorted == (matched ++ streamedAlone ++ bufferedAlone).sorted, s"seed $seed")
+      assert(
+        full.sorted == (matched ++ unmatchedStreamed ++ unmatchedBuffered).sorted,
+        s"seed $seed")
       assert(scan.candidates == expected.candidates.size, s"seed $seed")
     }
   }

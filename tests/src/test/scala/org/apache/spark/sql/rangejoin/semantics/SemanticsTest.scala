@@ -170,17 +170,17 @@ object SemanticsTest {
       right: Int
   ): Seq[String] = {
     val joined = pairs.map { case (l, r) => s"$l|$r" }
-    val (found, alone) = (1 to left).partition(pairs.map(_._1).contains)
-    val leftAlone = alone.map(l => s"$l|null")
-    val rightAlone = (1 to right).filterNot(pairs.map(_._2).contains).map(r => s"null|$r")
+    val (found, unmatched) = (1 to left).partition(pairs.map(_._1).contains)
+    val unmatchedLeft = unmatched.map(l => s"$l|null")
+    val unmatchedRight = (1 to right).filterNot(pairs.map(_._2).contains).map(r => s"null|$r")
     joinType match {
       case Inner      => joined
-      case LeftOuter  => joined ++ leftAlone
-      case RightOuter => joined ++ rightAlone
-      case FullOuter  => joined ++ leftAlone ++ rightAlone
+      case LeftOuter  => joined ++ unmatchedLeft
+      case RightOuter => joined ++ unmatchedRight
+      case FullOuter  => joined ++ unmatchedLeft ++ unmatchedRight
       case LeftSemi   => found.map(_.toString)
-      case LeftAnti   => alone.map(_.toString)
-      case _          => found.map(l => s"$l|true") ++ alone.map(l => s"$l|false")
+      case LeftAnti   => unmatched.map(_.toString)
+      case _          => found.map(l => s"$l|true") ++ unmatched.map(l => s"$l|false")
     }
   }
 }

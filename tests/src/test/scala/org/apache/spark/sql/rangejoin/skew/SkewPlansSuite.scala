@@ -120,8 +120,8 @@ class SkewPlansSuite extends SkewTest {
           SQLConf.SHUFFLE_PARTITIONS.key -> s"$tasks",
           SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_NUM.key -> s"$tasks")
       )
-      val places = shuffles(df).head.split.get.plan.layout.numPlaces
-      assert(places >= tasks && places <= tasks + 4, places)
+      val partitions = shuffles(df).head.split.get.plan.layout.numPartitions
+      assert(partitions >= tasks && partitions <= tasks + 4, partitions)
     }
   }
 
