@@ -48,6 +48,7 @@ class Contestant:
     flag: str = "true"
     threshold: str = "-1"
     tables: tuple[str, str] = ("l", "r")
+    settings: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -224,6 +225,8 @@ def run(spark: SparkSession, folder: Path, case: Case, contestant: Contestant) -
     """One run, noted in the case."""
     spark.conf.set(FLAG, contestant.flag)
     spark.conf.set(SMALL, contestant.threshold)
+    for key, value in contestant.settings.items():
+        spark.conf.set(key, value)
     known = stages(spark).keys()
     begin = time.monotonic()
     left, right = (
@@ -232,6 +235,8 @@ def run(spark: SparkSession, folder: Path, case: Case, contestant: Contestant) -
     )
     counted(contestant.query(left, right)).collect()
     seconds = time.monotonic() - begin
+    for key in contestant.settings:
+        spark.conf.unset(key)
     ran = [stage for number, stage in stages(spark).items() if number not in known]
     case.seconds.setdefault(contestant.name, []).append(seconds)
     case.processor.setdefault(contestant.name, []).append(cpu_seconds(ran))

@@ -95,6 +95,11 @@ class JoinExplanation:
     best: str | None = None
     """Which matches of a streamed row are wanted, such as `row_number <= 1 by b.t DESC`; None for
     all of them."""
+    aggregated: str | None = None
+    """The aggregates that the join makes of the matches of each streamed row, such as
+    `count(1), sum(b.x)`; None for a join that gives its pairs."""
+    aggregated_matches: int | None = None
+    """How many matches it has aggregated."""
     owner: str | None = None
     """`left` or `right` where the join is spread over tasks by buckets of its range: the side each
     row of which is in one bucket, while rows of the other are copied."""
@@ -222,6 +227,8 @@ def _join(report: dict[str, Any]) -> JoinExplanation:
         index_rows=figure("indexRows"),
         index_size=figure("indexSize"),
         best=report.get("best"),
+        aggregated=report.get("aggregated"),
+        aggregated_matches=figure("numMatches"),
         owner=report.get("owner"),
         buckets=figure("numBuckets"),
         copies=figure("numCopies"),

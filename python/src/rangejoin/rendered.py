@@ -59,6 +59,8 @@ def lines(join: JoinExplanation) -> Iterator[tuple[str, str]]:
         yield "sides", f"{join.streamed} is streamed, {join.buffered} is {other}"
     if join.best is not None:
         yield "matches", cut(join.best)
+    if join.aggregated is not None:
+        yield "aggregated in the join", cut(join.aggregated)
     if join.owner is not None:
         yield "buckets", f"{buckets(join)}owner: {join.owner}"
     if join.reason is not None:
@@ -82,6 +84,8 @@ def figures(join: JoinExplanation) -> Iterator[tuple[str, str]]:
         ratio = join.candidates_per_row
         each = "" if ratio is None else f" ({ratio:.1f} a row of the result)"
         yield "candidates", f"{join.candidates:,}{each}"
+    if join.aggregated_matches is not None:
+        yield "matches aggregated", f"{join.aggregated_matches:,}"
     if join.output_rows is not None:
         yield "rows out", f"{join.output_rows:,}"
     if join.peak_window_rows is not None:

@@ -22,6 +22,7 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinHint}
 import org.apache.spark.sql.rangejoin.plan.{
+  AggregateMatchesInPlace,
   InferOpenRanges,
   MarkRangeJoins,
   PlaceRangeJoins,
@@ -31,6 +32,7 @@ import org.apache.spark.sql.rangejoin.plan.{
   RankMatchesInPlace,
   ReadShufflesLocally,
   RemoveRedundantDeferrals,
+  WantAggregatedMatches,
   WantBestMatches,
   WriteCostlySides
 }
@@ -62,13 +64,15 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[PruneStreamedScans]]       | adaptive execution: likewise, when an index is there        |
  * | [[RemoveRedundantDeferrals]] | adaptive execution: a query stage preparation rule          |
  * | [[WantBestMatches]]          | adaptive execution: the query stage preparation rules' last |
- * | [[PlaceRangeJoins]]          | five                                                        |
+ * | [[WantAggregatedMatches]]    | seven                                                       |
+ * | [[PlaceRangeJoins]]          |                                                             |
  * | [[RankMatchesInPlace]]       |                                                             |
+ * | [[AggregateMatchesInPlace]]  |                                                             |
  * | [[PruneLimitedScans]]        |                                                             |
  * | [[SortPreparedWrites]]       |                                                             |
  * | [[WriteCostlySides]]         | adaptive execution: after them                              |
  * | [[PruneByIndexedKeys]]       | adaptive execution: after all of these                      |
- * | the seven                    | otherwise: before columnar transitions and code generation  |
+ * | the nine                     | otherwise: before columnar transitions and code generation  |
  *
  * On a Spark it was not made for it does nothing but warn, once.
  */
@@ -121,8 +125,10 @@ object RangeJoinExtensions extends Logging {
   /** In their order, under adaptive execution and without. */
   private val LatePlacement: Seq[Rule[SparkPlan]] = Seq(
     WantBestMatches,
+    WantAggregatedMatches,
     PlaceRangeJoins,
     RankMatchesInPlace,
+    AggregateMatchesInPlace,
     PruneLimitedScans,
     SortPreparedWrites)
 

@@ -75,6 +75,7 @@ object DependenciesSuite {
     "condition" -> Set("kernel", "shims"),
     "reduce" -> Set("condition", "kernel"),
     "join" -> Set("condition", "kernel", "reduce"),
+    "aggregate" -> Set("condition", "join", "reduce"),
     "index" -> Set("condition", "join", "kernel", "reduce"),
     "broadcast" -> Set("condition", "conf", "index", "join", "kernel", "reduce", "shims"),
     "partitioning" -> Set("condition", "conf", "index", "join", "kernel", "shims"),
@@ -86,6 +87,7 @@ object DependenciesSuite {
     "merge" -> Set("condition", "join", "kernel", "reduce", "scan"),
     "shuffled" -> Set("condition", "conf", "index", "join", "kernel", "reduce", "scan", "sort"),
     "plan" -> Set(
+      "aggregate",
       "broadcast",
       "condition",
       "conf",
@@ -104,6 +106,7 @@ object DependenciesSuite {
       "sortedtables"
     ),
     "explain" -> Set(
+      "aggregate",
       "broadcast",
       "condition",
       "conf",

@@ -29,7 +29,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.index.{IndexedRangeJoinExec, RangeIndex, RangeIndexMode}
-import org.apache.spark.sql.rangejoin.join.RangeJoinIterator
+import org.apache.spark.sql.rangejoin.join.{CandidateScanner, RangeJoinIterator}
 import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.rangejoin.shims.HashJoins
 
@@ -191,6 +191,16 @@ case class BroadcastRangeJoinExec(
       rows.mapPartitions { streamed =>
         RangeJoinIterator(factory.create(streamed, cursors.create()), behavior, newOutput())
       }
+    }
+  }
+
+  override def bufferedOutput: Seq[Attribute] = buildColumns
+
+  override def scanned(rows: CandidateScanner => Iterator[InternalRow]): RDD[InternalRow] = {
+    val factory = join.scannerFactory
+    val cursors = index.cursors
+    streamedPlan.execute().mapPartitions { streamed =>
+      rows(factory.create(streamed, cursors.create()))
     }
   }
 

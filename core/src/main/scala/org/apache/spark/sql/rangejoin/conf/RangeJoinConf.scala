@@ -150,6 +150,11 @@ object RangeJoinConf {
     "When true, and range joins and best matches are on, a correlated subquery that asks for the first rows of a range, " +
       "LATERAL or of one value, is planned as a range join and a ranking.")
 
+  val AggregatedMatches: ConfigEntry[Boolean] =
+    flag("spark.sql.join.aggregatedMatches.enabled")(
+      "When true, and range joins are on, a range join below an aggregate that is grouped by columns of one side " +
+        "aggregates the matches of each row of it, and makes no pairs.")
+
   /** All entries, in the order they are documented. */
   val all: Seq[ConfigEntry[_]] = Seq(
     Enabled,
@@ -171,6 +176,7 @@ object RangeJoinConf {
     BestMatches,
     AsOf,
     Correlated,
+    AggregatedMatches,
     RangePruning,
     InferFilters
   )

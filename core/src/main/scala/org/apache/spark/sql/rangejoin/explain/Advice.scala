@@ -17,6 +17,7 @@ package org.apache.spark.sql.rangejoin.explain
 import org.apache.spark.sql.catalyst.expressions.{BinaryComparison, Cast, Expression}
 import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.join.TwoInputRangeJoinExec
@@ -43,14 +44,16 @@ object Advice {
   /** A broadcast side is larger than Spark believed where it is this many times the threshold. */
   private val TimesTheThreshold = 4
 
+  /** @param isReduced whether the join gives something in the place of all its pairs */
   def of(
       join: BaseJoinExec,
       range: Either[Reason, RangeCondition],
-      best: Option[BestMatches],
+      isReduced: Boolean,
       sides: Map[Side, SideFigures]
   ): Seq[String] =
     range.toSeq.flatMap(r =>
-      (if (best.isEmpty) unranked(join).orElse(oneSided(r)) else None) ++ refused(join, r)) ++
+      (if (isReduced) None
+       else unranked(join).orElse(unaggregated(join)).orElse(oneSided(r)) ++ refused(join, r))) ++
       texts(join, range) ++
       Seq[Side](LeftSide, RightSide).flatMap { side =>
         hotPartition(side, sides(side).partitions) ++ sizes(join, side, sides(side)) ++
@@ -61,6 +64,11 @@ object Advice {
   private def unranked(join: BaseJoinExec): Option[String] =
     join.getTagValue(BestMatches.RefusalTag).map(remedy =>
       s"all matches of a row are made, to be ranked; to have the best ones alone, $remedy")
+
+  /** All matches of a row are made, to be aggregated. */
+  private def unaggregated(join: BaseJoinExec): Option[String] =
+    join.getTagValue(AggregateMatchesExec.RefusalTag).map(remedy =>
+      s"all matches of a row are made, to be aggregated: $remedy")
 
   private def oneSided(range: RangeCondition): Option[String] =
     if (!range.isOneSided) None

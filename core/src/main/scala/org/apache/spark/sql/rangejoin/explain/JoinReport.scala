@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.explain
 
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Complete}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, Reason, Side}
 import org.apache.spark.sql.rangejoin.reduce.BestMatches
@@ -38,6 +39,7 @@ import org.json4s.JsonDSL._
  * @param within what the join is in, if not in the plan itself: cached data, or a command
  * @param owner where the rows are joined by buckets of the range, the side that has each of them once
  * @param best which matches of a streamed row are wanted; None for all of them
+ * @param aggregated the functions that the matches of a streamed row are aggregated by, in the place of pairs
  * @param hasRun whether the join is known to have run, so that zeros are figures
  */
 case class JoinReport(
@@ -56,6 +58,7 @@ case class JoinReport(
     within: Option[String] = None,
     owner: Option[Side] = None,
     best: Option[BestMatches] = None,
+    aggregated: Seq[AggregateExpression] = Nil,
     hasRun: Boolean = false
 ) {
   import JoinReport._
@@ -75,6 +78,7 @@ case class JoinReport(
       residual.filter(_ => reason.isEmpty).map(r => s"residual: ${cut(sql(r))}") ++
       streamed.map(side => s"streamed side: ${nameOf(side)}") ++
       bestSql.map("matches: " + _) ++
+      aggregatedSql.map("aggregated in the join: " + cut(_)) ++
       owner.map(side => s"by buckets of the range, owner: ${nameOf(side)}")
     val why = reason.toSeq.flatMap { r =>
       s"no range join: ${cut(r.cause)}" +: r.remedy.map("to change that: " + _).toSeq
@@ -101,6 +105,7 @@ case class JoinReport(
       ("within" -> within) ~
       ("owner" -> owner.map(nameOf)) ~
       ("best" -> bestSql) ~
+      ("aggregated" -> aggregatedSql) ~
       ("hasRun" -> hasRun)
 
   private def keysSql: Seq[String] = keys.map { case (l, r) => s"${sql(l)} = ${sql(r)}" }
@@ -108,6 +113,10 @@ case class JoinReport(
   private def bestSql: Option[String] = best.map { wanted =>
     s"${wanted.ranking} <= ${wanted.limit} by ${wanted.measure(sql)}"
   }
+
+  private def aggregatedSql: Option[String] =
+    if (aggregated.isEmpty) None
+    else Some(aggregated.map(f => sql(f.copy(mode = Complete))).mkString(", "))
 
   private def rangeSql: Option[String] =
     if (range.isEmpty) None else Some(range.map(sql).mkString(" AND "))

@@ -23,6 +23,7 @@ import org.apache.spark.sql.execution.columnar.{CachedRDDBuilder, InMemoryTableS
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.{CommandResultExec, QueryExecution, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
@@ -46,8 +47,9 @@ object JoinReports extends AdaptiveSparkPlanHelper {
   /** All joins of a plan, its subqueries included, from the top of the plan. */
   def of(plan: SparkPlan): Seq[JoinReport] = {
     val isOver = Option(plan).exists(isFinal)
+    val aggregates = aggregatesOf(plan)
     joins(plan).map { case (join, place) =>
-      val report = reportOf(join)
+      val report = reportOf(join, aggregates.find(_.join.exists(_.eq(join))))
       report.copy(
         within = place.map(_.name),
         hasRun = place.fold(isOver)(_.hasRun) || report.hasFigures)
@@ -110,6 +112,14 @@ object JoinReports extends AdaptiveSparkPlanHelper {
     Option(plan).toSeq.flatMap(within(_, None))
   }
 
+  /** What aggregates the matches of joins, wherever joins are looked for. */
+  private def aggregatesOf(plan: SparkPlan): Seq[AggregateMatchesExec] =
+    Option(plan).toSeq.flatMap(collectWithSubqueries(_) {
+      case aggregate: AggregateMatchesExec  => Seq(aggregate)
+      case scan: InMemoryTableScanExec      => aggregatesOf(scan.relation.cachedPlan)
+      case CommandResultExec(_, command, _) => aggregatesOf(command)
+    }.flatten)
+
   /** What a join is in, where that is not the plan itself. */
   private[explain] case class Place(name: String, hasRun: Boolean)
 
@@ -118,8 +128,11 @@ object JoinReports extends AdaptiveSparkPlanHelper {
   /** The conjuncts of the range of a join; empty for one of stock Spark. */
   private[explain] def rangeOf(join: SparkPlan): Seq[Expression] = reportOf(join).range
 
-  private def reportOf(plan: SparkPlan): JoinReport = plan match {
-    case join: RangeJoinExec => report(join, join.normalForm, join.best)
+  private def reportOf(
+      plan: SparkPlan,
+      aggregate: Option[AggregateMatchesExec] = None
+  ): JoinReport = plan match {
+    case join: RangeJoinExec => report(join, join.normalForm, join.best, aggregate)
     case join: BaseJoinExec  => report(join, Left(reasonOf(join)))
     case join                =>
       JoinReport(
@@ -136,7 +149,8 @@ object JoinReports extends AdaptiveSparkPlanHelper {
   private def report(
       join: BaseJoinExec,
       range: Either[Reason, RangeCondition],
-      best: Option[BestMatches] = None
+      best: Option[BestMatches] = None,
+      aggregate: Option[AggregateMatchesExec] = None
   ): JoinReport = {
     val sides =
       Map[Side, SideFigures](
@@ -154,11 +168,13 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       range.toOption.map(_.streamed),
       range.left.toOption,
       range.exists(_.isOneSided),
-      metricsOf(join) ++ sides.values.flatMap(_.buckets).flatMap(bucketFigures),
+      metricsOf(join) ++ aggregate.toSeq.flatMap(metricsOf) ++ sides.values.flatMap(
+        _.buckets).flatMap(bucketFigures),
       sides(LeftSide).rows,
       sides(RightSide).rows,
-      Advice.of(join, range, best, sides),
+      Advice.of(join, range, best.isDefined || aggregate.isDefined, sides),
       best = best,
+      aggregated = aggregate.toSeq.flatMap(_.functions),
       owner =
         sides.collectFirst { case (side, figures) if figures.buckets.exists(_.isOwner) => side }
     )

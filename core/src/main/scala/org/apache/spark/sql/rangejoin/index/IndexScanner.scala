@@ -23,7 +23,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairTests}
-import org.apache.spark.sql.rangejoin.reduce.StreamedPoint
+import org.apache.spark.sql.rangejoin.reduce.{RunAggregates, StreamedPoint}
 
 /**
  * Scans an index for one streamed row after the other, which may come in any order.
@@ -115,6 +115,8 @@ final class IndexScanner(
 
   /** Marks all candidates of the streamed row at once; false where they have to be looked at. */
   def markRun(marks: MatchMarks): Boolean = cursor.markRun(marks)
+
+  override def aggregateRun(runs: RunAggregates): Int = cursor.aggregateRun(runs)
 
   /** The index of the current candidate among all rows. */
   def rowIndex: Int = cursor.rowIndex

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
-import org.apache.spark.sql.rangejoin.reduce.{Around, BestOrder, RankCounter}
+import org.apache.spark.sql.rangejoin.reduce._
 
 /**
  * A task's way through an index: finds the rows in reach of one streamed row after the other. Used as
@@ -42,7 +42,7 @@ import org.apache.spark.sql.rangejoin.reduce.{Around, BestOrder, RankCounter}
  *
  * @param best which candidates of a streamed row are wanted; None for all of them
  */
-final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) {
+final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) extends RunRows {
   import RangeCursor._
 
   private[this] val starts = index.groups.starts
@@ -71,6 +71,8 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) {
   private[this] var searching = false
   private[this] var streamedUnknown = false
   private[this] var lower = 0L
+  // The bound of the test that rows are sorted by, as if it were the upper one.
+  private[this] var greatest = 0L
 
   // A binary search that asks: what for, and among which rows or places.
   private[this] var asking = Nothing
@@ -101,6 +103,9 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) {
   private[this] var beforeEnd = 0
 
   private[this] var visited = 0L
+  // Null where matches cannot be counted by it, or were not yet.
+  private[this] var evictOrder: EvictOrder = _
+  private[this] var triedToCount = false
 
   /** The index of the current row among all of them. */
   def rowIndex: Int = current
@@ -167,8 +172,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) {
     this.lower = lower
     if (counter != null) beginBest()
     backwards = scattered || (counting && fromEnd)
-    // The test that rows are sorted by, as if it were the upper one.
-    val greatest = if (descending) ~lower else upper
+    greatest = if (descending) ~lower else upper
     if (asksSort || asksEvict) {
       groupStart = position
       groupEnd = end
@@ -328,6 +332,50 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) {
     }
     isRun
   }
+
+  /**
+   * Aggregates all that is left of a search and goes to its end, if those are rows one behind the other whose
+   * bounds say that they match, or if they need not be looked at.
+   *
+   * @return their number; -1 where they have to be, and nothing was done
+   */
+  def aggregateRun(runs: RunAggregates): Int =
+    if (position >= end) 0
+    else if (!searching || counting || streamedUnknown || mayBeUnknown) -1
+    else if (scattered && (asksEvict || !evict.rises)) countScattered(runs)
+    else {
+      val from = if (scattered) evict.firstReaching(position, end, lower) else position
+      if (from < end) runs.aggregate(this, 0L, from, end, commonEnd)
+      position = end
+      end - from
+    }
+
+  /** Counts rows that are no run, once as many were looked at as there are: a sort is to be worth it. */
+  private def countScattered(runs: RunAggregates): Int =
+    if (asksSort || asksEvict || !runs.countsOnly || lower - 1L > greatest) -1
+    else {
+      if (!triedToCount && visited > index.size) {
+        triedToCount = true
+        if (runs.countsAll(this, index.size) && runs.takeMemory(index.size * EvictOrder.Bytes))
+          evictOrder = EvictOrder.of(starts, bounds).orNull
+      }
+      if (evictOrder == null) -1
+      else {
+        val matches =
+          end - position - evictOrder.countBelow(starts(group), starts(group + 1), lower)
+        runs.count(matches)
+        position = end
+        matches
+      }
+    }
+
+  /** Rows of a group with one bound each are all within reach from the first on. */
+  private[this] val commonEnd =
+    if (mode != null && evict == null && !points) RunAggregates.Begin else RunAggregates.NoEnd
+
+  override def runFields: Int = index.fields
+
+  override def readRun(position: Int, row: UnsafeRow): Unit = rows.read(position, row)
 
   /** Whether the bounds say nothing about the current row. */
   def isUndecided: Boolean =

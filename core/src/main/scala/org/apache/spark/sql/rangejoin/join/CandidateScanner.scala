@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.join
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.reduce.RunAggregates
 
 /**
  * Finds candidates for one streamed row after the other. Driven as
@@ -81,6 +82,15 @@ trait CandidateScanner {
   def beginSteps(row: UnsafeRow): Unit = CandidateScanner.pointTo(row, currentCandidate)
 
   def keepStep(row: UnsafeRow): Unit
+
+  /**
+   * Aggregates the candidates of the current streamed row and ends its scan, if all of them are matches by
+   * their bounds and one run of rows; nothing is done where they are not. Called before any candidate was
+   * asked for.
+   *
+   * @return the number of matches; -1 where they have to be looked at one by one
+   */
+  def aggregateRun(runs: RunAggregates): Int = -1
 
   /** Makes the current candidate null. */
   protected def noCandidate(): Unit

@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.join
 
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression, SortOrder}
@@ -121,10 +123,31 @@ trait RangeJoinExec extends JoinCodegenSupport {
       .mkString("\n", "\n", "\n")
   }
 
+  // ---------------------------------------------------------------- whose matches are aggregated
+
+  /** The columns of the rows that scanners give as candidates. */
+  def bufferedOutput: Seq[Attribute] = otherPlan.output
+
+  /** What else has to hold for a candidate, bound to the streamed row followed by the candidate. */
+  def pairResidual: Option[Expression] =
+    range.residual.map(bindReference(_, streamedPlan.output ++ otherPlan.output))
+
+  /** The side whose rows may have their matches aggregated; None where rows of the other side come out. */
+  def aggregatedFor: Option[Side] =
+    if (behavior.emission == EveryPair && !behavior.keepsBuffered && best.isEmpty)
+      Some(streamedSide)
+    else None
+
+  /** Whether streamed rows without a match come out. */
+  def keepsStreamed: Boolean = behavior.keepsStreamed
+
+  /** What is made of the scan of each partition, in the place of the rows of this join. */
+  def scanned(rows: CandidateScanner => Iterator[InternalRow]): RDD[InternalRow]
+
   // ---------------------------------------------------------------- what it runs with
 
   protected def outputFactory: () => JoinOutput = JoinOutput.factory(
-    range.residual.map(bindReference(_, streamedPlan.output ++ otherPlan.output)),
+    pairResidual,
     stock.output.zipWithIndex.collect {
       case (a, i) if !isAdded(a) => BoundReference(i, a.dataType, a.nullable)
     },

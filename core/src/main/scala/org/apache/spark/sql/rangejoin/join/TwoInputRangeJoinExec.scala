@@ -56,6 +56,14 @@ trait TwoInputRangeJoinExec extends ShuffledJoin with RangeJoinExec {
     }
   }
 
+  override def scanned(rows: CandidateScanner => Iterator[InternalRow]): RDD[InternalRow] = {
+    val scans = this.scans(generated = false)
+    streamedPlan.execute().zipPartitions(otherPlan.execute()) { (streamed, other) =>
+      val scan = scans.create(streamed, other)
+      CompletionIterator[InternalRow, Iterator[InternalRow]](rows(scan.scanner), scan.close())
+    }
+  }
+
   override def inputRDDs(): Seq[RDD[InternalRow]] =
     Seq(streamedPlan.execute(), otherPlan.execute())
 

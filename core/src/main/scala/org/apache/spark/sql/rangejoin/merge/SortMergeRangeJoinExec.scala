@@ -38,6 +38,7 @@ import org.apache.spark.sql.rangejoin.scan._
  * @param leftRangeKey column of the left child, after its own columns, that holds the bound the
  *   left side is sorted by; None where a column of the left side itself is in that order
  * @param rightRangeKey likewise for the right side
+ * @param streamed the side that has to be streamed; None where the range decides, or what `best` asks for
  */
 case class SortMergeRangeJoinExec(
     leftKeys: Seq[Expression],
@@ -49,10 +50,12 @@ case class SortMergeRangeJoinExec(
     left: SparkPlan,
     right: SparkPlan,
     isSkewJoin: Boolean = false,
-    best: Option[BestMatches] = None
+    best: Option[BestMatches] = None,
+    streamed: Option[Side] = None
 ) extends TwoInputRangeJoinExec {
 
-  override protected def fixedSide: Option[Side] = best.map(_.streamedSide(left.outputSet))
+  override protected def fixedSide: Option[Side] =
+    best.map(_.streamedSide(left.outputSet)).orElse(streamed)
 
   override protected def otherSideName: String = "Buffered side"
 

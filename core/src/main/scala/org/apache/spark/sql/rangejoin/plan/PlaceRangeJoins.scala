@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.joins.{ShuffledHashJoinExec, SortMergeJoinExec}
+import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
 import org.apache.spark.sql.rangejoin.broadcast.{BroadcastRangeJoinExec, IndexedStageJoinExec}
 import org.apache.spark.sql.rangejoin.condition.{RangeCondition, Reason, Side}
 import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
@@ -41,7 +42,8 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
     def has(mark: TreeNodeTag[Unit]) = node.getTagValue(mark).isDefined
     node match {
       case join: SortMergeJoinExec if has(MarkRangeJoins.SortMergeMark) =>
-        replace(join, best => SortMergeRangeJoinExec.of(join).copy(best = best))(SortedInputs.of)
+        val ours = SortMergeRangeJoinExec.of(join).copy(streamed = streamedOf(join))
+        replace(join, best => ours.copy(best = best))(SortedInputs.of)
       case join: ShuffledHashJoinExec if has(MarkRangeJoins.ShuffledMark) =>
         replace(join, best => ShuffledRangeJoinExec.of(join).copy(best = best)) { (ours, _) =>
           ours.copy(left = CodegenBoundaryExec(ours.left), right = CodegenBoundaryExec(ours.right))
@@ -57,6 +59,12 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
       case other => other
     }
   }
+
+  /** The side that is to be streamed, where the range allows it. */
+  private def streamedOf(join: SortMergeJoinExec): Option[Side] =
+    join.getTagValue(AggregateMatchesExec.StreamedTag).filter { side =>
+      SortMergeRangeJoinExec.of(join).copy(streamed = Some(side)).normalForm.isRight
+    }
 
   /**
    * The range join, or the stock join where there is no range that it serves.

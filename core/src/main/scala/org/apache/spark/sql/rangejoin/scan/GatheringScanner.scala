@@ -17,6 +17,7 @@ package org.apache.spark.sql.rangejoin.scan
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
+import org.apache.spark.sql.rangejoin.reduce.RunAggregates
 import org.apache.spark.sql.rangejoin.sort.GroupedRows
 
 /**
@@ -53,6 +54,9 @@ final class GatheringScanner private[scan] (
 
   override protected def beginBest(best: BestScan): Unit =
     if (isGathered) best.end() else super.beginBest(best)
+
+  override protected def aggregateWindow(runs: RunAggregates): Int =
+    if (isGathered) -1 else super.aggregateWindow(runs)
 
   override protected def mayHaveCandidates: Boolean =
     if (isGathered) !closed && hasNear() else super.mayHaveCandidates

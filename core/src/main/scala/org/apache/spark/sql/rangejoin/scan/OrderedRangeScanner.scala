@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.reduce.{RunAggregates, RunRows}
 
 /**
  * The scan of a window whose rows are in order by their sort bounds. It ends at the first row beyond the
@@ -27,7 +28,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  *  - '''Steps''': a run that the window reads by itself, without a call of `visit` for each row.
  *  - The '''best''' candidates of a run alone, from one end of it or from its midst ([[BestScan]]).
  */
-abstract class OrderedRangeScanner(parts: ScannerParts) extends RangeScanner(parts) {
+abstract class OrderedRangeScanner(parts: ScannerParts)
+    extends RangeScanner(parts)
+    with RunRows {
   import RangeScanner._
 
   // Whether no row of the window has an evict bound below one before it, as with points and with
@@ -37,6 +40,11 @@ abstract class OrderedRangeScanner(parts: ScannerParts) extends RangeScanner(par
   private[this] var lastEvictBound = Long.MinValue
   // Rows from `cursor` up to here are candidates, and no bound has to be read to know it.
   private[this] var runEnd = 0
+  // Rows that the window has taken of the group, and the position among them of the one at its head.
+  private[this] var appended = 0
+  private[this] var positionOfHead = 0
+  // Which group it is.
+  private[this] var group = 0L
   // Whether candidates from `cursor` on are read by steps.
   private[this] var stepping = false
 
@@ -62,6 +70,40 @@ abstract class OrderedRangeScanner(parts: ScannerParts) extends RangeScanner(par
     store()
   }
 
+  /**
+   * Aggregates the rows that a scan would visit, if all of them are one run.
+   *
+   * @return their number; -1 where they are not
+   */
+  protected def aggregateWindow(runs: RunAggregates): Int =
+    if (cursor >= window.tail) 0
+    else if (streamedUnknown || !haveRuns || appended < 0) -1
+    else {
+      evictHead(keepsUnmatched = false)
+      val head = window.head
+      val behind = window.firstBeyond(head, upper)
+      if (behind > head) {
+        // Rows that are in the order they came in, and leave at the head alone.
+        positionOfHead = appended - window.size
+        val from = positionOfHead
+        runs.aggregate(this, group, from, from + behind - head, commonEnd(behind))
+      }
+      cursor = Int.MaxValue
+      behind - head
+    }
+
+  /** Which end the runs before and behind this one are likely to have as well. */
+  private def commonEnd(behind: Int): Int =
+    if (positionOfHead == 0) RunAggregates.Begin
+    else if (behind == window.tail && (bufferedRow == null || !kernel.bufferedInGroup()))
+      RunAggregates.End
+    else RunAggregates.NoEnd
+
+  override def runFields: Int = windowRow.numFields
+
+  override def readRun(position: Int, row: UnsafeRow): Unit =
+    window.read(position - positionOfHead + window.head, row)
+
   private def evictHead(keepsUnmatched: Boolean): Unit =
     while (window.isHeadBelow(lower) && !(keepsUnmatched && !window.isMatched(window.head))) {
       evict(window.head)
@@ -71,7 +113,14 @@ abstract class OrderedRangeScanner(parts: ScannerParts) extends RangeScanner(par
     if (window.isEmpty) evictBoundsRise = true
     else if (kernel.evictBound < lastEvictBound) evictBoundsRise = false
     lastEvictBound = kernel.evictBound
+    appended += 1
     super.store()
+  }
+
+  override protected def emptyWindow(): Unit = {
+    appended = 0
+    group += 1
+    super.emptyWindow()
   }
 
   override protected def visit(keepsUnmatched: Boolean): Int =
@@ -108,7 +157,7 @@ abstract class OrderedRangeScanner(parts: ScannerParts) extends RangeScanner(par
     if (haveRuns) runEnd = window.firstBeyond(cursor, upper)
 
   /** Whether the rows behind one whose evict bound is within reach are candidates up to a sort bound. */
-  private def haveRuns: Boolean = evictBoundsRise && longsDecide && window.isContiguous
+  protected def haveRuns: Boolean = evictBoundsRise && longsDecide && window.isContiguous
 
   /** Begins to read the rest of a run by steps, behind the candidate that was visited. */
   protected def beginSteps(): Unit = if (cursor < runEnd) {

@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, UnsafeRow}
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.join.CandidateScanner
+import org.apache.spark.sql.rangejoin.reduce.RunAggregates
 
 /**
  * Scans for one streamed row after the other: for every join type but full outer. `nextStreamed`
@@ -121,6 +122,15 @@ class StreamedRangeScanner private[scan] (
   override def beginSteps(row: UnsafeRow): Unit = CandidateScanner.pointTo(row, windowRow)
 
   override def keepStep(row: UnsafeRow): Unit = CandidateScanner.pointTo(windowRow, row)
+
+  override def aggregateRun(runs: RunAggregates): Int = {
+    window.enter()
+    try {
+      val matches = if (closed) 0 else aggregateWindow(runs)
+      if (matches >= 0) scanning = false
+      matches
+    } finally endUse()
+  }
 
   private def findBest(): Boolean = best.nextCandidate(windowRow) && {
     candidates += 1

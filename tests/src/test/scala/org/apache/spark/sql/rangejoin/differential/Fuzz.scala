@@ -65,7 +65,8 @@ final class Fuzz(
 /**
  * `make fuzz CASES=10000 SEED=1`, with `--only buckets` or `--only skewed` for joins by range buckets,
  * without keys and of skewed keys, `--only shuffled` for shuffled hash joins, `--only ranked` for rankings of
- * matches, or `--only preserved` for joins whose preserved side is broadcast; exits with 1 where a case or the run fails.
+ * matches, `--only aggregated` for aggregates of them, or `--only preserved` for joins whose preserved side is
+ * broadcast; exits with 1 where a case or the run fails.
  */
 object Fuzz {
 
@@ -87,10 +88,11 @@ object Fuzz {
     val cases = options.getOrElse("--cases", "1000").toInt
     val seed = options.getOrElse("--seed", "1").toLong
     val isWanted: JoinCase => Boolean = options.get("--only") match {
-      case Some("shuffled")  => _.query.sql.contains("SHUFFLE_HASH")
-      case Some("ranked")    => _.isRanked
-      case Some("preserved") => _.isPreserved
-      case only              => join =>
+      case Some("shuffled")   => _.query.sql.contains("SHUFFLE_HASH")
+      case Some("ranked")     => _.isRanked
+      case Some("aggregated") => _.isAggregated
+      case Some("preserved")  => _.isPreserved
+      case only               => join =>
           only.map(Settings).forall(key => join.engines.exists(_.exists(_._1 == key)))
     }
     val report = new Fuzz(TestSession.spark, println(_), isWanted).run(cases, seed)

@@ -88,6 +88,9 @@ case class JoinCase(
   /** Whether the matches of a row are ranked. */
   def isRanked: Boolean = query.sql.contains(" AS n FROM ") || query.sql.contains(" AS m FROM ")
 
+  /** Whether the matches of rows are aggregated. */
+  def isAggregated: Boolean = query.sql.contains(" AS c0")
+
   /** All it takes to see the case again. */
   def reproduction: String = {
     val functions =

@@ -133,6 +133,21 @@ final class RandomJoin(seed: Long) {
       .map(new RandomRanking(drawRanking, _, leftType, rightType))
   }
 
+  // Likewise.
+  private val aggregation: Option[RandomAggregation] = {
+    val drawAggregation = new Draw(seed ^ 0x0a99e9a7eL)
+    val side = form match {
+      case _ if ranking.isDefined => None
+      case JoinForm.InnerForm     => Some(drawAggregation.pick(Seq("l", "r")))
+      case JoinForm.LeftForm      => Some("l")
+      case JoinForm.RightForm     => Some("r")
+      case _                      => None
+    }
+    side.filter(_ => drawAggregation.chance(33)).map { of =>
+      new RandomAggregation(drawAggregation, of, if (of == "l") rightType else leftType)
+    }
+  }
+
   private val columns: String = {
     val names = Seq("id", "k0", "y", "z", "v", "s", "p")
     def of(table: String) =
@@ -178,6 +193,8 @@ final class RandomJoin(seed: Long) {
         draw.below(20) match {
           case _ if ranking.isDefined =>
             CaseQuery(ranking.get.query(hint, join), form, asked, above = true, plainJoin)
+          case _ if aggregation.isDefined =>
+            CaseQuery(aggregation.get.query(hint, join), form, asked, above = true, plainJoin)
           case 0 | 1 =>
             val last = if (form.showsRight) "r.id" else "l.id"
             val sql = s"SELECT ${hint}count(*) AS n, count(l.k0) AS k, max($last) AS last " +

@@ -1,0 +1,149 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.aggregate
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.execution.{
+  OrderPreservingUnaryExecNode,
+  PartitioningPreservingUnaryExecNode,
+  SparkPlan,
+  WholeStageCodegenExec
+}
+import org.apache.spark.sql.rangejoin.condition.Side
+import org.apache.spark.sql.rangejoin.join.RangeJoinExec
+import org.apache.spark.sql.rangejoin.reduce.MatchAggregation
+
+/**
+ * Aggregates the matches of each streamed row of a range join as the join finds them: in the place of rows that
+ * are pairs come the partial buffers of aggregate functions, one row for each streamed row. Who merges
+ * buffers is above, as above any partial aggregate of Spark's.
+ *
+ * The rows of a child that is no range join are aggregated one by one, to the same result: what replaces
+ * a join has to know nothing of this node.
+ *
+ * @param grouping of columns of the streamed side
+ * @param functions each of columns of one side, partial
+ * @param buffers the columns that hold their buffers
+ */
+case class AggregateMatchesExec(
+    grouping: Seq[NamedExpression],
+    functions: Seq[AggregateExpression],
+    buffers: Seq[Attribute],
+    child: SparkPlan)
+    extends PartitioningPreservingUnaryExecNode
+    with OrderPreservingUnaryExecNode {
+
+  override def output: Seq[Attribute] = outputExpressions.map(_.toAttribute)
+
+  override protected def outputExpressions: Seq[NamedExpression] = grouping ++ buffers
+
+  override protected def orderingExpressions: Seq[SortOrder] = child.outputOrdering
+
+  override def producedAttributes: AttributeSet = AttributeSet(buffers)
+
+  override lazy val metrics: Map[String, SQLMetric] = Map(
+    "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"),
+    "numMatches" -> SQLMetrics.createMetric(sparkContext, "number of matches aggregated"),
+    "numPairs" -> SQLMetrics.createMetric(sparkContext, "number of pairs aggregated one by one")
+  )
+
+  /** The join, which does not run by itself. */
+  def join: Option[RangeJoinExec] = child match {
+    case join: RangeJoinExec                        => Some(join)
+    case WholeStageCodegenExec(join: RangeJoinExec) => Some(join)
+    case _                                          => None
+  }
+
+  override protected def doExecute(): RDD[InternalRow] = join match {
+    case Some(join) => join.scanned(ofMatches(join).rows)
+    case None       =>
+      val aggregates = ofRows
+      child.execute().mapPartitions(rows => aggregates.rows(new SingleRows(rows)))
+  }
+
+  private def ofMatches(join: RangeJoinExec): MatchAggregates = {
+    // Of a row without a match they are NULL.
+    val buffered =
+      if (join.keepsStreamed) join.bufferedOutput.map(_.withNullability(true))
+      else join.bufferedOutput
+    aggregates(join.streamedPlan.output, buffered, join.pairResidual, join.keepsStreamed)
+  }
+
+  private def ofRows: MatchAggregates = aggregates(child.output, Nil, None, keepsStreamed = false)
+
+  private def aggregates(
+      streamed: Seq[Attribute],
+      buffered: Seq[Attribute],
+      residual: Option[Expression],
+      keepsStreamed: Boolean): MatchAggregates = {
+    val columns = AttributeSet(streamed)
+    val isStreamed = functions.map(_.references.subsetOf(columns))
+    val (ofStreamed, ofBuffered) = functions.zip(isStreamed).partition(_._2)
+    val (first, second) = (
+      MatchAggregation.of(ofStreamed.map(_._1), streamed),
+      MatchAggregation.of(ofBuffered.map(_._1), buffered))
+    MatchAggregates(
+      bindReferences(grouping.map(withoutAlias), streamed),
+      first,
+      second,
+      inOrder(isStreamed, streamed.size, first.types.size),
+      residual,
+      keepsStreamed,
+      buffered.size,
+      MatchAggregates.Metrics(
+        longMetric("numOutputRows"),
+        longMetric("numMatches"),
+        longMetric("numPairs"))
+    )
+  }
+
+  private def withoutAlias(e: NamedExpression): Expression = e match {
+    case Alias(child, _) => child
+    case other           => other
+  }
+
+  /** The buffers in the order of the functions, where those of streamed rows come first, behind the row. */
+  private def inOrder(isStreamed: Seq[Boolean], fields: Int, first: Int): Seq[BoundReference] = {
+    val sizes = functions.map(_.aggregateFunction.aggBufferAttributes.size)
+    var (next, nextOther, buffer) = (fields, fields + first, 0)
+    sizes.zip(isStreamed).flatMap { case (size, ofStreamed) =>
+      val from = if (ofStreamed) next else nextOther
+      if (ofStreamed) next += size else nextOther += size
+      val references = (0 until size).map { i =>
+        BoundReference(from + i, buffers(buffer + i).dataType, buffers(buffer + i).nullable)
+      }
+      buffer += size
+      references
+    }
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): AggregateMatchesExec =
+    copy(child = newChild)
+}
+
+object AggregateMatchesExec {
+
+  /** On a stock join that is about to be replaced by a range join: the side that it has to stream. */
+  val StreamedTag: TreeNodeTag[Side] = TreeNodeTag[Side]("rangejoin.streamed")
+
+  /** On a range join below an aggregate that it has to give all pairs to: why. */
+  val RefusalTag: TreeNodeTag[String] = TreeNodeTag[String]("rangejoin.aggregateRefusal")
+}

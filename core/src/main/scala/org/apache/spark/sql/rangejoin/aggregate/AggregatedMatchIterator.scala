@@ -1,0 +1,90 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.aggregate
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairPredicate}
+import org.apache.spark.sql.rangejoin.reduce.{MatchAggregator, RunAggregates}
+
+/** Drives a scanner, one streamed row at a time. */
+private[aggregate] final class AggregatedMatchIterator(
+    scanner: CandidateScanner,
+    parts: MatchAggregates)
+    extends Iterator[InternalRow] {
+  import parts.{keepsStreamed, metrics, ofBuffered}
+
+  private[this] val readsBuffered = !ofBuffered.isEmpty
+  private[this] val test = parts.residual.map(PairPredicate.create).orNull
+  private[this] val pair = new JoinedRow
+  private[this] val runs = new RunAggregates(ofBuffered, TaskContext.get().taskMemoryManager())
+  private[this] val single = MatchAggregator.create(ofBuffered)
+  private[this] val repeated = new RepeatedAggregator(parts.ofStreamed)
+  private[this] val noMatch = new GenericInternalRow(parts.bufferedFields)
+  private[this] val output = UnsafeProjection.create(parts.grouping ++ parts.order)
+  private[this] val buffers = new JoinedRow
+  private[this] val joined = new JoinedRow
+  private[this] var current: InternalRow = _
+  private[this] var finished = false
+
+  override def hasNext: Boolean = {
+    while (current == null && !finished) findNext()
+    current != null
+  }
+
+  override def next(): InternalRow = {
+    if (!hasNext) throw new NoSuchElementException("the aggregated matches have no more rows")
+    val row = current
+    current = null
+    metrics.rows += 1
+    row
+  }
+
+  private def findNext(): Unit =
+    if (!scanner.nextStreamed()) {
+      finished = true
+      runs.close()
+    } else {
+      val ofRun = if (test == null) scanner.aggregateRun(runs) else -1
+      val matches = if (ofRun >= 0) ofRun.toLong else aggregatePairs()
+      metrics.matches += matches
+      val isAlone = matches == 0L && keepsStreamed
+      if (isAlone) {
+        single.clear()
+        single.update(noMatch)
+      }
+      if (matches > 0L || isAlone) {
+        val fromBuffered = if (readsBuffered && ofRun > 0) runs.result else single.result()
+        val fromStreamed = repeated.aggregate(scanner.currentStreamed, math.max(matches, 1L))
+        current =
+          output(joined(scanner.currentStreamed, buffers(fromStreamed, fromBuffered)))
+      }
+    }
+
+  private def aggregatePairs(): Long = {
+    single.clear()
+    var matches = 0L
+    while (scanner.nextCandidate()) {
+      metrics.pairs += 1
+      val candidate = scanner.currentCandidate
+      if (test == null || scanner.isMatch || test.eval(pair(scanner.currentStreamed, candidate))) {
+        if (readsBuffered) single.update(candidate)
+        matches += 1
+      }
+    }
+    matches
+  }
+}

@@ -1,0 +1,55 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.aggregate
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.rangejoin.join.CandidateScanner
+import org.apache.spark.sql.rangejoin.reduce.MatchAggregation
+
+/**
+ * What tasks need to aggregate the matches of streamed rows.
+ *
+ * @param grouping bound to the streamed row
+ * @param ofStreamed functions of the streamed row, and of no column
+ * @param ofBuffered functions of the buffered row
+ * @param order the buffers in their order, bound to the streamed row and the buffers of either kind
+ * @param residual bound to the streamed row followed by the buffered row
+ * @param keepsStreamed whether a streamed row without a match counts as one with a match of NULLs
+ */
+final case class MatchAggregates(
+    grouping: Seq[Expression],
+    ofStreamed: MatchAggregation,
+    ofBuffered: MatchAggregation,
+    order: Seq[BoundReference],
+    residual: Option[Expression],
+    keepsStreamed: Boolean,
+    bufferedFields: Int,
+    metrics: MatchAggregates.Metrics) {
+
+  /** The rows of a scan: one for each streamed row that has a match, or is kept. */
+  def rows(scanner: CandidateScanner): Iterator[InternalRow] =
+    new AggregatedMatchIterator(scanner, this)
+}
+
+object MatchAggregates {
+
+  /**
+   * @param matches counts the pairs that were aggregated
+   * @param pairs counts those that were looked at one by one
+   */
+  final case class Metrics(rows: SQLMetric, matches: SQLMetric, pairs: SQLMetric)
+}

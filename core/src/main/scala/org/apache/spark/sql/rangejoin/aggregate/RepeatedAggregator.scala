@@ -1,0 +1,58 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.aggregate
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.reduce.{MatchAggregation, MatchAggregator}
+
+/**
+ * Aggregates one row as often as it has matches: values of the streamed side, and `count(*)`. Buffers of
+ * 1, 2, 4, .. times the row are merged, so that no buffer is of more rows than the result is.
+ */
+final class RepeatedAggregator(aggregation: MatchAggregation) {
+  private[this] val power = MatchAggregator.create(aggregation)
+  private[this] val sum = MatchAggregator.create(aggregation)
+  private[this] val fields = aggregation.types.size
+
+  /** @param times at least once */
+  def aggregate(row: InternalRow, times: Long): UnsafeRow = {
+    power.clear()
+    power.update(row)
+    if (times == 1L) power.result()
+    else if (aggregation.countsOnly) multiplied(power.result(), times)
+    else summed(times)
+  }
+
+  private def multiplied(counts: UnsafeRow, times: Long): UnsafeRow = {
+    var i = 0
+    while (i < fields) {
+      counts.setLong(i, counts.getLong(i) * times)
+      i += 1
+    }
+    counts
+  }
+
+  private def summed(times: Long): UnsafeRow = {
+    sum.clear()
+    var left = times
+    while (left != 0L) {
+      if ((left & 1L) != 0L) sum.merge(power.result())
+      left >>>= 1
+      if (left != 0L) power.merge(power.result().copy())
+    }
+    sum.result()
+  }
+}

@@ -1,0 +1,144 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions.aggregate.{Final, PartialMerge}
+import org.apache.spark.sql.catalyst.expressions.{Ascending, SortOrder}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.aggregate._
+import org.apache.spark.sql.execution.{SortExec, SparkPlan}
+import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.condition.Side
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
+
+/**
+ * Has a range join aggregate the matches of each streamed row, where a partial aggregate above it is grouped by
+ * columns of that side, and each of its functions is of one side:
+ *
+ * {{{
+ *   partial aggregate             aggregate that merges buffers
+ *     Project                       AggregateMatches    a row, with buffers, for each streamed row
+ *       range join        ──▶         range join
+ * }}}
+ *
+ * Nothing has to be known of the columns that are grouped by: rows of one group are merged above. Where the final
+ * aggregate is next, it is the one that merges.
+ *
+ * Runs when range joins are in their places.
+ */
+object AggregateMatchesInPlace extends Rule[SparkPlan] {
+
+  override def apply(plan: SparkPlan): SparkPlan =
+    if (!conf.getConf(RangeJoinConf.AggregatedMatches)) plan
+    else {
+      plan.transformUp {
+        case aggregate: BaseAggregateExec =>
+          val replaced = for {
+            wanted <- AggregatedPairs.of(aggregate)
+            join <- Option(wanted.pairs).collect { case j: RangeJoinExec if j.best.isEmpty => j }
+            _ <- served(wanted, join)
+            merged <- merging(aggregate, aggregated(aggregate, wanted, join))
+          } yield merged
+          replaced.getOrElse(withoutMerge(aggregate))
+      }
+    }
+
+  /** None where the join has to give all pairs, which it says. */
+  private def served(wanted: AggregatedPairs, join: RangeJoinExec): Option[Side] = {
+    val side = for {
+      sides <- wanted.sides(join.left.outputSet, join.right.outputSet)
+      side <- join.aggregatedFor.toRight(
+        "write an INNER join, or an outer one that keeps the rows that are grouped by")
+      _ <- Either.cond(
+        sides.contains(side),
+        (),
+        "have the join stream the side that is grouped by: let Spark broadcast, or build, the other side")
+    } yield side
+    side.left.foreach(join.setTagValue(AggregateMatchesExec.RefusalTag, _))
+    side.toOption
+  }
+
+  private def aggregated(
+      aggregate: BaseAggregateExec,
+      wanted: AggregatedPairs,
+      join: RangeJoinExec): SparkPlan = {
+    val buffers =
+      aggregate.aggregateExpressions.flatMap(_.aggregateFunction.inputAggBufferAttributes)
+    val node =
+      AggregateMatchesExec(wanted.grouping, wanted.functions, buffers, unfused(join))
+    aggregate.logicalLink.foreach(node.setLogicalLink)
+    node
+  }
+
+  /** Its streamed side has generated code of its own, as that of the join does not run. */
+  private def unfused(join: RangeJoinExec): RangeJoinExec = join match {
+    case broadcast: BroadcastRangeJoinExec =>
+      broadcast.withStreamedPlan(CodegenBoundaryExec(broadcast.streamedPlan))
+    case other => other
+  }
+
+  /** The aggregate over buffers, in the place of one over rows. */
+  private def merging(aggregate: BaseAggregateExec, child: SparkPlan): Option[SparkPlan] = {
+    val grouping = aggregate.groupingExpressions.map(_.toAttribute)
+    val functions = aggregate.aggregateExpressions.map(_.copy(mode = PartialMerge, filter = None))
+    val results = functions.map(_.resultAttribute)
+    val merged = Option(aggregate).collect {
+      case hash: HashAggregateExec => hash.copy(
+          groupingExpressions = grouping,
+          aggregateExpressions = functions,
+          aggregateAttributes = results,
+          initialInputBufferOffset = grouping.size,
+          child = child)
+      case objects: ObjectHashAggregateExec => objects.copy(
+          groupingExpressions = grouping,
+          aggregateExpressions = functions,
+          aggregateAttributes = results,
+          initialInputBufferOffset = grouping.size,
+          child = child)
+      case sorted: SortAggregateExec => sorted.copy(
+          groupingExpressions = grouping,
+          aggregateExpressions = functions,
+          aggregateAttributes = results,
+          initialInputBufferOffset = grouping.size,
+          child = inOrder(child, grouping.map(SortOrder(_, Ascending)))
+        )
+    }
+    merged.foreach(_.copyTagsFrom(aggregate))
+    merged
+  }
+
+  private def inOrder(child: SparkPlan, order: Seq[SortOrder]): SparkPlan =
+    if (SortOrder.orderingSatisfies(child.outputOrdering, order)) child
+    else SortExec(order, global = false, child)
+
+  /** A final aggregate takes buffers as they are: none has to be merged before, in the same task. */
+  private def withoutMerge(aggregate: BaseAggregateExec): SparkPlan =
+    aggregate.children.head match {
+      case merging: BaseAggregateExec
+          if isFinal(aggregate) && merging.aggregateExpressions.nonEmpty &&
+            merging.aggregateExpressions.forall(_.mode == PartialMerge) =>
+        merging.children.head match {
+          case buffers: AggregateMatchesExec => aggregate.withNewChildren(Seq(buffers))
+          case _                             => aggregate
+        }
+      case _ => aggregate
+    }
+
+  private def isFinal(aggregate: BaseAggregateExec): Boolean =
+    aggregate.isInstanceOf[HashAggregateExec] && aggregate.aggregateExpressions.forall(
+      _.mode == Final)
+}

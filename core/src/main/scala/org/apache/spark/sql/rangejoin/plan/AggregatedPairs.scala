@@ -1,0 +1,104 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan}
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates, RightSide, Side}
+
+/**
+ * What a partial aggregate makes of pairs, in the columns of what is below it.
+ *
+ * @param grouping with the attributes that the aggregate gives
+ * @param refusal why the matches of a row cannot be aggregated ahead of those of others
+ */
+private[plan] case class AggregatedPairs(
+    grouping: Seq[NamedExpression],
+    functions: Seq[AggregateExpression],
+    pairs: SparkPlan,
+    refusal: Option[String]) {
+
+  /**
+   * The sides each row of which may have its matches aggregated: grouped by its columns alone, with functions
+   * of one side each. Or what stands against it.
+   */
+  def sides(left: AttributeSet, right: AttributeSet): Either[String, Seq[Side]] = {
+    def isOf(e: Expression, side: AttributeSet) = e.references.subsetOf(side)
+    val grouped = Seq[(Side, AttributeSet)](LeftSide -> left, RightSide -> right)
+      .filter { case (_, columns) => grouping.forall(isOf(_, columns)) }
+    val mixed = functions.find(f => !isOf(f, left) && !isOf(f, right))
+      .map(f =>
+        s"${AggregatedPairs.sqlOf(f)} reads columns of both sides: aggregate columns of one side")
+    val other =
+      if (grouped.isEmpty) Some("group by columns of one side alone") else mixed
+    refusal.orElse(other).toLeft(grouped.map(_._1))
+  }
+}
+
+private[plan] object AggregatedPairs {
+
+  /** What a partial aggregate asks of the rows below it; None of another operator. */
+  def of(plan: SparkPlan): Option[AggregatedPairs] = plan match {
+    case aggregate: BaseAggregateExec
+        if aggregate.aggregateExpressions.nonEmpty &&
+          aggregate.aggregateExpressions.forall(_.mode == Partial) && !aggregate.isStreaming =>
+      Some(below(AggregatedPairs(
+        aggregate.groupingExpressions,
+        aggregate.aggregateExpressions,
+        aggregate.child,
+        aggregate.aggregateExpressions.flatMap(refusalOf).headOption)))
+    case _ => None
+  }
+
+  private def refusalOf(function: AggregateExpression): Option[String] =
+    if (function.isDistinct) Some(s"${sqlOf(function)} is of distinct values")
+    else if (!function.deterministic || function.filter.exists(!_.deterministic))
+      Some(s"${sqlOf(function)} is not deterministic")
+    else {
+      function.aggregateFunction match {
+        case _: First | _: Last      => Some(s"${sqlOf(function)} depends on the order of rows")
+        case _: DeclarativeAggregate => None
+        case _ => Some(s"${sqlOf(function)} keeps more than some columns of what it has seen")
+      }
+    }
+
+  private def sqlOf(function: AggregateExpression): String =
+    Predicates.display(function.copy(mode = Complete))
+
+  private def below(wanted: AggregatedPairs): AggregatedPairs = wanted.pairs match {
+    case ProjectExec(projected, child) =>
+      val aliases = AttributeMap(projected.collect { case a: Alias => a.toAttribute -> a.child })
+      def under[E <: Expression](e: E): E =
+        e.transformUp { case a: Attribute => aliases.getOrElse(a, a) }.asInstanceOf[E]
+      // A column that is grouped by keeps its name, whatever it is computed from.
+      def named(e: NamedExpression): NamedExpression = e match {
+        case a: Attribute => aliases.get(a).fold[NamedExpression](a)(
+            Alias(_, a.name)(a.exprId, a.qualifier, Some(a.metadata)))
+        case other => under(other)
+      }
+      val refusal =
+        if (projected.forall(_.deterministic)) wanted.refusal
+        else Some("a column that is aggregated or grouped by is not deterministic")
+      below(AggregatedPairs(
+        wanted.grouping.map(named),
+        wanted.functions.map(under(_)),
+        child,
+        refusal))
+    case SortExec(_, false, child, _) => below(wanted.copy(pairs = child))
+    case _                            => wanted
+  }
+}

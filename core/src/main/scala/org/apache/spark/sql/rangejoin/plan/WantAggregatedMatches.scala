@@ -1,0 +1,45 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.joins.SortMergeJoinExec
+import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+
+/**
+ * Tells a marked sort-merge join which side to stream, where a partial aggregate above it is grouped by
+ * columns of that side: its matches can then be aggregated in the join ([[AggregateMatchesInPlace]]).
+ *
+ * Runs before marked joins are replaced.
+ */
+object WantAggregatedMatches extends Rule[SparkPlan] {
+
+  override def apply(plan: SparkPlan): SparkPlan = {
+    if (conf.getConf(RangeJoinConf.AggregatedMatches)) {
+      plan.foreach(node => AggregatedPairs.of(node).foreach(tell))
+    }
+    plan
+  }
+
+  private def tell(wanted: AggregatedPairs): Unit = wanted.pairs match {
+    case join: SortMergeJoinExec =>
+      wanted.sides(join.left.outputSet, join.right.outputSet).foreach { sides =>
+        if (sides.size == 1) join.setTagValue(AggregateMatchesExec.StreamedTag, sides.head)
+      }
+    case _ =>
+  }
+}

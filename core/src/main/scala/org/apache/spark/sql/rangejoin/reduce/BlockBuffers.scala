@@ -1,0 +1,75 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** Buffers by the number of a block, as far as there is memory for them. */
+private[reduce] final class BlockBuffers(memory: BufferMemory) {
+  import BlockBuffers._
+
+  private[this] var buffers: Array[UnsafeRow] = _
+  // The block that the first place is for.
+  private[this] var base = 0
+
+  /** Null where there is none. */
+  def get(block: Int): UnsafeRow = {
+    val place = block - base
+    if (buffers != null && place >= 0 && place < buffers.length) buffers(place) else null
+  }
+
+  /**
+   * Keeps a buffer.
+   *
+   * @param oldest blocks before this one are of no more interest
+   * @return false where there is no memory for it
+   */
+  def put(block: Int, buffer: UnsafeRow, oldest: Int): Boolean = {
+    // To take memory may clear what is kept.
+    val hasRoom = memory.take(BytesBeside + buffer.getSizeInBytes)
+    if (hasRoom) {
+      if (buffers == null) {
+        base = math.min(oldest, block)
+        buffers = new Array[UnsafeRow](math.max(Least, (block - base + 1) * 2))
+      } else if (block < base || block - base >= buffers.length) move(block, oldest)
+      buffers(block - base) = buffer
+    }
+    hasRoom
+  }
+
+  /** Makes room for a block, and lets go of those that are of no more interest. */
+  private def move(block: Int, oldest: Int): Unit = {
+    val begin = math.min(block, math.max(base, oldest))
+    val moved = new Array[UnsafeRow](math.max(Least, (block - begin + 1) * 2))
+    val from = math.max(begin, base)
+    val until = math.min(base + buffers.length, begin + moved.length)
+    if (from < until)
+      System.arraycopy(buffers, from - base, moved, from - begin, until - from)
+    buffers = moved
+    base = begin
+  }
+
+  def clear(): Unit = {
+    buffers = null
+    base = 0
+  }
+}
+
+private object BlockBuffers {
+  private final val Least = 16
+
+  /** Of the object and the array of a row, and its place. */
+  private final val BytesBeside = 80L
+}

@@ -1,0 +1,73 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{
+  AggregateExpression,
+  Count,
+  DeclarativeAggregate
+}
+import org.apache.spark.sql.types.DataType
+
+/**
+ * What is evaluated to aggregate rows, by Spark's own functions: `update` takes a row into a buffer, `merge`
+ * another buffer. By function; bound to the buffers of all functions, followed by the row or by the other
+ * buffers.
+ *
+ * @param countsOnly whether all functions are counts
+ */
+final case class MatchAggregation(
+    initial: Seq[Expression],
+    update: Seq[Seq[Expression]],
+    merge: Seq[Seq[Expression]],
+    countsOnly: Boolean) {
+
+  /** Of the columns of a buffer. */
+  def types: Seq[DataType] = initial.map(_.dataType)
+
+  def isEmpty: Boolean = initial.isEmpty
+
+  /** Whether a buffer can be changed in place. */
+  def isFixed: Boolean = types.forall(UnsafeRow.isMutable)
+}
+
+object MatchAggregation {
+
+  /** @param input columns of the rows that are aggregated */
+  def of(functions: Seq[AggregateExpression], input: Seq[Attribute]): MatchAggregation = {
+    val declared = functions.map(f => f -> f.aggregateFunction.asInstanceOf[DeclarativeAggregate])
+    val buffer = declared.flatMap(_._2.aggBufferAttributes)
+    val other = declared.flatMap(_._2.inputAggBufferAttributes)
+    MatchAggregation(
+      declared.flatMap(_._2.initialValues),
+      declared.map { case (function, declarative) =>
+        filtered(function, declarative).map(bindReference(_, buffer ++ input))
+      },
+      declared.map(_._2.mergeExpressions.map(bindReference(_, buffer ++ other))),
+      declared.forall(_._2.isInstanceOf[Count])
+    )
+  }
+
+  private def filtered(
+      function: AggregateExpression,
+      declarative: DeclarativeAggregate): Seq[Expression] =
+    function.filter.fold(declarative.updateExpressions) { filter =>
+      declarative.updateExpressions.zip(declarative.aggBufferAttributes).map {
+        case (value, before) => If(filter, value, before)
+      }
+    }
+}

@@ -1,0 +1,47 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{CodeGeneratorWithInterpretedFallback, UnsafeRow}
+
+/** The buffer of one aggregation, in a task. */
+abstract class MatchAggregator {
+
+  /** Begins with no rows. */
+  def clear(): Unit
+
+  def update(row: InternalRow): Unit
+
+  /** Takes the rows of another buffer, behind those that there are. */
+  def merge(other: InternalRow): Unit
+
+  /** What has been aggregated, valid until something else is. */
+  def result(): UnsafeRow
+}
+
+/** Generated, or interpreted where Spark is told to, or has to, or a buffer has strings and the like. */
+object MatchAggregator
+    extends CodeGeneratorWithInterpretedFallback[MatchAggregation, MatchAggregator] {
+
+  def create(aggregation: MatchAggregation): MatchAggregator =
+    if (aggregation.isFixed) createObject(aggregation) else createInterpretedObject(aggregation)
+
+  override protected def createCodeGeneratedObject(of: MatchAggregation): MatchAggregator =
+    GenerateMatchAggregator.generate(of)
+
+  override protected def createInterpretedObject(of: MatchAggregation): MatchAggregator =
+    new InterpretedMatchAggregator(of)
+}

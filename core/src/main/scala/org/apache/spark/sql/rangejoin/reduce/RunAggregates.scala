@@ -1,0 +1,246 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.memory.TaskMemoryManager
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/**
+ * Aggregates runs of rows, by a tree of buffers: of 16 rows, of 16 such blocks, and so on.
+ *
+ * {{{
+ *   rows      ······|················|················|····
+ *   run          └─── ─────────────── ──────────────── ──┘     3 rows, 2 blocks, 4 rows
+ * }}}
+ *
+ * A buffer is made when a run first has all rows of its block, which are then read for the run in any case.
+ * So runs of a few rows cost what it costs to aggregate these, and longer ones `O(log n)` updates and merges.
+ * Where many runs have one end in common, as those of a range without a lower or an upper end have, what is
+ * between that end and each block is kept as well: such a run costs one merge and up to 15 updates.
+ *
+ * Nothing is subtracted, so any function that can merge buffers is served, and rows are taken in their order.
+ *
+ * A block whose rows raise an error, or overflow by themselves, has no buffer: its rows are aggregated each
+ * time, as if there were no blocks, and raise if they still do.
+ *
+ * Buffers can be made again, so they are given up when another consumer asks for memory, and are not
+ * kept where there is none.
+ */
+final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManager) {
+  import RunAggregates._
+
+  private[this] val target = MatchAggregator.create(aggregation)
+  private[this] val memory = new BufferMemory(tasks, () => forget())
+  // By level, from the blocks of 16 rows on.
+  private[this] val blocks = Array.fill(Levels)(new BlockBuffers(memory))
+  private[this] val makers = new Array[MatchAggregator](Levels)
+  // From the common end of runs to the begin of a block of 16 rows; and which end that is.
+  private[this] val fromEnd = new BlockBuffers(memory)
+  private[this] var ends = Array.emptyIntArray
+  private[this] var row: UnsafeRow = _
+
+  private[this] var rows: RunRows = _
+  private[this] var epoch = 0L
+  // Rows before this one are of no more interest, unless a run goes back to them.
+  private[this] var oldest = 0
+
+  /** The buffer of the run that was aggregated last. */
+  def result: UnsafeRow = target.result()
+
+  /**
+   * Aggregates a run.
+   *
+   * @param epoch another one than before where positions have other rows than before
+   * @param common which end is that of many runs: `NoEnd`, `Begin` or `End`
+   */
+  def aggregate(rows: RunRows, epoch: Long, from: Int, until: Int, common: Int): Unit =
+    if (!aggregation.isEmpty) aggregateRows(rows, epoch, from, until, common)
+
+  private def aggregateRows(
+      rows: RunRows,
+      epoch: Long,
+      from: Int,
+      until: Int,
+      common: Int): Unit = {
+    readFrom(rows)
+    if (this.epoch != epoch) {
+      this.epoch = epoch
+      forget()
+    }
+    oldest = from
+    target.clear()
+    if (common == NoEnd || until - from < 2 * Fanout) add(target, from, until)
+    else if (common == Begin) {
+      val block = until >>> Bits
+      addFromEnd(block, from, from, block << Bits)
+      add(target, block << Bits, until)
+    } else {
+      val block = (from + Fanout - 1) >>> Bits
+      add(target, from, block << Bits)
+      addFromEnd(block, until, block << Bits, until)
+    }
+  }
+
+  private def readFrom(rows: RunRows): Unit = {
+    this.rows = rows
+    if (row == null) row = new UnsafeRow(rows.runFields)
+  }
+
+  /** Whether all functions are counts, if there are any. */
+  def countsOnly: Boolean = aggregation.countsOnly
+
+  /** Whether the functions, which are counts, count each of so many rows. */
+  def countsAll(rows: RunRows, size: Int): Boolean = aggregation.isEmpty || {
+    readFrom(rows)
+    var i = 0
+    var all = true
+    while (all && i < size) {
+      rows.readRun(i, row)
+      target.clear()
+      target.update(row)
+      val counts = target.result()
+      all = (0 until counts.numFields).forall(counts.getLong(_) == 1L)
+      i += 1
+    }
+    all
+  }
+
+  /** Makes each count the number of rows. */
+  def count(number: Int): Unit = if (!aggregation.isEmpty) {
+    target.clear()
+    val counts = target.result().copy()
+    (0 until counts.numFields).foreach(counts.setLong(_, number.toLong))
+    target.merge(counts)
+  }
+
+  /** Takes memory for what is made for as long as this is used; false where there is none. */
+  def takeMemory(bytes: Long): Boolean = memory.take(bytes)
+
+  /** Adds the rows between a block and the common end. */
+  private def addFromEnd(block: Int, end: Int, from: Int, until: Int): Unit = {
+    val kept = fromEnd.get(block)
+    if (kept != null && ends(block) == end) target.merge(kept)
+    else {
+      val maker = makerOf(Levels - 1)
+      maker.clear()
+      add(maker, from, until)
+      val made = maker.result()
+      target.merge(made)
+      if (fromEnd.put(block, made.copy(), 0)) {
+        if (block >= ends.length) ends = java.util.Arrays.copyOf(ends, (block + 8) * 2)
+        ends(block) = end
+      }
+    }
+  }
+
+  private def add(to: MatchAggregator, from: Int, until: Int): Unit = {
+    var position = from
+    while (position < until) {
+      var level = highestLevel(position, until - position)
+      var block: UnsafeRow = null
+      while (level >= 0 && block == null) {
+        block = blockAt(level, position >>> bitsOf(level))
+        if (block == null) level -= 1
+      }
+      if (block == null) {
+        rows.readRun(position, row)
+        to.update(row)
+        position += 1
+      } else {
+        to.merge(block)
+        position += 1 << bitsOf(level)
+      }
+    }
+  }
+
+  /** The highest level of which a block begins at a position and has no more than so many rows; or -1. */
+  private def highestLevel(position: Int, left: Int): Int = {
+    var level = -1
+    while (level + 2 < Levels && left >= (1 << bitsOf(level + 1)) &&
+      (position & ((1 << bitsOf(level + 1)) - 1)) == 0) level += 1
+    level
+  }
+
+  /** The buffer of a block; null where there is none to be had. */
+  private def blockAt(level: Int, block: Int): UnsafeRow = {
+    val kept = blocks(level).get(block)
+    if (kept.eq(Broken)) null
+    else if (kept != null) kept
+    else {
+      val made = make(level, block)
+      blocks(level).put(block, if (made == null) Broken else made, oldest >>> bitsOf(level))
+      made
+    }
+  }
+
+  /** Null where an error is raised. */
+  private def make(level: Int, block: Int): UnsafeRow = {
+    val maker = makerOf(level)
+    try {
+      maker.clear()
+      var i = block << Bits
+      val until = i + Fanout
+      var isWhole = true
+      while (isWhole && i < until) {
+        if (level == 0) {
+          rows.readRun(i, row)
+          maker.update(row)
+        } else {
+          val part = blockAt(level - 1, i)
+          isWhole = part != null
+          if (isWhole) maker.merge(part)
+        }
+        i += 1
+      }
+      if (isWhole) maker.result().copy() else null
+    } catch {
+      case NonFatal(_) => null
+    }
+  }
+
+  private def makerOf(level: Int): MatchAggregator = {
+    if (makers(level) == null) makers(level) = MatchAggregator.create(aggregation)
+    makers(level)
+  }
+
+  private def forget(): Unit = {
+    blocks.foreach(_.clear())
+    fromEnd.clear()
+    memory.giveBack()
+  }
+
+  /** Gives the memory of all buffers back. */
+  def close(): Unit = forget()
+}
+
+object RunAggregates {
+  private final val Bits = 4
+  private final val Fanout = 1 << Bits
+
+  /** Blocks of 16 rows up to blocks of 16^6, and a place for what is aggregated from an end. */
+  private final val Levels = 7
+
+  /** Stands for the buffer of a block whose rows raise an error. */
+  private val Broken = new UnsafeRow(0)
+
+  // Which end of a run is that of many runs. Constants, so that comparing them is cheap.
+  final val NoEnd = 0
+  final val Begin = 1
+  final val End = 2
+
+  private def bitsOf(level: Int): Int = (level + 1) * Bits
+}

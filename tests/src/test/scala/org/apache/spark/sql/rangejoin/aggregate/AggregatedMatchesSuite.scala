@@ -1,0 +1,284 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.aggregate
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.explain.JoinReports
+
+/** Aggregates of the matches of each row are made in the join, from no pairs. */
+class AggregatedMatchesSuite extends RangeJoinTest {
+
+  /** Keys and times with ties on both sides, some NULL, and more than one block of rows a key. */
+  private def sides(left: Int = 120, right: Int = 400): Unit = {
+    spark.range(left).selectExpr(
+      "id",
+      "CASE WHEN id % 31 = 7 THEN NULL ELSE id % 4 END AS k",
+      "CASE WHEN id % 23 = 5 THEN NULL ELSE pmod(xxhash64(id div 2), 100) END AS t",
+      "pmod(hash(id), 5) AS v"
+    ).createOrReplaceTempView("l")
+    spark.range(right).selectExpr(
+      "id",
+      "CASE WHEN id % 29 = 3 THEN NULL ELSE pmod(id, 3) END AS k",
+      "CASE WHEN id % 37 = 1 THEN NULL ELSE id * 7 % 101 END AS t",
+      "CASE WHEN id % 11 = 4 THEN NULL ELSE pmod(hash(id), 100) END AS x",
+      "CAST(pmod(hash(id, 2), 1000) AS DECIMAL(9, 2)) AS m",
+      "CAST(pmod(hash(id, 3), 1000) / 8 AS DOUBLE) AS d",
+      "repeat('x', CAST(id % 40 AS INT)) AS s"
+    ).createOrReplaceTempView("r")
+  }
+
+  private val Functions =
+    "count(*), count(r.x), sum(r.x), min(r.t), max(r.s), avg(r.m), sum(r.d), sum(l.v)"
+
+  private def grouped(
+      by: String = "l.id",
+      functions: String = Functions,
+      joinType: String = "LEFT",
+      on: String = "l.k = r.k AND r.t BETWEEN l.t - 30 AND l.t",
+      right: String = "r"): String = {
+    val columns = if (by.isEmpty) functions else s"$by, $functions"
+    val groups = if (by.isEmpty) "" else s"GROUP BY $by"
+    s"SELECT /*+ HINT */ $columns FROM l $joinType JOIN $right ON $on $groups"
+  }
+
+  private def isAggregated(df: DataFrame): Boolean = nodes[AggregateMatchesExec](df).nonEmpty
+
+  private def engines: Seq[Settings] = bothEngines
+
+  private val Hints = Seq("MERGE(r)", "SHUFFLE_HASH(r)", "BROADCAST(r)")
+
+  /** Compares with stock Spark, and looks for what aggregates, before and after the query has run. */
+  private def checkAggregated(
+      query: String,
+      isInJoin: Boolean = true,
+      hints: Seq[String] = Hints,
+      settings: Settings = Nil): Seq[String] = {
+    val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+    for (hint <- hints; engine <- engines) withConf(engine ++ settings: _*) {
+      val df = spark.sql(query.replace("HINT", hint))
+      def clue = s"$query\nby $hint under $engine\n${executedPlan(df)}"
+      assert(isAggregated(df) == isInJoin, clue)
+      assertSameRows(rows(df), expected, clue)
+      assert(isAggregated(df) == isInJoin, clue)
+    }
+    expected
+  }
+
+  test("counts, sums, extremes and averages of each left row") {
+    sides()
+    for (joinType <- Seq("LEFT", "INNER"))
+      assert(checkAggregated(grouped(joinType = joinType)).nonEmpty)
+  }
+
+  test("all earlier rows, all later rows, and rows on both sides") {
+    sides()
+    for (range <- Seq("r.t <= l.t", "r.t > l.t", "r.t BETWEEN l.t - 200 AND l.t + 200"))
+      checkAggregated(grouped(on = s"l.k = r.k AND $range"))
+  }
+
+  test("groups of several left rows, of several columns, and of none") {
+    sides()
+    for (by <- Seq("l.k", "l.v, l.k", "l.v + 1", "")) checkAggregated(grouped(by = by))
+  }
+
+  test("filters, expressions, HAVING, and what a projection computes below") {
+    sides()
+    checkAggregated(grouped(functions =
+      "count(*) FILTER (WHERE r.x > 40), sum(r.x * 2 + 1) FILTER (WHERE r.t % 2 = 0), avg(-r.d)"))
+    checkAggregated(grouped() + " HAVING count(r.x) > 5")
+    val computed =
+      "SELECT /*+ HINT */ g, count(x), sum(x) FROM (SELECT l.id % 7 AS g, r.x + 1 AS x FROM l " +
+        "LEFT JOIN r ON l.k = r.k AND r.t BETWEEN l.t - 30 AND l.t) GROUP BY g"
+    checkAggregated(computed)
+  }
+
+  test("each of Spark's functions whose buffers can be merged") {
+    sides()
+    val ofNumbers = Seq("stddev", "stddev_pop", "variance", "var_pop", "skewness", "kurtosis")
+      .map(f => s"round($f(r.x), 6)")
+    val ofPairs =
+      Seq(
+        "corr",
+        "covar_pop",
+        "covar_samp",
+        "regr_slope",
+        "regr_r2",
+        "regr_intercept",
+        "regr_count")
+        .map(f => s"round($f(r.x, r.t), 6)")
+    val exact = Seq("bit_and(r.x)", "bit_or(r.x)", "bit_xor(r.x)", "bool_and(r.x > 3)") ++
+      Seq("bool_or(r.x > 90)", "count_if(r.x > 50)", "try_sum(r.x)", "try_avg(r.x)") ++
+      Seq("max_by(r.s, r.id)", "min_by(r.s, r.id)", "sum(r.m)", "max(r.m)", "count(r.x, r.t)")
+    checkAggregated(grouped(functions = ofNumbers.mkString(", ")))
+    checkAggregated(grouped(functions = exact.mkString(", ")))
+    // Stock Spark divides by zero where all values of a row are the same.
+    ansi(on = false)(checkAggregated(grouped(functions = ofPairs.mkString(", "))))
+    // Buffers with strings and without, by either engine.
+    checkAggregated(grouped(functions = exact.take(4).mkString(", "), joinType = "INNER"))
+  }
+
+  test("intervals of the other side, of which a row may be in many") {
+    sides()
+    spark.table("r").selectExpr("id", "k", "t AS a", "t + x * 2 - 20 AS b", "x")
+      .createOrReplaceTempView("i")
+    val within = "l.k = i.k AND l.t BETWEEN i.a AND i.b"
+    // Some end before they begin, some have no end.
+    for (right <- Seq("i", "(SELECT * FROM i WHERE b >= a) i")) {
+      for (functions <- Seq("count(*)", "count(i.a), count(*)", "count(i.x), sum(i.x)"))
+        checkAggregated(
+          grouped(functions = functions, on = within, right = right),
+          hints = Seq("MERGE(i)", "SHUFFLE_HASH(i)", "BROADCAST(i)"))
+    }
+    checkAggregated(
+      grouped(
+        functions = "count(*), max(i.x)",
+        on = within.replace("l.k = i.k AND ", ""),
+        right = "i"),
+      hints = Seq("BROADCAST(i)", "MERGE(i)"))
+  }
+
+  test("a residual, which is asked of every pair") {
+    sides()
+    checkAggregated(grouped(on = "l.k = r.k AND r.t BETWEEN l.t - 30 AND l.t AND r.x % 5 <> l.v"))
+  }
+
+  test("the right side, which is grouped by and preserved") {
+    sides()
+    checkAggregated(
+      "SELECT /*+ HINT */ r.id, count(l.id), sum(l.v), sum(r.x) FROM l RIGHT JOIN r " +
+        "ON l.k = r.k AND r.t BETWEEN l.t - 30 AND l.t GROUP BY r.id",
+      hints = Seq("MERGE(l)", "SHUFFLE_HASH(l)", "BROADCAST(l)")
+    )
+  }
+
+  test("correlated aggregates, and counts that are compared") {
+    sides()
+    val matches = "FROM r WHERE r.k = l.k AND r.t BETWEEN l.t - 30 AND l.t"
+    // The engine decides which side is built.
+    val queries = Seq(
+      s"SELECT l.id, (SELECT sum(r.x) $matches) AS s FROM l",
+      s"SELECT l.id FROM l WHERE (SELECT count(*) $matches) > 10")
+    for (query <- queries; engine <- Engines) {
+      val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+      withConf(engine: _*)(assertSameRows(rows(spark.sql(query)), expected, query))
+    }
+  }
+
+  test("a sum of a row overflows only where that of its matches does") {
+    for (k <- Seq(20, 400)) {
+      // One more than the greatest in between: what is before a window, or a block within it.
+      spark.range(k).selectExpr(
+        "id AS t",
+        s"CASE WHEN id % 2 = 0 THEN 1 ELSE -1 END * ${Long.MaxValue} AS x")
+        .createOrReplaceTempView("r")
+      spark.range(k).selectExpr("id", "id AS t").createOrReplaceTempView("l")
+      def query(width: Int) = s"SELECT /*+ HINT */ l.id, sum(r.x) FROM l JOIN r " +
+        s"ON l.id % 1 = r.t % 1 AND r.t BETWEEN l.t - $width AND l.t GROUP BY l.id"
+      for (on <- Seq(true, false); width <- Seq(1, 40)) ansi(on)(checkAggregated(query(width)))
+      spark.range(k).selectExpr("id AS t", s"${Long.MaxValue} AS x").createOrReplaceTempView("r")
+      ansi(on = false)(checkAggregated(query(40)))
+      ansi(on = true) {
+        for (hint <- Hints) {
+          val df = spark.sql(query(1).replace("HINT", hint))
+          assert(isAggregated(df))
+          val error = intercept[Exception](df.collect())
+          assert(causesOf(error).exists(_.isInstanceOf[ArithmeticException]), error)
+        }
+      }
+    }
+  }
+
+  private def causesOf(error: Throwable): Seq[Throwable] =
+    Iterator.iterate(error)(_.getCause).takeWhile(_ != null).toSeq
+
+  test("an error of an input that no match has is not raised") {
+    spark.range(200).selectExpr("id AS t", "id % 50 AS x").createOrReplaceTempView("r")
+    spark.range(40).selectExpr("id", "id * 5 + 45 AS t").createOrReplaceTempView("l")
+    // 1 / 0 at 0, 50, 100, 150: of no match, but in a block of those that are.
+    val query =
+      "SELECT /*+ HINT */ l.id, round(sum(1 / r.x), 9) FROM l JOIN r ON l.id % 1 = r.t % 1 " +
+        "AND r.t BETWEEN l.t - 44 AND l.t + 4 GROUP BY l.id HAVING l.id % 10 = 0"
+    ansi(on = true)(checkAggregated(query.replace("HAVING", "HAVING count(*) > 0 AND")))
+  }
+
+  test("NaN, infinities and zeros of either sign leave no trace in later windows") {
+    spark.range(300).selectExpr(
+      "id AS t",
+      "CASE id % 97 WHEN 3 THEN DOUBLE('NaN') WHEN 5 THEN " +
+        "DOUBLE('Infinity') WHEN 50 THEN DOUBLE('-Infinity') ELSE id / 8D END AS x")
+      .createOrReplaceTempView("r")
+    spark.range(300).selectExpr("id", "id AS t").createOrReplaceTempView("l")
+    checkAggregated(
+      "SELECT /*+ HINT */ l.id, sum(r.x), avg(r.x), min(r.x), max(r.x) FROM l JOIN r " +
+        "ON l.id % 1 = r.t % 1 AND r.t BETWEEN l.t - 35 AND l.t GROUP BY l.id")
+  }
+
+  test("a window that spills from the first row, and an index for which there is no memory") {
+    sides()
+    checkAggregated(grouped(), hints = Seq("MERGE(r)"), settings = RangeJoinTest.spillingFrom(1))
+    checkAggregated(
+      grouped(),
+      hints = Seq("SHUFFLE_HASH(r)"),
+      settings = Seq(RangeJoinConf.IndexLimit.key -> "0"))
+  }
+
+  test("keys that are split, and joins without a key") {
+    sides()
+    for (query <- Seq(grouped(), grouped(joinType = "INNER", by = "l.k"))) {
+      checkAggregated(
+        query,
+        hints = Seq("MERGE(r)"),
+        settings = Seq(RangeJoinConf.SkewBuckets.key -> "7"))
+    }
+    for (joinType <- Seq("LEFT", "INNER"); by <- Seq("l.id", "")) {
+      checkAggregated(
+        grouped(on = "r.t BETWEEN l.t - 30 AND l.t", joinType = joinType, by = by),
+        hints = Seq("MERGE(r)"),
+        settings = Seq(RangeJoinConf.RangePartitioningBuckets.key -> "7")
+      )
+    }
+  }
+
+  test("what is not aggregated in the join says why") {
+    sides()
+    val refused = Seq(
+      grouped(functions = "count(DISTINCT r.x)") -> "distinct",
+      grouped(functions = "sort_array(collect_list(r.x))") -> "keeps more",
+      grouped(functions = "sum(r.x + l.v)") -> "both sides",
+      grouped(by = "l.id, r.x", functions = "count(*)") -> "one side",
+      grouped(functions = "first(r.k)") -> "order of rows"
+    )
+    for ((query, reason) <- refused) {
+      checkAggregated(query, isInJoin = false)
+      val advice = JoinReports.of(executedPlan(spark.sql(query))).flatMap(_.advice)
+      assert(query.contains("DISTINCT") || advice.exists(_.contains(reason)), s"$query: $advice")
+    }
+    val switchedOff = RangeJoinConf.AggregatedMatches.key -> "false"
+    withConf(switchedOff)(checkAggregated(grouped(), isInJoin = false))
+  }
+
+  test("reports name the functions, and no pair was looked at") {
+    sides()
+    val df = spark.sql(grouped(functions = "count(*), sum(r.x)", on = "l.k = r.k AND r.t <= l.t"))
+    df.collect()
+    val report = only(JoinReports.of(executedPlan(df)))
+    assert(report.text.contains("aggregated in the join: count(1), sum(r.x)"), report.text)
+    assert(report.advice.isEmpty)
+    assert(report.metrics("numMatches") > 1000L && report.metrics("numPairs") == 0L)
+  }
+}

@@ -1,0 +1,82 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.differential
+
+import org.apache.spark.sql.types._
+
+/**
+ * A random aggregate of the matches of the rows of one side, by any columns of it.
+ *
+ * @param side the table whose columns are grouped by
+ */
+final class RandomAggregation(draw: Draw, side: String, otherType: RangeType) {
+  private val other = if (side == "l") "r" else "l"
+
+  private val grouping: Seq[String] = draw.pick(
+    Seq.fill(4)(Seq("id")) ++
+      Seq(Seq("k0"), Seq("v"), Seq("v", "s"), Seq("v % 3"), Nil)).map(c => s"$side.$c")
+
+  private def mostly(first: String, second: String) = if (draw.chance(80)) first else second
+
+  /** Of those that tie, any is taken: they look the same. */
+  private val extreme: String = otherType.dataType match {
+    case _: IntegralType | _: DecimalType | DateType | TimestampType | TimestampNTZType => "y"
+    case _ => draw.pick(Seq("v", "s", "id"))
+  }
+
+  private def function: String = {
+    val of = mostly(other, side)
+    draw.below(16) match {
+      case 0 | 1 => "count(*)"
+      case 2     => s"count($of.${draw.pick(Seq("v", "s", "y", "p"))})"
+      case 3     => s"sum($of.v)"
+      case 4     => s"sum($of.v * 461168601842738790L)"
+      case 5     => s"avg($of.v)"
+      case 6     => s"min($other.$extreme)"
+      case 7     => s"max($other.$extreme)"
+      case 8     => s"${draw.pick(Seq("min", "max"))}($of.s)"
+      case 9     => s"sum(CAST($of.v AS DECIMAL(${draw.pick(Seq("9, 2", "18, 4", "38, 18"))})))"
+      case 10    => s"avg(CAST($of.v AS DECIMAL(12, 3)))"
+      case 11    =>
+        val name = draw.pick(
+          Seq("stddev", "var_pop", "stddev_pop", "variance", "skewness", "kurtosis"))
+        s"round($name($of.v), 4)"
+      case 12 =>
+        val name = draw.pick(Seq("corr", "covar_pop", "covar_samp", "regr_count", "regr_slope"))
+        s"round($name($of.v, $of.id), 4)"
+      case 13 =>
+        s"${draw.pick(Seq("bit_and", "bit_or", "bit_xor"))}($of.v)"
+      case 14 => s"${draw.pick(Seq("bool_and", "bool_or"))}($of.v > 7)"
+      case _  => s"${draw.pick(Seq("max_by", "min_by"))}($of.id, $of.id)"
+    }
+  }
+
+  private val functions = Seq.fill(1 + draw.below(4)) {
+    val plain = function
+    if (draw.chance(85) || plain.startsWith("round")) plain
+    else s"$plain FILTER (WHERE ${mostly(other, side)}.v > ${draw.below(9)})"
+  }
+
+  private val having =
+    if (draw.chance(85)) "" else s" HAVING count(*) > ${1 + draw.below(3)}"
+
+  /** The query over a join, `FROM` and what follows. */
+  def query(hint: String, join: String): String = {
+    val shown = grouping ++ functions
+    val columns = shown.zipWithIndex.map { case (c, i) => s"$c AS c$i" }.mkString(", ")
+    val by = if (grouping.isEmpty) "" else grouping.mkString(" GROUP BY ", ", ", "")
+    s"SELECT ${hint}$columns $join$by$having"
+  }
+}
