@@ -160,6 +160,19 @@ def test_python_udfs_work_in_the_residual_and_in_a_bound(
         assert run(spark, query()) == ("SortMergeJoin", rows)
 
 
+@pytest.mark.usefixtures("tables")
+@pytest.mark.parametrize("columns", ["r.id, r.id", "l.id, l.id", "l.id, r.id"])
+def test_python_udfs_work_in_correlated_subqueries(spark: SparkSession, columns: str) -> None:
+    suits = F.udf(lambda a, b: (a + b) % 3 != 0, "boolean", useArrow=False)
+    spark.udf.register("suits", suits)
+    latest = f"SELECT max(r.y) FROM r WHERE r.k = l.k AND r.y <= l.y AND suits({columns})"
+    query = f"SELECT l.id, ({latest}) AS latest FROM l"
+    rows = Counter(tuple(row) for row in spark.sql(query).collect())
+    assert len({latest for _, latest in rows}) > 9
+    for _ in flag_off(spark):
+        assert Counter(tuple(row) for row in spark.sql(query).collect()) == rows
+
+
 @pytest.mark.usefixtures("tables", "adaptive")
 def test_rows_small_enough_to_check_by_eye(spark: SparkSession) -> None:
     query = spark.sql(

@@ -75,6 +75,7 @@ private[plan] object RankedMatches {
     for {
       best <- wanted.of(numbered.outputSet, right.outputSet).toOption
       if !left.isStreaming && !right.isStreaming
+      if !conditions.exists(hasPythonOfBoth(_, left, right))
       join <- joined(numbered, right, conditions, best)
       column <- best.column
       if !column.nullable || join.condition.exists(Predicates.refusesNull(_, column))
@@ -83,6 +84,14 @@ private[plan] object RankedMatches {
       right.outputSet,
       IsNotNull(column))
   }
+
+  /** Spark has no outer join with such a condition; a filter above would come after the choice. */
+  private def hasPythonOfBoth(e: Expression, left: LogicalPlan, right: LogicalPlan): Boolean =
+    e.exists {
+      case udf: PythonUDF =>
+        Seq(left, right).forall(side => !udf.references.subsetOf(side.outputSet))
+      case _ => false
+    }
 
   private def joined(
       left: LogicalPlan,
