@@ -61,6 +61,15 @@ object Exclusion {
     }
   }
 
+  /** A golden file has a plan with a stock node at this query. */
+  case class ExplainsStockNode(query: Int) extends Reason {
+    override def accountsFor(failure: Throwable): Boolean = failure match {
+      case e: TestFailedException =>
+        e.getMessage.contains(s"$ofGoldenFiles for query #$query\nEXPLAIN\n")
+      case _ => false
+    }
+  }
+
   /** Stock Spark without broadcast joins raises an error of its own at this query of a golden file. */
   case class StockRaises(query: Int) extends Reason {
     override def accountsFor(failure: Throwable): Boolean = failure match {
