@@ -140,7 +140,11 @@ object BestOrder {
       case at
           if at.resolved && at.dataType == bound.child.dataType &&
             !best.column.exists(at.references.contains) =>
-        RangeBound(finite(at), None, unboundedBelow = true, strict = false)
+        // As near to the end as the values are that have NULLs behind them; that of a NULL is unknown.
+        val nulls = bound.nulls.collect {
+          case NullBound.BehindValues | NullBound.OutOfOrder => NullBound.OutOfOrder
+        }
+        RangeBound(finite(at), None, unboundedBelow = true, strict = false, nulls)
     }
 
   /** Of other numbers the distances are all the same: they are no points. */

@@ -150,17 +150,15 @@ class OpenRangeSuite extends BestMatchesTest {
   }
 
   test("values at the ends of a type") {
-    val ends = Seq(
-      "9223372036854775807",
-      "9223372036854775806",
-      "9223372036854775805",
-      "0",
-      "-9223372036854775807")
-    val of =
+    def of(others: String*) = {
+      val ends = Seq("9223372036854775807", "9223372036854775806", "9223372036854775805") ++ others
       s"element_at(array(${ends.map(e => s"cast($e AS BIGINT)").mkString(", ")}), int($$ % 5) + 1)"
+    }
     ansi(on = false) {
-      for (value <- Seq(of, s"timestamp_micros($of)")) {
-        sides(43, value)
+      // Without and with differences that wrap around.
+      for (values <- Seq(of("2", "60"), of("0", "-9223372036854775807"));
+        isTime <- Seq(false, true)) {
+        sides(43, if (isTime) s"timestamp_micros($values)" else values)
         for {
           nulls <- Seq("FIRST", "LAST")
           joinType <- Seq("LEFT", "INNER")
@@ -168,8 +166,8 @@ class OpenRangeSuite extends BestMatchesTest {
         } {
           // Stock Spark raises where an interval overflows, and Java has no such timestamps to show.
           val (by, function) =
-            if (value == of) "abs(l.t - r.t)" -> "rank()"
-            else "abs(unix_micros(l.t) - unix_micros(r.t))" -> "row_number()"
+            if (isTime) "abs(unix_micros(l.t) - unix_micros(r.t))" -> "row_number()"
+            else "abs(l.t - r.t)" -> "rank()"
           val query = ranked(by, function, 2, joinType, condition)
           check(query.replace("NULLS LAST", s"NULLS $nulls"), forms = Forms)
         }
