@@ -223,3 +223,42 @@ def test_an_as_of_join_of_a_client(client: SparkSession, strategy: str) -> None:
     assert found.total() > 80
     with pytest.raises(rangejoin.RangeJoinError, match="tolerance is a column that cannot"):
         rangejoin.join_asof(left, right, on="t", tolerance=F.col("id"))
+
+
+@pytest.mark.parametrize("direction", ["backward", "forward", "nearest"])
+def test_merge_asof_of_a_client(client: SparkSession, direction: str) -> None:
+    # Looks for the session that is active, which is the client's.
+    import pandas as pd
+    import pyspark.pandas as ps
+
+    trades = pd.DataFrame({"t": range(0, 400, 10), "k": list("abcd") * 10})
+    quotes = pd.DataFrame({"t": range(1, 400, 8), "k": list("abcde") * 10, "bid": range(50)})
+    asked: Any = {"on": "t", "by": "k", "direction": direction, "tolerance": 30}
+    sides: Any = [ps.from_pandas(frame) for frame in (trades, quotes)]
+    merged = ps.merge_asof(sides[0], sides[1], **asked)
+    (join,) = rangejoin.explain(merged.to_spark())
+    assert join.best is not None
+    expected = pd.merge_asof(trades, quotes, **asked)
+    found = merged.to_pandas().sort_values("t", ignore_index=True)
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+
+
+def test_the_nearest_rows_of_a_client(client: SparkSession) -> None:
+    client.conf.set("spark.sql.autoBroadcastJoinThreshold", "10MB")
+    left = client.range(40).selectExpr("id", "id * 37 % 400 AS t")
+    right = client.range(60).selectExpr("id AS other", "id * 61 % 400 AS at")
+
+    def query() -> DataFrame:
+        distance = F.abs(left["t"] - right["at"])
+        return left.nearestByJoin(
+            right, distance, 3, mode="exact", direction="distance", joinType="inner"
+        ).select("id", F.abs(F.col("t") - F.col("at")))
+
+    ranged = query()
+    assert "BroadcastRangeJoin" in plan(ranged)
+    found = rows(ranged)
+    assert found.total() == 120
+    client.conf.set(rangejoin.ENABLED_CONF, "false")
+    stock = query()
+    assert "BroadcastRangeJoin" not in plan(stock)
+    assert rows(stock) == found

@@ -253,3 +253,34 @@ def test_a_tolerance_may_be_a_column_of_the_left_side(spark: SparkSession) -> No
         tolerance=F.expr("INTERVAL '1' MONTH"),
     )
     assert [row["p"] for row in months.collect()] == [1]
+
+
+@pytest.mark.parametrize("by", ["k", None])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_merge_asof_of_pandas_on_spark(spark: SparkSession, strategy: str, by: str | None) -> None:
+    if spark.version < "4":
+        pytest.skip("its pandas API needs NumPy 1")
+    import pyspark.pandas as ps
+
+    chance = random.Random(f"{SEED} pandas on Spark {strategy} {by}")
+    # No two multiples of four are equally far from an odd number.
+    trades, quotes = (
+        pd.DataFrame(
+            {
+                "t": sorted(chance.sample(range(first, 800, step), 40)),
+                "k": chance.choices("abc", k=40),
+                name: range(40),
+            }
+        )
+        for first, step, name in ((1, 2, "trade"), (0, 4, "quote"))
+    )
+    asked: Any = {"on": "t", "by": by, "direction": strategy, "tolerance": 30}
+    shown = ["t", "trade", "quote"]
+    with held(spark, "spark.sql.ansi.enabled", "false"):
+        sides: Any = [ps.from_pandas(frame) for frame in (trades, quotes)]
+        merged = ps.merge_asof(sides[0], sides[1], **asked)
+        (join,) = rangejoin.explain(merged.to_spark())
+        assert join.best is not None
+        found = merged[shown].to_pandas().sort_values("trade", ignore_index=True)
+    expected = pd.merge_asof(trades, quotes, **asked)[shown]
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
