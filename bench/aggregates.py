@@ -27,9 +27,9 @@ from asof import STEP, band
 from best_matches import Case, Contestant, Query, line, run, write
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from sessions import session
+from sessions import AGGREGATED, session
 
-REDUCED = "spark.sql.join.aggregatedMatches.enabled"
+ON = {AGGREGATED: "true"}
 
 
 def of_each(on: str, functions: str, by: str = "l.v") -> Query:
@@ -71,9 +71,9 @@ def cases(rows: int) -> dict[str, Case]:
     def of(
         query: Query, keys: int = 1000, *, pairs: bool = True, base: Contestant = banded
     ) -> Case:
-        contestants = [base, Contestant("aggregated", query)]
+        contestants = [base, Contestant("aggregated", query, settings=ON)]
         if pairs:
-            contestants.append(Contestant("pairs", query, settings={REDUCED: "false"}))
+            contestants.append(Contestant("pairs", query))
         return Case(contestants, rows, rows, keys)
 
     simple = "count(*);sum(r.v)"
@@ -87,8 +87,8 @@ def cases(rows: int) -> dict[str, Case]:
         "one": of(of_each(ONE, "count(r.v)")),
         "seconds": Case(
             [
-                Contestant("pairs", seconds_of_a_day, "true", "10MB", settings={REDUCED: "false"}),
-                Contestant("aggregated", seconds_of_a_day, threshold="10MB"),
+                Contestant("pairs", seconds_of_a_day, "true", "10MB"),
+                Contestant("aggregated", seconds_of_a_day, threshold="10MB", settings=ON),
             ],
             1,
             1,

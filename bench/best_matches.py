@@ -225,6 +225,7 @@ def run(spark: SparkSession, folder: Path, case: Case, contestant: Contestant) -
     """One run, noted in the case."""
     spark.conf.set(FLAG, contestant.flag)
     spark.conf.set(SMALL, contestant.threshold)
+    before = {key: spark.conf.get(key) for key in contestant.settings}
     for key, value in contestant.settings.items():
         spark.conf.set(key, value)
     known = stages(spark).keys()
@@ -235,8 +236,8 @@ def run(spark: SparkSession, folder: Path, case: Case, contestant: Contestant) -
     )
     counted(contestant.query(left, right)).collect()
     seconds = time.monotonic() - begin
-    for key in contestant.settings:
-        spark.conf.unset(key)
+    for key, setting in before.items():
+        spark.conf.set(key, str(setting))
     ran = [stage for number, stage in stages(spark).items() if number not in known]
     case.seconds.setdefault(contestant.name, []).append(seconds)
     case.processor.setdefault(contestant.name, []).append(cpu_seconds(ran))

@@ -19,6 +19,7 @@ from functools import partial
 
 import processes
 from pyspark.sql import DataFrame, SparkSession
+from sessions import AGGREGATED
 
 import rangejoin
 
@@ -73,6 +74,7 @@ def measure(case: str, contestant: str) -> None:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.adaptive.enabled", "false")
         .config("spark.sql.autoBroadcastJoinThreshold", "-1")
+        .config(AGGREGATED, "false")
     )
     for key, value in CONTESTANTS[contestant].items():
         builder = builder.config(key, value)

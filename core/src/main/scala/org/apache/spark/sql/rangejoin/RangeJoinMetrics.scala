@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin
 
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 
 import org.json4s.JsonDSL._
@@ -26,11 +27,15 @@ object RangeJoinMetrics extends AdaptiveSparkPlanHelper {
 
   /**
    * The metrics of each range join in the plan that was executed last, from the top of the plan: a
-   * JSON array of objects, by the names of the metrics.
+   * JSON array of objects, by the names of the metrics. With them those of what aggregates its matches, whose rows
+   * are the rows that come out.
    */
-  def json(query: QueryExecution): String = compact(
-    collect(query.executedPlan) { case join: RangeJoinExec => join }.map { join =>
-      join.metrics.toSeq.sortBy(_._1).map { case (name, metric) => name -> metric.value }.toMap
-    }
-  )
+  def json(query: QueryExecution): String = {
+    val aggregates = collect(query.executedPlan) { case node: AggregateMatchesExec => node }
+    compact(collect(query.executedPlan) { case join: RangeJoinExec => join }.map { join =>
+      val inPlace = aggregates.filter(_.join.exists(_.eq(join))).flatMap(_.metrics)
+      (join.metrics ++ inPlace).toSeq.sortBy(_._1)
+        .map { case (name, metric) => name -> metric.value }.toMap
+    })
+  }
 }

@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairPredicate}
 import org.apache.spark.sql.rangejoin.reduce.{MatchAggregator, RunAggregates}
+import org.apache.spark.util.TaskCompletionListener
 
 /** Drives a scanner, one streamed row at a time. */
 private[aggregate] final class AggregatedMatchIterator(
@@ -31,6 +32,10 @@ private[aggregate] final class AggregatedMatchIterator(
   private[this] val test = parts.residual.map(PairPredicate.create).orNull
   private[this] val pair = new JoinedRow
   private[this] val runs = new RunAggregates(ofBuffered, TaskContext.get().taskMemoryManager())
+  // Who reads the rows may have enough before the last one.
+  TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {
+    override def onTaskCompletion(context: TaskContext): Unit = runs.close()
+  })
   private[this] val single = MatchAggregator.create(ofBuffered)
   private[this] val repeated = new RepeatedAggregator(parts.ofStreamed)
   private[this] val noMatch = new GenericInternalRow(parts.bufferedFields)

@@ -19,23 +19,30 @@ import org.apache.spark.memory.{MemoryConsumer, MemoryMode, TaskMemoryManager}
 /**
  * Memory of the task for what can be made again, taken in larger pieces than it is asked for.
  *
- * @param forget lets go of all that there is, at the request of another consumer of this thread
+ * @param forget lets go of all that can be, at the request of another consumer of the thread that uses it
  */
 private[reduce] final class BufferMemory(tasks: TaskMemoryManager, forget: () => Unit) {
   import BufferMemory._
 
-  private[this] val owner = Thread.currentThread
+  @volatile private[this] var user = Thread.currentThread
   private[this] var free = 0L
+  private[this] var pinned = 0L
   private[this] val consumer =
     new MemoryConsumer(tasks, MemoryMode.ON_HEAP) {
       override def spill(size: Long, trigger: MemoryConsumer): Long =
-        if (trigger.eq(this) || Thread.currentThread.ne(owner)) 0L
+        if (trigger.eq(this) || Thread.currentThread.ne(user)) 0L
         else {
           val held = getUsed
           forget()
-          held
+          held - getUsed
         }
     }
+
+  /** Says that this thread is the one that uses what there is memory for. */
+  def use(): Unit = {
+    val current = Thread.currentThread
+    if (user.ne(current)) user = current
+  }
 
   /** Takes memory; false where there is none. */
   def take(bytes: Long): Boolean = {
@@ -45,9 +52,24 @@ private[reduce] final class BufferMemory(tasks: TaskMemoryManager, forget: () =>
     taken
   }
 
+  /** Takes memory that is not given back before the end; false where there is none. */
+  def pin(bytes: Long): Boolean = {
+    val got = consumer.acquireMemory(bytes)
+    val taken = got >= bytes
+    if (taken) pinned += bytes else consumer.freeMemory(got)
+    taken
+  }
+
+  /** Gives back what is not pinned. */
   def giveBack(): Unit = {
     free = 0L
-    if (consumer.getUsed > 0L) consumer.freeMemory(consumer.getUsed)
+    val held = consumer.getUsed - pinned
+    if (held > 0L) consumer.freeMemory(held)
+  }
+
+  def close(): Unit = {
+    pinned = 0L
+    giveBack()
   }
 }
 

@@ -96,6 +96,7 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
   }
 
   private def readFrom(rows: RunRows): Unit = {
+    memory.use()
     this.rows = rows
     if (row == null) row = new UnsafeRow(rows.runFields)
   }
@@ -128,7 +129,7 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
   }
 
   /** Takes memory for what is made for as long as this is used; false where there is none. */
-  def takeMemory(bytes: Long): Boolean = memory.take(bytes)
+  def takeMemory(bytes: Long): Boolean = memory.pin(bytes)
 
   /** Adds the rows between a block and the common end. */
   private def addFromEnd(block: Int, end: Int, from: Int, until: Int): Unit = {
@@ -223,8 +224,11 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
     memory.giveBack()
   }
 
-  /** Gives the memory of all buffers back. */
-  def close(): Unit = forget()
+  /** Gives all memory back. */
+  def close(): Unit = {
+    forget()
+    memory.close()
+  }
 }
 
 object RunAggregates {

@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.merge
 
 import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 
 /**
@@ -44,7 +45,9 @@ class WorkSuite extends RangeJoinTest {
   /** Runs a join; checks its candidates, and the output of an inner join. */
   private def checkWork(joinType: String, condition: String, pairs: Long, refused: Long): Unit = {
     val sql = count(joinType, condition)
-    for (settings <- oneOf(sql)) withConf(settings: _*) {
+    // The pairs are to be made for the count.
+    val makesPairs = RangeJoinConf.AggregatedMatches.key -> "false"
+    for (settings <- oneOf(sql)) withConf(settings :+ makesPairs: _*) {
       val df = spark.sql(sql)
       df.collect()
       val metrics = only(rangeJoins(df)).metrics
