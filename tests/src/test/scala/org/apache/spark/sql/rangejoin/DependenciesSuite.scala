@@ -79,7 +79,7 @@ object DependenciesSuite {
     "index" -> Set("condition", "join", "kernel", "reduce"),
     "broadcast" -> Set("condition", "conf", "index", "join", "kernel", "reduce", "shims"),
     "partitioning" -> Set("condition", "conf", "index", "join", "kernel", "shims"),
-    "pushdown" -> Set("broadcast", "condition", "conf", "index", "kernel", "shims"),
+    "pushdown" -> Set("broadcast", "condition", "conf", "index", "join", "kernel", "shims"),
     "sort" -> Set("kernel", "shims"),
     "sortedtables" -> Set("conf", "kernel", "shims", "sort"),
     "window" -> Set.empty,

@@ -196,7 +196,8 @@ case class BroadcastRangeJoinExec(
 
   override def bufferedOutput: Seq[Attribute] = buildColumns
 
-  override def scanned(rows: CandidateScanner => Iterator[InternalRow]): RDD[InternalRow] = {
+  override protected def doScan(
+      rows: CandidateScanner => Iterator[InternalRow]): RDD[InternalRow] = {
     val factory = join.scannerFactory
     val cursors = index.cursors
     streamedPlan.execute().mapPartitions { streamed =>

@@ -375,6 +375,8 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) exten
 
   override def runFields: Int = index.fields
 
+  override def firstOfRuns: Int = 0
+
   override def readRun(position: Int, row: UnsafeRow): Unit = rows.read(position, row)
 
   /** Whether the bounds say nothing about the current row. */

@@ -142,7 +142,11 @@ trait RangeJoinExec extends JoinCodegenSupport {
   def keepsStreamed: Boolean = behavior.keepsStreamed
 
   /** What is made of the scan of each partition, in the place of the rows of this join. */
-  def scanned(rows: CandidateScanner => Iterator[InternalRow]): RDD[InternalRow]
+  final def scanned(rows: CandidateScanner => Iterator[InternalRow]): RDD[InternalRow] =
+    // Subqueries of the condition have to have run.
+    executeQuery(doScan(rows))
+
+  protected def doScan(rows: CandidateScanner => Iterator[InternalRow]): RDD[InternalRow]
 
   // ---------------------------------------------------------------- what it runs with
 

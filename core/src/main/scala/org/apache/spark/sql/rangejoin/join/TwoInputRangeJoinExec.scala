@@ -56,7 +56,8 @@ trait TwoInputRangeJoinExec extends ShuffledJoin with RangeJoinExec {
     }
   }
 
-  override def scanned(rows: CandidateScanner => Iterator[InternalRow]): RDD[InternalRow] = {
+  override protected def doScan(
+      rows: CandidateScanner => Iterator[InternalRow]): RDD[InternalRow] = {
     val scans = this.scans(generated = false)
     streamedPlan.execute().zipPartitions(otherPlan.execute()) { (streamed, other) =>
       val scan = scans.create(streamed, other)

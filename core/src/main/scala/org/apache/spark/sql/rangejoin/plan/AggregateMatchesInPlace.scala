@@ -81,7 +81,7 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
     val node =
       AggregateMatchesExec(wanted.grouping, wanted.functions, buffers, unfused(join))
     aggregate.logicalLink.foreach(node.setLogicalLink)
-    node
+    wanted.expansion.fold[SparkPlan](node)(_.over(node, buffers))
   }
 
   /** Its streamed side has generated code of its own, as that of the join does not run. */

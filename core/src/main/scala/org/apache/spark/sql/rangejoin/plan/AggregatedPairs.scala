@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.plan
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
-import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan}
+import org.apache.spark.sql.execution.{ExpandExec, ProjectExec, SortExec, SparkPlan}
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates, RightSide, Side}
 
 /**
@@ -25,12 +25,14 @@ import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates, RightSide
  *
  * @param grouping with the attributes that the aggregate gives
  * @param refusal why the matches of a row cannot be aggregated ahead of those of others
+ * @param expansion what makes several rows of each, for ROLLUP and the like; None where nothing does
  */
 private[plan] case class AggregatedPairs(
     grouping: Seq[NamedExpression],
     functions: Seq[AggregateExpression],
     pairs: SparkPlan,
-    refusal: Option[String]) {
+    refusal: Option[String],
+    expansion: Option[ExpandedRows] = None) {
 
   /**
    * The sides each row of which may have its matches aggregated: grouped by its columns alone, with functions
@@ -93,12 +95,39 @@ private[plan] object AggregatedPairs {
       val refusal =
         if (projected.forall(_.deterministic)) wanted.refusal
         else Some("a column that is aggregated or grouped by is not deterministic")
-      below(AggregatedPairs(
+      below(wanted.copy(
         wanted.grouping.map(named),
         wanted.functions.map(under(_)),
         child,
         refusal))
-    case SortExec(_, false, child, _) => below(wanted.copy(pairs = child))
-    case _                            => wanted
+    case SortExec(_, false, child, _)                   => below(wanted.copy(pairs = child))
+    case expand: ExpandExec if wanted.expansion.isEmpty =>
+      belowExpand(wanted, expand).fold(wanted)(below)
+    case _ => wanted
+  }
+
+  /** Where rows differ in columns that are grouped by alone, pairs may be aggregated before there are several. */
+  private def belowExpand(wanted: AggregatedPairs, expand: ExpandExec): Option[AggregatedPairs] = {
+    val same = AttributeMap(expand.output.zip(expand.projections.transpose).collect {
+      case (column, values) if values.forall(_.semanticEquals(values.head)) =>
+        column -> values.head
+    })
+    val keys = wanted.grouping.collect { case a: Attribute => a }
+    val ordinals = keys.map(key => expand.output.indexWhere(_.exprId == key.exprId))
+    val isServed = keys.size == wanted.grouping.size && ordinals.forall(_ >= 0) &&
+      wanted.functions.forall(_.references.forall(same.contains))
+    if (!isServed) None
+    else {
+      val sets =
+        ExpandedRows(expand.projections.map(projection => ordinals.map(projection)), keys)
+      Some(wanted.copy(
+        sets.columns,
+        wanted.functions.map(_.transformUp { case a: Attribute =>
+          same.getOrElse(a, a)
+        }.asInstanceOf[AggregateExpression]),
+        expand.child,
+        expansion = Some(sets)
+      ))
+    }
   }
 }

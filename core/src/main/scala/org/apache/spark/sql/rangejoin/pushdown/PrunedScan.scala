@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.util._
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, ProjectExec, SparkPlan}
+import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
 import org.apache.spark.sql.types._
 
 /** Hands a predicate down to the scan of files that has its columns. */
@@ -38,6 +39,7 @@ object PrunedScan {
         .map(child => project.withNewChildren(Seq(child)))
     case filter: FilterExec if isDeterministic(filter) =>
       below(filter.child, predicate).map(child => filter.withNewChildren(Seq(child)))
+    case CodegenBoundaryExec(child) => below(child, predicate).map(CodegenBoundaryExec(_))
     // Its streamed rows come out, whatever the type of the join, or do not for what they are.
     case join: BroadcastHashJoinExec if isDeterministic(join) =>
       below(if (join.buildSide == BuildRight) join.left else join.right, predicate).map {

@@ -27,7 +27,8 @@ private[reduce] final class BlockBuffers(memory: BufferMemory) {
   /** Null where there is none. */
   def get(block: Int): UnsafeRow = {
     val place = block - base
-    if (buffers != null && place >= 0 && place < buffers.length) buffers(place) else null
+    val kept = buffers
+    if (kept != null && place >= 0 && place < kept.length) kept(place) else null
   }
 
   /**
@@ -38,13 +39,15 @@ private[reduce] final class BlockBuffers(memory: BufferMemory) {
    */
   def put(block: Int, buffer: UnsafeRow, oldest: Int): Boolean = {
     // To take memory may clear what is kept.
-    val hasRoom = memory.take(BytesBeside + buffer.getSizeInBytes)
+    val hasRoom = memory.take(bytesOf(buffer))
     if (hasRoom) {
       if (buffers == null) {
         base = math.min(oldest, block)
         buffers = new Array[UnsafeRow](math.max(Least, (block - base + 1) * 2))
       } else if (block < base || block - base >= buffers.length) move(block, oldest)
-      buffers(block - base) = buffer
+      val place = block - base
+      if (buffers(place) != null) memory.release(bytesOf(buffers(place)))
+      buffers(place) = buffer
     }
     hasRoom
   }
@@ -52,7 +55,9 @@ private[reduce] final class BlockBuffers(memory: BufferMemory) {
   /** Makes room for a block, and lets go of those that are of no more interest. */
   private def move(block: Int, oldest: Int): Unit = {
     val begin = math.min(block, math.max(base, oldest))
-    val moved = new Array[UnsafeRow](math.max(Least, (block - begin + 1) * 2))
+    val end = math.max(block + 1, if (block < base) base + buffers.length else block + 1)
+    val moved = new Array[UnsafeRow](math.max(Least, (end - begin) * 2))
+    release(math.min(begin - base, buffers.length))
     val from = math.max(begin, base)
     val until = math.min(base + buffers.length, begin + moved.length)
     if (from < until)
@@ -60,6 +65,17 @@ private[reduce] final class BlockBuffers(memory: BufferMemory) {
     buffers = moved
     base = begin
   }
+
+  /** Counts the first buffers back, which are let go of. */
+  private def release(first: Int): Unit = {
+    var i = 0
+    while (i < first) {
+      if (buffers(i) != null) memory.release(bytesOf(buffers(i)))
+      i += 1
+    }
+  }
+
+  private def bytesOf(buffer: UnsafeRow): Long = BytesBeside + buffer.getSizeInBytes
 
   def clear(): Unit = {
     buffers = null

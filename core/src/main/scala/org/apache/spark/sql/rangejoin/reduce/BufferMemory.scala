@@ -46,11 +46,17 @@ private[reduce] final class BufferMemory(tasks: TaskMemoryManager, forget: () =>
 
   /** Takes memory; false where there is none. */
   def take(bytes: Long): Boolean = {
-    if (free < bytes) free += consumer.acquireMemory(math.max(Piece, bytes))
+    if (free < bytes) {
+      val got = consumer.acquireMemory(math.max(Piece, bytes))
+      free += got
+    }
     val taken = free >= bytes
     if (taken) free -= bytes
     taken
   }
+
+  /** Has memory taken again by who takes next. */
+  def release(bytes: Long): Unit = free += bytes
 
   /** Takes memory that is not given back before the end; false where there is none. */
   def pin(bytes: Long): Boolean = {

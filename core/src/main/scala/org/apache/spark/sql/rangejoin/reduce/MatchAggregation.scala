@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.reduce
 
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{
@@ -29,17 +30,22 @@ import org.apache.spark.sql.types.DataType
  * buffers.
  *
  * @param countsOnly whether all functions are counts
+ * @param sums where in a buffer a sum is that is NULL when it has overflowed, and what says that it is of rows
  */
 final case class MatchAggregation(
     initial: Seq[Expression],
     update: Seq[Seq[Expression]],
     merge: Seq[Seq[Expression]],
-    countsOnly: Boolean) {
+    countsOnly: Boolean,
+    sums: Seq[SumColumns] = Nil) {
 
   /** Of the columns of a buffer. */
   def types: Seq[DataType] = initial.map(_.dataType)
 
   def isEmpty: Boolean = initial.isEmpty
+
+  /** Whether a sum of a buffer has overflowed, and has raised no error. */
+  def hasOverflowed(buffer: InternalRow): Boolean = sums.exists(_.haveOverflowed(buffer))
 
   /** Whether a buffer can be changed in place. */
   def isFixed: Boolean = types.forall(UnsafeRow.isMutable)
@@ -58,7 +64,8 @@ object MatchAggregation {
         filtered(function, declarative).map(bindReference(_, buffer ++ input))
       },
       declared.map(_._2.mergeExpressions.map(bindReference(_, buffer ++ other))),
-      declared.forall(_._2.isInstanceOf[Count])
+      declared.forall(_._2.isInstanceOf[Count]),
+      SumColumns.of(declared.map(_._2))
     )
   }
 

@@ -55,8 +55,6 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
 
   private[this] var rows: RunRows = _
   private[this] var epoch = 0L
-  // Rows before this one are of no more interest, unless a run goes back to them.
-  private[this] var oldest = 0
 
   /** The buffer of the run that was aggregated last. */
   def result: UnsafeRow = target.result()
@@ -81,7 +79,6 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
       this.epoch = epoch
       forget()
     }
-    oldest = from
     target.clear()
     if (common == NoEnd || until - from < 2 * Fanout) add(target, from, until)
     else if (common == Begin) {
@@ -134,18 +131,26 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
   /** Adds the rows between a block and the common end. */
   private def addFromEnd(block: Int, end: Int, from: Int, until: Int): Unit = {
     val kept = fromEnd.get(block)
-    if (kept != null && ends(block) == end) target.merge(kept)
-    else {
-      val maker = makerOf(Levels - 1)
-      maker.clear()
-      add(maker, from, until)
-      val made = maker.result()
-      target.merge(made)
-      if (fromEnd.put(block, made.copy(), 0)) {
-        if (block >= ends.length) ends = java.util.Arrays.copyOf(ends, (block + 8) * 2)
-        ends(block) = end
+    val found =
+      if (kept != null && ends(block) == end) kept else makeFromEnd(block, end, from, until)
+    if (found.eq(Broken)) add(target, from, until) else target.merge(found)
+  }
+
+  private def makeFromEnd(block: Int, end: Int, from: Int, until: Int): UnsafeRow = {
+    val maker = makerOf(Levels - 1)
+    val made =
+      try {
+        maker.clear()
+        add(maker, from, until)
+        if (aggregation.hasOverflowed(maker.result())) Broken else maker.result().copy()
+      } catch {
+        case NonFatal(_) => Broken
       }
+    if (fromEnd.put(block, made, 0)) {
+      if (block >= ends.length) ends = java.util.Arrays.copyOf(ends, (block + 8) * 2)
+      ends(block) = end
     }
+    made
   }
 
   private def add(to: MatchAggregator, from: Int, until: Int): Unit = {
@@ -183,12 +188,13 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
     else if (kept != null) kept
     else {
       val made = make(level, block)
-      blocks(level).put(block, if (made == null) Broken else made, oldest >>> bitsOf(level))
+      val oldest = rows.firstOfRuns >>> bitsOf(level)
+      blocks(level).put(block, if (made == null) Broken else made, oldest)
       made
     }
   }
 
-  /** Null where an error is raised. */
+  /** Null where an error is raised, or a sum overflows. */
   private def make(level: Int, block: Int): UnsafeRow = {
     val maker = makerOf(level)
     try {
@@ -207,7 +213,7 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
         }
         i += 1
       }
-      if (isWhole) maker.result().copy() else null
+      if (isWhole && !aggregation.hasOverflowed(maker.result())) maker.result().copy() else null
     } catch {
       case NonFatal(_) => null
     }

@@ -22,6 +22,9 @@ trait RunRows {
   /** Number of columns of a row. */
   def runFields: Int
 
+  /** Rows before this position are not asked for any more. */
+  def firstOfRuns: Int
+
   /** Points `row` at a row, valid until the next call. */
   def readRun(position: Int, row: UnsafeRow): Unit
 }

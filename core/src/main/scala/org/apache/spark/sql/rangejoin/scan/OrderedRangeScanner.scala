@@ -101,6 +101,8 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
 
   override def runFields: Int = windowRow.numFields
 
+  override def firstOfRuns: Int = positionOfHead
+
   override def readRun(position: Int, row: UnsafeRow): Unit =
     window.read(position - positionOfHead + window.head, row)
 

@@ -84,6 +84,13 @@ class RunAggregatesSuite extends AnyFunSuite with TaskMemory {
     withRuns(simple) { runs =>
       for (from <- (0 until 19000 by 70) ++ Seq(40, 0))
         check(runs, simple, rows, 0L, from, from + 900, NoEnd)
+      rows.firstOfRuns = 0
+    }
+    withRuns(simple) { runs =>
+      for (from <- 0 until 19000 by 70) {
+        rows.firstOfRuns = from
+        check(runs, simple, rows, 1L, from, from + 900, NoEnd)
+      }
     }
   }
 
@@ -194,6 +201,8 @@ private object RunAggregatesSuite {
     var reads = 0
 
     override def runFields: Int = 1
+
+    var firstOfRuns = 0
 
     override def readRun(position: Int, row: UnsafeRow): Unit = {
       reads += 1

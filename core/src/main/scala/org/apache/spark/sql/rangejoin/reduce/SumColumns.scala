@@ -1,0 +1,42 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, DeclarativeAggregate, Sum}
+
+/**
+ * Two columns of a buffer: a sum of decimals, or of `try_sum`, which is NULL once it has overflowed; and
+ * whether there is nothing that was added, or how many rows were.
+ */
+final case class SumColumns(sum: Int, added: Int, countsRows: Boolean) {
+
+  def haveOverflowed(buffer: InternalRow): Boolean = buffer.isNullAt(sum) &&
+    (if (countsRows) buffer.getLong(added) > 0L else !buffer.getBoolean(added))
+}
+
+object SumColumns {
+
+  /** Of functions whose columns follow one another. */
+  def of(functions: Seq[DeclarativeAggregate]): Seq[SumColumns] = {
+    val firsts = functions.scanLeft(0)(_ + _.aggBufferAttributes.size)
+    functions.zip(firsts).collect {
+      case (sum: Sum, first) if sum.aggBufferAttributes.size == 2 =>
+        SumColumns(first, first + 1, countsRows = false)
+      case (average: Average, first) if average.aggBufferAttributes.size == 2 =>
+        SumColumns(first, first + 1, countsRows = true)
+    }
+  }
+}
