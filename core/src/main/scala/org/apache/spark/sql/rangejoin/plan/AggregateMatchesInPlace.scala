@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import org.apache.spark.sql.catalyst.expressions.aggregate.{Final, PartialMerge}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{Complete, Final, PartialMerge}
 import org.apache.spark.sql.catalyst.expressions.{Ascending, SortOrder}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.aggregate._
@@ -94,7 +94,10 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
   /** The aggregate over buffers, in the place of one over rows. */
   private def merging(aggregate: BaseAggregateExec, child: SparkPlan): Option[SparkPlan] = {
     val grouping = aggregate.groupingExpressions.map(_.toAttribute)
-    val functions = aggregate.aggregateExpressions.map(_.copy(mode = PartialMerge, filter = None))
+    val functions = aggregate.aggregateExpressions.map { function =>
+      val mode = if (function.mode == Complete) Final else PartialMerge
+      function.copy(mode = mode, filter = None)
+    }
     val results = functions.map(_.resultAttribute)
     val merged = Option(aggregate).collect {
       case hash: HashAggregateExec => hash.copy(

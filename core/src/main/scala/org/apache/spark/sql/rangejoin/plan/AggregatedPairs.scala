@@ -53,11 +53,11 @@ private[plan] case class AggregatedPairs(
 
 private[plan] object AggregatedPairs {
 
-  /** What a partial aggregate asks of the rows below it; None of another operator. */
+  /** What an aggregate of rows asks of the rows below it; None of another operator. */
   def of(plan: SparkPlan): Option[AggregatedPairs] = plan match {
     case aggregate: BaseAggregateExec
         if aggregate.aggregateExpressions.nonEmpty &&
-          aggregate.aggregateExpressions.forall(_.mode == Partial) && !aggregate.isStreaming =>
+          aggregate.aggregateExpressions.forall(f => isOfRows(f.mode)) && !aggregate.isStreaming =>
       Some(below(AggregatedPairs(
         aggregate.groupingExpressions,
         aggregate.aggregateExpressions,
@@ -65,6 +65,9 @@ private[plan] object AggregatedPairs {
         aggregate.aggregateExpressions.flatMap(refusalOf).headOption)))
     case _ => None
   }
+
+  /** From 4.3 on an aggregate that needs no shuffle has one step. */
+  private def isOfRows(mode: AggregateMode): Boolean = mode == Partial || mode == Complete
 
   private def refusalOf(function: AggregateExpression): Option[String] =
     if (function.isDistinct) Some(s"${sqlOf(function)} is of distinct values")

@@ -146,14 +146,14 @@ class PreparedWritesSuite extends PreparedTablesTest {
   }
 
   test("sorted by one column, or without prepared tables, is written as ever") {
-    withTables("one", "off") {
+    withTables("by_one_column", "as_ever") {
       val rows = table(60, 3).repartition(1)
       rows.createOrReplaceTempView("written")
-      create("one", rows, "k")
-      assert(sortsOf(insert("one")).forall(_.isInstanceOf[SortExec]))
-      create("off", rows, "k, t")
+      create("by_one_column", rows, "k")
+      assert(sortsOf(insert("by_one_column")).forall(_.isInstanceOf[SortExec]))
+      create("as_ever", rows, "k, t")
       withConf(RangeJoinConf.SortedTables.key -> "false") {
-        assert(sortsOf(insert("off")).forall(_.isInstanceOf[SortExec]))
+        assert(sortsOf(insert("as_ever")).forall(_.isInstanceOf[SortExec]))
       }
     }
   }
