@@ -77,15 +77,8 @@ private[index] final class EvictBounds private (
   def rises: Boolean = farthest == null
 
   /** The first entry of a run, or its end, with a bound of at least `lower`, where bounds rise. */
-  def firstReaching(from: Int, end: Int, lower: Long): Int = {
-    var low = from
-    var high = end
-    while (low < high) {
-      val middle = (low + high) >>> 1
-      if (bounds(middle) < lower) low = middle + 1 else high = middle
-    }
-    low
-  }
+  def firstReaching(from: Int, end: Int, lower: Long): Int =
+    SortedBounds.firstFrom(bounds, from, end, lower)
 
   private def lastAmongOthers(from: Int, end: Int, lower: Long): Int = {
     var i = end - 1

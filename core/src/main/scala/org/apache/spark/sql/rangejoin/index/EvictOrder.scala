@@ -24,15 +24,8 @@ package org.apache.spark.sql.rangejoin.index
 private[index] final class EvictOrder private (sorted: Array[Long]) {
 
   /** The rows of a group with an evict bound below a lower bound. */
-  def countBelow(from: Int, end: Int, lower: Long): Int = {
-    var low = from
-    var high = end
-    while (low < high) {
-      val middle = (low + high) >>> 1
-      if (sorted(middle) < lower) low = middle + 1 else high = middle
-    }
-    low - from
-  }
+  def countBelow(from: Int, end: Int, lower: Long): Int =
+    SortedBounds.firstFrom(sorted, from, end, lower) - from
 }
 
 private[index] object EvictOrder {

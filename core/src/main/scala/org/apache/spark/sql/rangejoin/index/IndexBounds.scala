@@ -75,15 +75,8 @@ private[index] final class IndexBounds private (
   }
 
   /** The first of these entries with a sort bound of at least `bound`, or `end`. */
-  private def search(from: Int, end: Int, bound: Long): Int = {
-    var low = from
-    var high = end
-    while (low < high) {
-      val middle = (low + high) >>> 1
-      if (sort(middle) < bound) low = middle + 1 else high = middle
-    }
-    low
-  }
+  private def search(from: Int, end: Int, bound: Long): Int =
+    SortedBounds.firstFrom(sort, from, end, bound)
 
   /** The first entry of a run with a sort bound above `bound`, or its end. */
   def firstBeyond(group: Int, from: Int, end: Int, bound: Long): Int =

@@ -103,9 +103,10 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) exten
   private[this] var beforeEnd = 0
 
   private[this] var visited = 0L
-  // Null where matches cannot be counted by it, or were not yet.
-  private[this] var evictOrder: EvictOrder = _
-  private[this] var triedToCount = false
+  private[this] val counts = new IntervalCounts(index)
+  // Rows of a group with one bound each are all within reach from the first on.
+  private[this] val commonEnd =
+    if (mode != null && evict == null && !points) RunAggregates.Begin else RunAggregates.NoEnd
 
   /** The index of the current row among all of them. */
   def rowIndex: Int = current
@@ -308,8 +309,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) exten
    * the current in memory, or the bounds may say nothing about it.
    */
   def step(row: UnsafeRow): Boolean = {
-    val steps =
-      searching && !counting && !scattered && !streamedUnknown && !mayBeUnknown && position < end
+    val steps = isRun && position < end
     if (steps) {
       current = position
       position += 1
@@ -324,14 +324,20 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) exten
    * bounds say that they match; false where they are not, and nothing was done.
    */
   def markRun(marks: MatchMarks): Boolean = {
-    val isRun = searching && !counting && !scattered && !streamedUnknown && !mayBeUnknown
-    if (isRun && position < end) {
+    val run = isRun
+    if (run && position < end) {
       marks.markRun(position, end)
       visited += end - position
       position = end
     }
-    isRun
+    run
   }
+
+  /** Whether what is left of a search are rows one behind the other whose bounds say that they match. */
+  private def isRun: Boolean = !scattered && boundsDecide
+
+  private def boundsDecide: Boolean =
+    searching && !counting && !streamedUnknown && !mayBeUnknown
 
   /**
    * Aggregates all that is left of a search and goes to its end, if those are rows one behind the other whose
@@ -341,7 +347,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) exten
    */
   def aggregateRun(runs: RunAggregates): Int =
     if (position >= end) 0
-    else if (!searching || counting || streamedUnknown || mayBeUnknown) -1
+    else if (!boundsDecide) -1
     else if (scattered && (asksEvict || !evict.rises)) countScattered(runs)
     else {
       val from = if (scattered) evict.firstReaching(position, end, lower) else position
@@ -350,28 +356,18 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) exten
       end - from
     }
 
-  /** Counts rows that are no run, once as many were looked at as there are: a sort is to be worth it. */
-  private def countScattered(runs: RunAggregates): Int =
-    if (asksSort || asksEvict || !runs.countsOnly || lower - 1L > greatest) -1
+  private def countScattered(runs: RunAggregates): Int = {
+    val below =
+      if (asksSort || asksEvict || lower - 1L > greatest) -1
+      else counts.below(group, lower, runs, this, visited)
+    if (below < 0) -1
     else {
-      if (!triedToCount && visited > index.size) {
-        triedToCount = true
-        if (runs.countsAll(this, index.size) && runs.takeMemory(index.size * EvictOrder.Bytes))
-          evictOrder = EvictOrder.of(starts, bounds).orNull
-      }
-      if (evictOrder == null) -1
-      else {
-        val matches =
-          end - position - evictOrder.countBelow(starts(group), starts(group + 1), lower)
-        runs.count(matches)
-        position = end
-        matches
-      }
+      val matches = end - position - below
+      runs.count(matches)
+      position = end
+      matches
     }
-
-  /** Rows of a group with one bound each are all within reach from the first on. */
-  private[this] val commonEnd =
-    if (mode != null && evict == null && !points) RunAggregates.Begin else RunAggregates.NoEnd
+  }
 
   override def runFields: Int = index.fields
 
