@@ -72,6 +72,9 @@ case class AggregateMatchesExec(
     case _                                          => None
   }
 
+  /** Whether it is the matches of this join that are aggregated. */
+  def isOf(join: SparkPlan): Boolean = this.join.exists(_.eq(join))
+
   override protected def doExecute(): RDD[InternalRow] = join match {
     case Some(join) => join.scanned(ofMatches(join).rows)
     case None       =>

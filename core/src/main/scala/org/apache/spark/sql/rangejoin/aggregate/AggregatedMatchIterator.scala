@@ -66,12 +66,12 @@ private[aggregate] final class AggregatedMatchIterator(
       val ofRun = if (test == null) scanner.aggregateRun(runs) else -1
       val matches = if (ofRun >= 0) ofRun.toLong else aggregatePairs()
       metrics.matches += matches
-      val isAlone = matches == 0L && keepsStreamed
-      if (isAlone) {
+      val isUnmatched = matches == 0L && keepsStreamed
+      if (isUnmatched) {
         single.clear()
         single.update(noMatch)
       }
-      if (matches > 0L || isAlone) {
+      if (matches > 0L || isUnmatched) {
         val fromBuffered = if (readsBuffered && ofRun > 0) runs.result else single.result()
         val fromStreamed = repeated.aggregate(scanner.currentStreamed, math.max(matches, 1L))
         current =
@@ -81,15 +81,17 @@ private[aggregate] final class AggregatedMatchIterator(
 
   private def aggregatePairs(): Long = {
     single.clear()
+    var pairs = 0L
     var matches = 0L
     while (scanner.nextCandidate()) {
-      metrics.pairs += 1
+      pairs += 1
       val candidate = scanner.currentCandidate
       if (test == null || scanner.isMatch || test.eval(pair(scanner.currentStreamed, candidate))) {
         if (readsBuffered) single.update(candidate)
         matches += 1
       }
     }
+    metrics.pairs += pairs
     matches
   }
 }

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.aggregate
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.reduce.{MatchAggregation, MatchAggregator}
+import org.apache.spark.sql.rangejoin.reduce.{CountBuffers, MatchAggregation, MatchAggregator}
 
 /**
  * Aggregates one row as often as it has matches: values of the streamed side, and `count(*)`. Buffers of
@@ -25,24 +25,17 @@ import org.apache.spark.sql.rangejoin.reduce.{MatchAggregation, MatchAggregator}
 final class RepeatedAggregator(aggregation: MatchAggregation) {
   private[this] val power = MatchAggregator.create(aggregation)
   private[this] val sum = MatchAggregator.create(aggregation)
-  private[this] val fields = aggregation.types.size
 
   /** @param times at least once */
   def aggregate(row: InternalRow, times: Long): UnsafeRow = {
     power.clear()
     power.update(row)
     if (times == 1L) power.result()
-    else if (aggregation.countsOnly) multiplied(power.result(), times)
-    else summed(times)
-  }
-
-  private def multiplied(counts: UnsafeRow, times: Long): UnsafeRow = {
-    var i = 0
-    while (i < fields) {
-      counts.setLong(i, counts.getLong(i) * times)
-      i += 1
-    }
-    counts
+    else if (aggregation.countsOnly) {
+      val counts = power.result()
+      CountBuffers.multiply(counts, times)
+      counts
+    } else summed(times)
   }
 
   private def summed(times: Long): UnsafeRow = {

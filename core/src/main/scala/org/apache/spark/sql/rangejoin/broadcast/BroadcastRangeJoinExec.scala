@@ -180,18 +180,12 @@ case class BroadcastRangeJoinExec(
   // ---------------------------------------------------------------- interpreted
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val factory = join.scannerFactory
-    val cursors = index.cursors
     val newOutput = outputFactory
     val behavior = this.behavior
-    val rows = streamedPlan.execute()
     if (behavior.marksBuffered) {
-      MarkedRows.join(rows, MarkingTask(factory, cursors, behavior, newOutput))
-    } else {
-      rows.mapPartitions { streamed =>
-        RangeJoinIterator(factory.create(streamed, cursors.create()), behavior, newOutput())
-      }
-    }
+      val task = MarkingTask(join.scannerFactory, index.cursors, behavior, newOutput)
+      MarkedRows.join(streamedPlan.execute(), task)
+    } else doScan(RangeJoinIterator(_, behavior, newOutput()))
   }
 
   override def bufferedOutput: Seq[Attribute] = buildColumns

@@ -43,25 +43,24 @@ trait TwoInputRangeJoinExec extends ShuffledJoin with RangeJoinExec {
   protected def codegenPrefix: String
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val scans = this.scans(generated = false)
     val newOutput = outputFactory
     val behavior = this.behavior
-    streamedPlan.execute().zipPartitions(otherPlan.execute()) { (streamed, other) =>
-      val scan = scans.create(streamed, other)
-      val rows: Iterator[InternalRow] =
-        if (behavior.keepsBuffered) new PairScannerIterator(scan.pairScanner, newOutput())
-        else RangeJoinIterator(scan.scanner, behavior, newOutput())
-      // What is held would be held as long as the task runs, which may have several partitions.
-      CompletionIterator[InternalRow, Iterator[InternalRow]](rows, scan.close())
+    ofPartitions { scan =>
+      if (behavior.keepsBuffered) new PairScannerIterator(scan.pairScanner, newOutput())
+      else RangeJoinIterator(scan.scanner, behavior, newOutput())
     }
   }
 
   override protected def doScan(
-      rows: CandidateScanner => Iterator[InternalRow]): RDD[InternalRow] = {
+      rows: CandidateScanner => Iterator[InternalRow]): RDD[InternalRow] =
+    ofPartitions(scan => rows(scan.scanner))
+
+  private def ofPartitions(rows: PartitionScan => Iterator[InternalRow]): RDD[InternalRow] = {
     val scans = this.scans(generated = false)
     streamedPlan.execute().zipPartitions(otherPlan.execute()) { (streamed, other) =>
       val scan = scans.create(streamed, other)
-      CompletionIterator[InternalRow, Iterator[InternalRow]](rows(scan.scanner), scan.close())
+      // What is held would be held as long as the task runs, which may have several partitions.
+      CompletionIterator[InternalRow, Iterator[InternalRow]](rows(scan), scan.close())
     }
   }
 

@@ -105,23 +105,22 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
   def countsAll(rows: RunRows, size: Int): Boolean = aggregation.isEmpty || {
     readFrom(rows)
     var i = 0
-    var all = true
-    while (all && i < size) {
-      rows.readRun(i, row)
-      target.clear()
-      target.update(row)
-      val counts = target.result()
-      all = (0 until counts.numFields).forall(counts.getLong(_) == 1L)
-      i += 1
-    }
-    all
+    while (i < size && countsRow(i)) i += 1
+    i == size
   }
 
-  /** Makes each count the number of rows. */
+  private def countsRow(position: Int): Boolean = {
+    rows.readRun(position, row)
+    target.clear()
+    target.update(row)
+    CountBuffers.areOne(target.result())
+  }
+
+  /** Makes each count this number. */
   def count(number: Int): Unit = if (!aggregation.isEmpty) {
     target.clear()
-    val counts = target.result().copy()
-    (0 until counts.numFields).foreach(counts.setLong(_, number.toLong))
+    val counts = target.result()
+    CountBuffers.fill(counts, number.toLong)
     target.merge(counts)
   }
 
