@@ -33,7 +33,7 @@ object RangeJoinMetrics extends AdaptiveSparkPlanHelper {
   def json(query: QueryExecution): String = {
     val aggregates = collect(query.executedPlan) { case node: AggregateMatchesExec => node }
     compact(collect(query.executedPlan) { case join: RangeJoinExec => join }.map { join =>
-      val inPlace = aggregates.filter(_.join.exists(_.eq(join))).flatMap(_.metrics)
+      val inPlace = aggregates.filter(_.isOf(join)).flatMap(_.metrics)
       (join.metrics ++ inPlace).toSeq.sortBy(_._1)
         .map { case (name, metric) => name -> metric.value }.toMap
     })

@@ -47,9 +47,8 @@ object JoinReports extends AdaptiveSparkPlanHelper {
   /** All joins of a plan, its subqueries included, from the top of the plan. */
   def of(plan: SparkPlan): Seq[JoinReport] = {
     val isOver = Option(plan).exists(isFinal)
-    val aggregates = aggregatesOf(plan)
-    joins(plan).map { case (join, place) =>
-      val report = reportOf(join, aggregates.find(_.join.exists(_.eq(join))))
+    found(plan).map { case Found(join, place, aggregate) =>
+      val report = reportOf(join, aggregate)
       report.copy(
         within = place.map(_.name),
         hasRun = place.fold(isOver)(_.hasRun) || report.hasFigures)
@@ -96,12 +95,17 @@ object JoinReports extends AdaptiveSparkPlanHelper {
    * The joins that there is a report of, and what they are in. Those of cached data come once, in the
    * place where it is read first; those of a command that has run come in its place.
    */
-  private[explain] def joins(plan: SparkPlan): Seq[(SparkPlan, Option[Place])] = {
+  private def found(plan: SparkPlan): Seq[Found] = {
     var caches = Set.empty[CachedRDDBuilder]
-    def within(plan: SparkPlan, place: Option[Place]): Seq[(SparkPlan, Option[Place])] =
+    // Those come before their joins.
+    var aggregates = Seq.empty[AggregateMatchesExec]
+    def within(plan: SparkPlan, place: Option[Place]): Seq[Found] =
       collectWithSubqueries(plan) {
-        case join: BaseJoinExec                     => Seq(join -> place)
-        case join if join.nodeName == StreamingJoin => Seq(join -> place)
+        case aggregate: AggregateMatchesExec =>
+          aggregates +:= aggregate
+          Nil
+        case join: BaseJoinExec => Seq(Found(join, place, aggregates.find(_.isOf(join))))
+        case join if join.nodeName == StreamingJoin => Seq(Found(join, place, None))
         case scan: InMemoryTableScanExec if !caches(scan.relation.cacheBuilder) =>
           caches += scan.relation.cacheBuilder
           val isThere = scan.relation.cacheBuilder.isCachedColumnBuffersLoaded
@@ -112,16 +116,17 @@ object JoinReports extends AdaptiveSparkPlanHelper {
     Option(plan).toSeq.flatMap(within(_, None))
   }
 
-  /** What aggregates the matches of joins, wherever joins are looked for. */
-  private def aggregatesOf(plan: SparkPlan): Seq[AggregateMatchesExec] =
-    Option(plan).toSeq.flatMap(collectWithSubqueries(_) {
-      case aggregate: AggregateMatchesExec  => Seq(aggregate)
-      case scan: InMemoryTableScanExec      => aggregatesOf(scan.relation.cachedPlan)
-      case CommandResultExec(_, command, _) => aggregatesOf(command)
-    }.flatten)
+  /** The same joins alone. */
+  private[explain] def joins(plan: SparkPlan): Seq[SparkPlan] = found(plan).map(_.join)
+
+  /** @param aggregate what aggregates the matches of the join */
+  private case class Found(
+      join: SparkPlan,
+      place: Option[Place],
+      aggregate: Option[AggregateMatchesExec])
 
   /** What a join is in, where that is not the plan itself. */
-  private[explain] case class Place(name: String, hasRun: Boolean)
+  private case class Place(name: String, hasRun: Boolean)
 
   private val StreamingJoin = "StreamingSymmetricHashJoin"
 

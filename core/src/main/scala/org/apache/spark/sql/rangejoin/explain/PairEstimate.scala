@@ -95,7 +95,7 @@ object PairEstimate {
       session: SparkSession,
       plan: SparkPlan,
       logical: Option[LogicalPlan]): Seq[Option[PairEstimate]] = {
-    val joins = JoinReports.joins(plan).map(_._1)
+    val joins = JoinReports.joins(plan)
     val sources = logical.fold(joins.flatMap(_.logicalLink))(Seq(_))
     var open: Seq[Join] =
       sources.flatMap(_.collectWithSubqueries { case join: Join => join }).distinct

@@ -99,14 +99,9 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
       function.copy(mode = mode, filter = None)
     }
     val results = functions.map(_.resultAttribute)
+    // What Spark aggregates by objects is refused.
     val merged = Option(aggregate).collect {
       case hash: HashAggregateExec => hash.copy(
-          groupingExpressions = grouping,
-          aggregateExpressions = functions,
-          aggregateAttributes = results,
-          initialInputBufferOffset = grouping.size,
-          child = child)
-      case objects: ObjectHashAggregateExec => objects.copy(
           groupingExpressions = grouping,
           aggregateExpressions = functions,
           aggregateAttributes = results,

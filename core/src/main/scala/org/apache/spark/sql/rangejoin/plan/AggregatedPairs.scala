@@ -24,14 +24,12 @@ import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates, RightSide
  * What a partial aggregate makes of pairs, in the columns of what is below it.
  *
  * @param grouping with the attributes that the aggregate gives
- * @param refusal why the matches of a row cannot be aggregated ahead of those of others
  * @param expansion what makes several rows of each, for ROLLUP and the like; None where nothing does
  */
 private[plan] case class AggregatedPairs(
     grouping: Seq[NamedExpression],
     functions: Seq[AggregateExpression],
     pairs: SparkPlan,
-    refusal: Option[String],
     expansion: Option[ExpandedRows] = None) {
 
   /**
@@ -41,17 +39,19 @@ private[plan] case class AggregatedPairs(
   def sides(left: AttributeSet, right: AttributeSet): Either[String, Seq[Side]] = {
     def isOf(e: Expression, side: AttributeSet) = e.references.subsetOf(side)
     val grouped = Seq[(Side, AttributeSet)](LeftSide -> left, RightSide -> right)
-      .filter { case (_, columns) => grouping.forall(isOf(_, columns)) }
+      .filter { case (_, columns) =>
+        grouping.forall(key => key.deterministic && isOf(key, columns))
+      }
     val mixed = functions.find(f => !isOf(f, left) && !isOf(f, right))
       .map(f =>
         s"${AggregatedPairs.sqlOf(f)} reads columns of both sides: aggregate columns of one side")
-    val other =
-      if (grouped.isEmpty) Some("group by columns of one side alone") else mixed
-    refusal.orElse(other).toLeft(grouped.map(_._1))
+    functions.flatMap(AggregatedPairs.refusalOf).headOption
+      .orElse(if (grouped.isEmpty) Some("group by columns of one side alone") else mixed)
+      .toLeft(grouped.map(_._1))
   }
 }
 
-private[plan] object AggregatedPairs {
+private[plan] object AggregatedPairs extends AliasHelper {
 
   /** What an aggregate of rows asks of the rows below it; None of another operator. */
   def of(plan: SparkPlan): Option[AggregatedPairs] = plan match {
@@ -61,14 +61,14 @@ private[plan] object AggregatedPairs {
       Some(below(AggregatedPairs(
         aggregate.groupingExpressions,
         aggregate.aggregateExpressions,
-        aggregate.child,
-        aggregate.aggregateExpressions.flatMap(refusalOf).headOption)))
+        aggregate.child)))
     case _ => None
   }
 
   /** From 4.3 on an aggregate that needs no shuffle has one step. */
   private def isOfRows(mode: AggregateMode): Boolean = mode == Partial || mode == Complete
 
+  /** Why the matches of a row cannot be aggregated by a function ahead of those of others. */
   private def refusalOf(function: AggregateExpression): Option[String] =
     if (function.isDistinct) Some(s"${sqlOf(function)} is of distinct values")
     else if (!function.deterministic || function.filter.exists(!_.deterministic))
@@ -86,23 +86,11 @@ private[plan] object AggregatedPairs {
 
   private def below(wanted: AggregatedPairs): AggregatedPairs = wanted.pairs match {
     case ProjectExec(projected, child) =>
-      val aliases = AttributeMap(projected.collect { case a: Alias => a.toAttribute -> a.child })
-      def under[E <: Expression](e: E): E =
-        e.transformUp { case a: Attribute => aliases.getOrElse(a, a) }.asInstanceOf[E]
-      // A column that is grouped by keeps its name, whatever it is computed from.
-      def named(e: NamedExpression): NamedExpression = e match {
-        case a: Attribute => aliases.get(a).fold[NamedExpression](a)(
-            Alias(_, a.name)(a.exprId, a.qualifier, Some(a.metadata)))
-        case other => under(other)
-      }
-      val refusal =
-        if (projected.forall(_.deterministic)) wanted.refusal
-        else Some("a column that is aggregated or grouped by is not deterministic")
+      val aliases = getAliasMap(projected)
       below(wanted.copy(
-        wanted.grouping.map(named),
-        wanted.functions.map(under(_)),
-        child,
-        refusal))
+        wanted.grouping.map(replaceAliasButKeepName(_, aliases)),
+        wanted.functions.map(replaced(_)(replaceAlias(_, aliases))),
+        child))
     case SortExec(_, false, child, _)                   => below(wanted.copy(pairs = child))
     case expand: ExpandExec if wanted.expansion.isEmpty =>
       belowExpand(wanted, expand).fold(wanted)(below)
@@ -125,12 +113,16 @@ private[plan] object AggregatedPairs {
         ExpandedRows(expand.projections.map(projection => ordinals.map(projection)), keys)
       Some(wanted.copy(
         sets.columns,
-        wanted.functions.map(_.transformUp { case a: Attribute =>
+        wanted.functions.map(replaced(_)(_.transformUp { case a: Attribute =>
           same.getOrElse(a, a)
-        }.asInstanceOf[AggregateExpression]),
+        })),
         expand.child,
         expansion = Some(sets)
       ))
     }
   }
+
+  private def replaced(function: AggregateExpression)(
+      by: Expression => Expression): AggregateExpression =
+    by(function).asInstanceOf[AggregateExpression]
 }

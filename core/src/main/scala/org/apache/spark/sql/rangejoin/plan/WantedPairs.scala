@@ -44,14 +44,15 @@ import org.apache.spark.sql.rangejoin.shims.{MaxByK, MinByK}
 private[plan] case class WantedPairs(
     partition: Seq[Expression],
     best: BestMatches,
-    beside: Seq[Expression] = Nil) {
+    beside: Seq[Expression] = Nil)
+    extends AliasHelper {
 
   /** The same in the columns below a projection; None where it is not the same. */
   def below(projected: Seq[NamedExpression]): Option[WantedPairs] =
     if (!projected.forall(_.deterministic)) None
     else {
-      val aliases = AttributeMap(projected.collect { case a: Alias => a.toAttribute -> a.child })
-      def under(e: Expression) = e.transformUp { case a: Attribute => aliases.getOrElse(a, a) }
+      val aliases = getAliasMap(projected)
+      def under(e: Expression) = replaceAlias(e, aliases)
       val order = best.order.copy(child = under(best.order.child))
       Some(WantedPairs(partition.map(under), best.copy(order = order), beside.map(under)))
     }
