@@ -19,15 +19,11 @@ Needs `rangejoin` (see README.md).
 
 from __future__ import annotations
 
-import argparse
-import tempfile
-from pathlib import Path
-
 from asof import STEP, band
-from best_matches import Case, Contestant, Query, line, run, write
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from sessions import AGGREGATED, session
+from sessions import AGGREGATED
+from turns import Case, Contestant, Query, main
 
 ON = {AGGREGATED: "true"}
 
@@ -68,10 +64,8 @@ def cases(rows: int) -> dict[str, Case]:
     """The cases, by name."""
     banded = Contestant("band", band)
 
-    def of(
-        query: Query, keys: int = 1000, *, pairs: bool = True, base: Contestant = banded
-    ) -> Case:
-        contestants = [base, Contestant("aggregated", query, settings=ON)]
+    def of(query: Query, keys: int = 1000, *, pairs: bool = True) -> Case:
+        contestants = [banded, Contestant("aggregated", query, settings=ON)]
         if pairs:
             contestants.append(Contestant("pairs", query))
         return Case(contestants, rows, rows, keys)
@@ -97,25 +91,5 @@ def cases(rows: int) -> dict[str, Case]:
     }
 
 
-def main() -> None:
-    """Prints a table in Markdown."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_000_000, help="a side")
-    parser.add_argument("--runs", type=int, default=5, help="rounds that count")
-    parser.add_argument("--cases", nargs="+", default=list(cases(1)), choices=list(cases(1)))
-    args = parser.parse_args()
-    spark = session()
-    print(f"\n| {args.rows:,} rows | | seconds | processor | x | x of processor |")
-    print("|---|---|---:|---:|---:|---:|")
-    for name in args.cases:
-        case = cases(args.rows)[name]
-        with tempfile.TemporaryDirectory() as folder:
-            write(spark, Path(folder), case)
-            for _ in range(args.runs + 1):
-                for contestant in case.contestants:
-                    run(spark, Path(folder), case, contestant)
-        print(line(name, case), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, cases)
