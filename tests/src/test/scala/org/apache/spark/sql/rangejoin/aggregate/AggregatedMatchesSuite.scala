@@ -17,35 +17,26 @@ package org.apache.spark.sql.rangejoin.aggregate
 import java.nio.file.Files
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.joins.SortMergeJoinExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
+import org.apache.spark.sql.rangejoin.reduce.TiedTables
 import org.apache.spark.util.Utils
 
 /** Aggregates of the matches of each row are made in the join, from no pairs. */
-class AggregatedMatchesSuite extends RangeJoinTest {
+class AggregatedMatchesSuite extends TiedTables {
 
   /** Keys and times with ties on both sides, some NULL, and more than one block of rows a key. */
-  private def sides(left: Int = 120, right: Int = 400): Unit = {
-    spark.range(left).selectExpr(
-      "id",
-      "CASE WHEN id % 31 = 7 THEN NULL ELSE id % 4 END AS k",
-      "CASE WHEN id % 23 = 5 THEN NULL ELSE pmod(xxhash64(id div 2), 100) END AS t",
-      "pmod(hash(id), 5) AS v"
-    ).createOrReplaceTempView("l")
-    spark.range(right).selectExpr(
-      "id",
-      "CASE WHEN id % 29 = 3 THEN NULL ELSE pmod(id, 3) END AS k",
-      "CASE WHEN id % 37 = 1 THEN NULL ELSE id * 7 % 101 END AS t",
-      "CASE WHEN id % 11 = 4 THEN NULL ELSE pmod(hash(id), 100) END AS x",
-      "CAST(pmod(hash(id, 2), 1000) AS DECIMAL(9, 2)) AS m",
-      "CAST(pmod(hash(id, 3), 1000) / 8 AS DOUBLE) AS d",
-      "repeat('x', CAST(id % 40 AS INT)) AS s"
-    ).createOrReplaceTempView("r")
-  }
+  private def sides(): Unit = tiedTables(left = 120, right = 400)(
+    "CASE WHEN id % 11 = 4 THEN NULL ELSE pmod(hash(id), 100) END AS x",
+    "CAST(pmod(hash(id, 2), 1000) AS DECIMAL(9, 2)) AS m",
+    "CAST(pmod(hash(id, 3), 1000) / 8 AS DOUBLE) AS d"
+  )
 
   private val Functions =
     "count(*), count(r.x), sum(r.x), min(r.t), max(r.s), avg(r.m), sum(r.d), sum(l.v)"
@@ -355,6 +346,22 @@ class AggregatedMatchesSuite extends RangeJoinTest {
     }
     val switchedOff = RangeJoinConf.AggregatedMatches.key -> "false"
     withConf(switchedOff)(checkAggregated(grouped(), isInJoin = false))
+  }
+
+  test("a stock join that has come in the place of the range join") {
+    sides()
+    withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+      for (query <- Seq(grouped(), grouped(by = ""), grouped(joinType = "INNER"))) {
+        val plan = executedPlan(spark.sql(query.replace("HINT", "MERGE(r)"))).transform {
+          case aggregate: AggregateMatchesExec => aggregate.copy(child = aggregate.join.get.asStock)
+        }
+        assert(plan.exists(_.isInstanceOf[SortMergeJoinExec]))
+        val toRow = CatalystTypeConverters.createToScalaConverter(plan.schema)
+        val found = plan.executeCollect().map(toRow(_).toString).toSeq.sorted
+        assert(found == withConf(
+          Flag -> "false")(spark.sql(query).collect().map(_.toString).toSeq.sorted))
+      }
+    }
   }
 
   test("reports name the functions, and no pair was looked at") {

@@ -31,11 +31,10 @@ import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.storage.StorageLevel
 
 /** Joins by range buckets within plans, and those that stay what they are. */
-class RangePartitioningPlansSuite extends RangePartitioningTest {
+class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalShapes {
 
   private val Adaptive: Settings = Seq(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true")
   private val Band = "r.p BETWEEN l.p - 4 AND l.p + 4"
-  private val Overlap = "l.s <= r.e AND r.s <= l.e"
 
   /** Tables `l` and `r` of several partitions; `p` is a point, `s` to `e` an interval. */
   private def views(rows: Int = 300): Unit =

@@ -45,7 +45,7 @@ trait RangePartitioningTest extends BucketsTest {
 }
 
 /** Joins without keys, by range buckets, against stock Spark. */
-class RangePartitioningSuite extends RangePartitioningTest {
+class RangePartitioningSuite extends RangePartitioningTest with IntervalShapes {
 
   private val Types = Seq(
     "INT",
@@ -92,17 +92,7 @@ class RangePartitioningSuite extends RangePartitioningTest {
         FROM range(1, ${rows + 1}, 1, 3)""").createOrReplaceTempView(name)
     }
 
-  private val Within = "r.p BETWEEN l.s AND l.e"
-  private val Around = "l.p BETWEEN r.s AND r.e"
-  private val Overlap = "l.s <= r.e AND r.s <= l.e"
-  private val StrictOverlap = "l.s < r.e AND r.s < l.e"
-  private val HalfOpen = "l.p > r.s AND l.p <= r.e"
-  private val UpTo = "l.p <= r.p"
-  private val Above = "l.p > r.p"
   private val Equal = "l.p BETWEEN r.p AND r.p"
-
-  /** A point in an interval of either side, and two intervals. */
-  private val Intervals = Seq(Within, Around, Overlap)
 
   for (of <- Types) test(s"every shape over $of") {
     intervals(of)

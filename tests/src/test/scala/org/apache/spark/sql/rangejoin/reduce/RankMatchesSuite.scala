@@ -22,25 +22,12 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 
 /** Rankings of rows that have a number of their own are made as matches come from the join. */
-class RankMatchesSuite extends BestMatchesTest {
+class RankMatchesSuite extends BestMatchesTest with TiedTables {
   import BestMatchesTest._
 
   /** Keys and times with ties among left rows, some NULL; the times of a key differ on the right side. */
-  private def sides(left: Int = 150, right: Int = 200): Unit = {
-    spark.range(left).selectExpr(
-      "id",
-      "CASE WHEN id % 31 = 7 THEN NULL ELSE id % 4 END AS k",
-      "CASE WHEN id % 23 = 5 THEN NULL ELSE pmod(xxhash64(id div 2), 100) END AS t",
-      "pmod(hash(id), 5) AS v"
-    ).createOrReplaceTempView("l")
-    spark.range(right).selectExpr(
-      "id",
-      "CASE WHEN id % 29 = 3 THEN NULL ELSE pmod(id, 3) END AS k",
-      "CASE WHEN id % 37 = 1 THEN NULL ELSE id * 7 % 101 END AS t",
-      "pmod(hash(id), 4) AS v",
-      "repeat('x', CAST(id % 40 AS INT)) AS s"
-    ).createOrReplaceTempView("r")
-  }
+  private def sides(left: Int = 150, right: Int = 200): Unit =
+    tiedTables(left, right)("pmod(hash(id), 4) AS v")
 
   private val Numbered = "(SELECT *, monotonically_increasing_id() AS n FROM l)"
 

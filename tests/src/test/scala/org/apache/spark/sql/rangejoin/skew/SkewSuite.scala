@@ -19,7 +19,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
-import org.apache.spark.sql.rangejoin.partitioning.BucketsTest
+import org.apache.spark.sql.rangejoin.partitioning.{BucketsTest, IntervalShapes}
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
 /** What suites of joins with skewed keys share. */
@@ -52,19 +52,9 @@ trait SkewTest extends BucketsTest {
 }
 
 /** Joins with keys that are split by the range, against stock Spark. */
-class SkewSuite extends SkewTest {
+class SkewSuite extends SkewTest with IntervalShapes {
 
-  private val Within = "r.p BETWEEN l.s AND l.e"
-  private val Around = "l.p BETWEEN r.s AND r.e"
-  private val Overlap = "l.s <= r.e AND r.s <= l.e"
-  private val StrictOverlap = "l.s < r.e AND r.s < l.e"
-  private val HalfOpen = "l.p > r.s AND l.p <= r.e"
-  private val UpTo = "l.p <= r.p"
-  private val Above = "l.p > r.p"
   private val Band = "l.p BETWEEN r.p - 3 AND r.p + 3"
-
-  /** A point in an interval of either side, and two intervals. */
-  private val Intervals = Seq(Within, Around, Overlap)
 
   /**
    * Tables `l` and `r` with a key, a point `p` and an interval `s` to `e`, some of them NULL or inverted,

@@ -1,0 +1,30 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.partitioning
+
+/** Conditions of two tables with a point `p` and an interval from `s` to `e`. */
+trait IntervalShapes {
+
+  protected val Within = "r.p BETWEEN l.s AND l.e"
+  protected val Around = "l.p BETWEEN r.s AND r.e"
+  protected val Overlap = "l.s <= r.e AND r.s <= l.e"
+  protected val StrictOverlap = "l.s < r.e AND r.s < l.e"
+  protected val HalfOpen = "l.p > r.s AND l.p <= r.e"
+  protected val UpTo = "l.p <= r.p"
+  protected val Above = "l.p > r.p"
+
+  /** A point in an interval of either side, and two intervals. */
+  protected val Intervals: Seq[String] = Seq(Within, Around, Overlap)
+}
