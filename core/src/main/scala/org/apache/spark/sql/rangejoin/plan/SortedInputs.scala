@@ -27,7 +27,6 @@ import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
-import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.rangejoin.scan.ScanOrder
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 import org.apache.spark.sql.rangejoin.sortedtables.SortedFiles
@@ -40,7 +39,7 @@ private[plan] object SortedInputs {
 
   def of(join: SortMergeRangeJoinExec, range: RangeCondition): SortMergeRangeJoinExec = {
     def side(child: SparkPlan, keys: Seq[Expression], side: Side) = {
-      def boundOf(child: SparkPlan) = this.boundOf(child, range, side, join.best)
+      def boundOf(child: SparkPlan) = this.boundOf(child, range, side, join)
       val read = inOrderOfFiles(child, keys, boundOf(child))
       ordered(read, keys, boundOf(read))
     }
@@ -76,12 +75,16 @@ private[plan] object SortedInputs {
       child: SparkPlan,
       range: RangeCondition,
       side: Side,
-      best: Option[BestMatches]
+      join: SortMergeRangeJoinExec
   ): Option[RangeBound] =
     range.orderOf(side).orElse(child match {
-      case _ if best.isDefined => range.preferredOrderOf(side)
-      case _: SortExec => range.preferredOrderOf(side).filter(MonotoneColumn.of(_).isDefined)
-      case _           => None
+      case _ if join.best.isDefined => range.preferredOrderOf(side)
+      case _: SortExec              =>
+        // Where matches are aggregated, runs of them then grow from one streamed row to the next.
+        val preferred =
+          if (join.streamed.contains(side)) range.upperBound else range.preferredOrderOf(side)
+        preferred.filter(MonotoneColumn.of(_).isDefined)
+      case _ => None
     })
 
   /**

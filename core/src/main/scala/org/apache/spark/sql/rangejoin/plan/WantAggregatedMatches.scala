@@ -19,6 +19,7 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins.SortMergeJoinExec
 import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 
 /**
  * Tells a marked sort-merge join which side to stream, where a partial aggregate above it is grouped by
@@ -38,7 +39,11 @@ object WantAggregatedMatches extends Rule[SparkPlan] {
   private def tell(wanted: AggregatedPairs): Unit = wanted.pairs match {
     case join: SortMergeJoinExec =>
       wanted.sides(join.left.outputSet, join.right.outputSet).foreach { sides =>
-        if (sides.size == 1) join.setTagValue(AggregateMatchesExec.StreamedTag, sides.head)
+        // Where either side will do, the one that the range would have.
+        val chosen =
+          if (sides.size == 1) sides.headOption
+          else SortMergeRangeJoinExec.of(join).normalForm.toOption.map(_.streamed)
+        chosen.foreach(join.setTagValue(AggregateMatchesExec.StreamedTag, _))
       }
     case _ =>
   }

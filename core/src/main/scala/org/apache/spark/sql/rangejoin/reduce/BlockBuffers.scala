@@ -16,13 +16,18 @@ package org.apache.spark.sql.rangejoin.reduce
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** Buffers by the number of a block, as far as there is memory for them. */
-private[reduce] final class BlockBuffers(memory: BufferMemory) {
+/**
+ * Buffers by the number of a block.
+ *
+ * @param isCounted whether they are kept only as far as there is memory for them; else they are too few to ask
+ */
+private[reduce] final class BlockBuffers(memory: BufferMemory, val isCounted: Boolean) {
   import BlockBuffers._
 
   private[this] var buffers: Array[UnsafeRow] = _
   // The block that the first place is for.
   private[this] var base = 0
+  private[this] var bytesTaken = 0L
 
   /** Null where there is none. */
   def get(block: Int): UnsafeRow = {
@@ -39,15 +44,16 @@ private[reduce] final class BlockBuffers(memory: BufferMemory) {
    */
   def put(block: Int, buffer: UnsafeRow, oldest: Int): Boolean = {
     // To take memory may clear what is kept.
-    val hasRoom = memory.take(bytesOf(buffer))
+    val hasRoom = !isCounted || memory.take(bytesOf(buffer))
     if (hasRoom) {
       if (buffers == null) {
         base = math.min(oldest, block)
         buffers = new Array[UnsafeRow](math.max(Least, (block - base + 1) * 2))
       } else if (block < base || block - base >= buffers.length) move(block, oldest)
       val place = block - base
-      if (buffers(place) != null) memory.release(bytesOf(buffers(place)))
+      release(buffers(place))
       buffers(place) = buffer
+      if (isCounted) bytesTaken += bytesOf(buffer)
     }
     hasRoom
   }
@@ -57,7 +63,11 @@ private[reduce] final class BlockBuffers(memory: BufferMemory) {
     val begin = math.min(block, math.max(base, oldest))
     val end = math.max(block + 1, if (block < base) base + buffers.length else block + 1)
     val moved = new Array[UnsafeRow](math.max(Least, (end - begin) * 2))
-    release(math.min(begin - base, buffers.length))
+    var i = 0
+    while (i < math.min(begin - base, buffers.length)) {
+      release(buffers(i))
+      i += 1
+    }
     val from = math.max(begin, base)
     val until = math.min(base + buffers.length, begin + moved.length)
     if (from < until)
@@ -66,18 +76,16 @@ private[reduce] final class BlockBuffers(memory: BufferMemory) {
     base = begin
   }
 
-  /** Counts the first buffers back, which are let go of. */
-  private def release(first: Int): Unit = {
-    var i = 0
-    while (i < first) {
-      if (buffers(i) != null) memory.release(bytesOf(buffers(i)))
-      i += 1
-    }
+  private def release(buffer: UnsafeRow): Unit = if (isCounted && buffer != null) {
+    bytesTaken -= bytesOf(buffer)
+    memory.release(bytesOf(buffer))
   }
 
   private def bytesOf(buffer: UnsafeRow): Long = BytesBeside + buffer.getSizeInBytes
 
   def clear(): Unit = {
+    memory.release(bytesTaken)
+    bytesTaken = 0L
     buffers = null
     base = 0
   }

@@ -17,16 +17,17 @@ package org.apache.spark.sql.rangejoin.reduce
 import org.apache.spark.memory.{MemoryConsumer, MemoryMode, TaskMemoryManager}
 
 /**
- * Memory of the task for what can be made again, taken in larger pieces than it is asked for.
+ * Memory of the task for what can be made again, taken in larger pieces than it is asked for. To take more may
+ * have another consumer spill; so once memory was short, no more is taken than half of what was there.
  *
- * @param forget lets go of all that can be, at the request of another consumer of the thread that uses it
+ * @param forget releases what can be made again, at the request of another consumer of the thread that uses it
  */
 private[reduce] final class BufferMemory(tasks: TaskMemoryManager, forget: () => Unit) {
   import BufferMemory._
 
   @volatile private[this] var user = Thread.currentThread
   private[this] var free = 0L
-  private[this] var pinned = 0L
+  private[this] var most = Long.MaxValue
   private[this] val consumer =
     new MemoryConsumer(tasks, MemoryMode.ON_HEAP) {
       override def spill(size: Long, trigger: MemoryConsumer): Long =
@@ -34,6 +35,8 @@ private[reduce] final class BufferMemory(tasks: TaskMemoryManager, forget: () =>
         else {
           val held = getUsed
           forget()
+          giveBack()
+          most = math.max(Least, held / 2)
           held - getUsed
         }
     }
@@ -46,9 +49,11 @@ private[reduce] final class BufferMemory(tasks: TaskMemoryManager, forget: () =>
 
   /** Takes memory; false where there is none. */
   def take(bytes: Long): Boolean = {
-    if (free < bytes) {
-      val got = consumer.acquireMemory(math.max(Piece, bytes))
+    if (free < bytes && consumer.getUsed < most) {
+      val wanted = math.max(Piece, bytes)
+      val got = consumer.acquireMemory(wanted)
       free += got
+      if (got < wanted) most = math.max(Least, consumer.getUsed)
     }
     val taken = free >= bytes
     if (taken) free -= bytes
@@ -62,23 +67,28 @@ private[reduce] final class BufferMemory(tasks: TaskMemoryManager, forget: () =>
   def pin(bytes: Long): Boolean = {
     val got = consumer.acquireMemory(bytes)
     val taken = got >= bytes
-    if (taken) pinned += bytes else consumer.freeMemory(got)
+    if (!taken) consumer.freeMemory(got)
     taken
   }
 
-  /** Gives back what is not pinned. */
-  def giveBack(): Unit = {
+  /** Gives back what was released, if it is much. */
+  def giveBackMuch(): Unit = if (free > Least) giveBack()
+
+  private def giveBack(): Unit = {
+    val released = free
     free = 0L
-    val held = consumer.getUsed - pinned
-    if (held > 0L) consumer.freeMemory(held)
+    consumer.freeMemory(released)
   }
 
   def close(): Unit = {
-    pinned = 0L
-    giveBack()
+    free = 0L
+    consumer.freeMemory(consumer.getUsed)
   }
 }
 
 private object BufferMemory {
   private final val Piece = 64L << 10
+
+  /** What is taken, where there is memory, however short that was. */
+  private final val Least = 1L << 20
 }

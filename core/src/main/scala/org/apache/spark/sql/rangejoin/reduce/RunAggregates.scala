@@ -30,7 +30,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  * A buffer is made when a run first has all rows of its block, which are then read for the run in any case.
  * So runs of a few rows cost what it costs to aggregate these, and longer ones `O(log n)` updates and merges.
  * Where many runs have one end in common, as those of a range without a lower or an upper end have, what is
- * between that end and each block is kept as well: such a run costs one merge and up to 15 updates.
+ * between that end and a block is kept as well: such a run costs one merge and up to 15 updates. Of runs that
+ * grow from one to the next the last is enough; else it is kept for each block.
  *
  * Nothing is subtracted, so any function that can merge buffers is served, and rows are taken in their order.
  *
@@ -38,19 +39,28 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  * time, as if there were no blocks, and raise if they still do.
  *
  * Buffers can be made again, so they are given up when another consumer asks for memory, and are not
- * kept where there is none.
+ * kept where there is none. Those of 256 rows and more are kept all the same, if they are of a few columns of a
+ * fixed size: that is half a byte a row, and without them a run would cost as much as it has rows.
  */
 final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManager) {
   import RunAggregates._
 
   private[this] val target = MatchAggregator.create(aggregation)
-  private[this] val memory = new BufferMemory(tasks, () => forget())
+  private[this] val memory = new BufferMemory(tasks, () => forgetCounted())
+  private[this] val isSmall = aggregation.isFixed && aggregation.types.size <= MostSmallColumns
   // By level, from the blocks of 16 rows on.
-  private[this] val blocks = Array.fill(Levels)(new BlockBuffers(memory))
+  private[this] val blocks =
+    Array.tabulate(Levels)(level => new BlockBuffers(memory, isCounted = level == 0 || !isSmall))
   private[this] val makers = new Array[MatchAggregator](Levels)
   // From the common end of runs to the begin of a block of 16 rows; and which end that is.
-  private[this] val fromEnd = new BlockBuffers(memory)
+  private[this] val fromEnd = new BlockBuffers(memory, isCounted = true)
   private[this] var ends = Array.emptyIntArray
+  // The one that was made last, or null.
+  private[this] var last: UnsafeRow = _
+  private[this] var lastBlock = 0
+  private[this] var lastEnd = 0
+  // Whether it was ever another one than the next that was wanted.
+  private[this] var keepsFromEnd = false
   private[this] var row: UnsafeRow = _
 
   private[this] var rows: RunRows = _
@@ -78,6 +88,7 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
     if (this.epoch != epoch) {
       this.epoch = epoch
       forget()
+      memory.giveBackMuch()
     }
     target.clear()
     if (common == NoEnd || until - from < 2 * Fanout) add(target, from, until)
@@ -129,27 +140,35 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
 
   /** Adds the rows between a block and the common end. */
   private def addFromEnd(block: Int, end: Int, from: Int, until: Int): Unit = {
-    val kept = fromEnd.get(block)
-    val found =
-      if (kept != null && ends(block) == end) kept else makeFromEnd(block, end, from, until)
-    if (found.eq(Broken)) add(target, from, until) else target.merge(found)
+    if (last == null || lastBlock != block || lastEnd != end) {
+      val kept = fromEnd.get(block)
+      if (kept != null && ends(block) == end) last = kept else makeFromEnd(block, end, from, until)
+      lastBlock = block
+      lastEnd = end
+    }
+    if (last.eq(Broken)) add(target, from, until) else target.merge(last)
   }
 
-  private def makeFromEnd(block: Int, end: Int, from: Int, until: Int): UnsafeRow = {
+  private def makeFromEnd(block: Int, end: Int, from: Int, until: Int): Unit = {
+    val follows = last != null && lastEnd == end && lastBlock < block
+    if (last != null && !follows) keepsFromEnd = true
     val maker = makerOf(Levels - 1)
     val made =
       try {
         maker.clear()
-        add(maker, from, until)
+        if (follows && from == end && last.ne(Broken)) {
+          maker.merge(last)
+          add(maker, lastBlock << Bits, until)
+        } else add(maker, from, until)
         if (aggregation.hasOverflowed(maker.result())) Broken else maker.result().copy()
       } catch {
         case NonFatal(_) => Broken
       }
-    if (fromEnd.put(block, made, 0)) {
+    if (keepsFromEnd && fromEnd.put(block, made, 0)) {
       if (block >= ends.length) ends = java.util.Arrays.copyOf(ends, (block + 8) * 2)
       ends(block) = end
     }
-    made
+    last = made
   }
 
   private def add(to: MatchAggregator, from: Int, until: Int): Unit = {
@@ -226,7 +245,13 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
   private def forget(): Unit = {
     blocks.foreach(_.clear())
     fromEnd.clear()
-    memory.giveBack()
+    last = null
+    keepsFromEnd = false
+  }
+
+  private def forgetCounted(): Unit = {
+    blocks.foreach(of => if (of.isCounted) of.clear())
+    fromEnd.clear()
   }
 
   /** Gives all memory back. */
@@ -242,6 +267,8 @@ object RunAggregates {
 
   /** Blocks of 16 rows up to blocks of 16^6, and a place for what is aggregated from an end. */
   private final val Levels = 7
+
+  private final val MostSmallColumns = 16
 
   /** Stands for the buffer of a block whose rows raise an error. */
   private val Broken = new UnsafeRow(0)

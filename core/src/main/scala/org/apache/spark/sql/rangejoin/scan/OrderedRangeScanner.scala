@@ -77,25 +77,25 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
    */
   protected def aggregateWindow(runs: RunAggregates): Int =
     if (cursor >= window.tail) 0
-    else if (streamedUnknown || !haveRuns || appended < 0) -1
+    else if (streamedUnknown || !evictBoundsRise || !longsDecide || appended < 0 || window.hasHoles)
+      -1
     else {
-      evictHead(keepsUnmatched = false)
-      val head = window.head
-      val behind = window.firstBeyond(head, upper)
-      if (behind > head) {
+      evicted += window.evictBelow(lower)
+      val matches = window.rowsUpTo(upper)
+      if (matches > 0) {
         // Rows that are in the order they came in, and leave at the head alone.
         positionOfHead = appended - window.size
         val from = positionOfHead
-        runs.aggregate(this, group, from, from + behind - head, commonEnd(behind))
+        runs.aggregate(this, group, from, from + matches, commonEnd(matches))
       }
       cursor = Int.MaxValue
-      behind - head
+      matches
     }
 
   /** Which end the runs before and behind this one are likely to have as well. */
-  private def commonEnd(behind: Int): Int =
+  private def commonEnd(matches: Int): Int =
     if (positionOfHead == 0) RunAggregates.Begin
-    else if (behind == window.tail && (bufferedRow == null || !kernel.bufferedInGroup()))
+    else if (matches == window.size && (bufferedRow == null || !kernel.bufferedInGroup()))
       RunAggregates.End
     else RunAggregates.NoEnd
 
@@ -104,7 +104,7 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
   override def firstOfRuns: Int = positionOfHead
 
   override def readRun(position: Int, row: UnsafeRow): Unit =
-    window.read(position - positionOfHead + window.head, row)
+    window.readPlace(position - positionOfHead, row)
 
   private def evictHead(keepsUnmatched: Boolean): Unit =
     while (window.isHeadBelow(lower) && !(keepsUnmatched && !window.isMatched(window.head))) {

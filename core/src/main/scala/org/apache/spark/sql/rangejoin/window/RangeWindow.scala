@@ -138,11 +138,13 @@ final class RangeWindow(
    * The first index from `index` on whose row has a sort bound above `bound`, or `tail`; for a window
    * that is contiguous.
    */
-  def firstBeyond(index: Int, bound: Long): Int =
-    if (index >= end || inMemory.sortBound(end - 1) <= bound) end
+  def firstBeyond(index: Int, bound: Long): Int = firstBeyond(index, end, bound)
+
+  private def firstBeyond(index: Int, until: Int, bound: Long): Int =
+    if (index >= until || inMemory.sortBound(until - 1) <= bound) until
     else {
       var low = index
-      var high = end - 1
+      var high = until - 1
       while (low < high) {
         val middle = (low + high) >>> 1
         if (inMemory.sortBound(middle) <= bound) low = middle + 1 else high = middle
@@ -156,6 +158,30 @@ final class RangeWindow(
    */
   def firstWithin(index: Int, lower: Long, upper: Long): Int =
     inMemory.firstWithin(index, lower, upper)
+
+  /** Whether a row has left from between others; those on disk may have other indices than places. */
+  def hasHoles: Boolean = inMemory.size != memoryEnd - first || spilled.hasHoles
+
+  /** The number of rows whose sort bound is no more than `bound`; for a window without holes. */
+  def rowsUpTo(bound: Long): Int =
+    if (!spilled.isEmpty && spilled.firstBound <= bound) inMemory.size + spilled.rowsUpTo(bound)
+    else firstBeyond(first, memoryEnd, bound) - first
+
+  /** Points `row` at the row at a place, counted from the head; for a window without holes. */
+  def readPlace(place: Int, row: UnsafeRow): Unit = {
+    val index = first + place
+    if (index < memoryEnd) inMemory.read(index, row)
+    else spilled.readPlace(index - memoryEnd, row)
+  }
+
+  /** Removes the rows at the head, in memory or on disk, as far as their evict bounds are below `bound`. */
+  def evictBelow(bound: Long): Int = {
+    val before = size
+    while (isHeadBelow(bound)) evict(first)
+    if (inMemory.isEmpty)
+      while (!spilled.isEmpty && spilled.isHeadBelow(bound)) evict(spilled.firstIndex)
+    before - size
+  }
 
   /** Points `row` at a row of the window; valid until the next call of the window. */
   def read(index: Int, row: UnsafeRow): Unit =

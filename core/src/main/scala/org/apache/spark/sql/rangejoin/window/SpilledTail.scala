@@ -21,8 +21,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  * last of which is one that is being filled. Of a row on disk there are two bits in memory.
  *
  * Rows are addressed by the indices of the window. A block is read when one of its rows is asked
- * for, and stays until a row of another block is. A scan asks in ascending order, for rows that are
- * candidates or leave, and so reads each block it has to look into once.
+ * for, and stays until rows of two others are. A scan asks in ascending order, for rows that are
+ * candidates or leave, and so reads each block it has to look into once; runs are aggregated by rows
+ * at their two ends.
  *
  * Invariants: the indices of a block are `[start, start + slots)`, blocks do not overlap and rise;
  * every block but the last has a live row at least; `firstBound` is the sort bound of the first
@@ -42,9 +43,11 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
   private[this] var rowsWritten = 0L
   private[this] var bytesWritten = 0L
 
-  // What `loaded` holds, and the last block as far as it was not written.
+  // What `loaded` and `loadedBefore` hold, and the last block as far as it was not written.
   private[this] var inMemory = new RowBlock
   private[this] var loaded: Block = _
+  private[this] var inMemoryBefore = new RowBlock
+  private[this] var loadedBefore: Block = _
   private[this] var filling = new RowBlock
 
   def isEmpty: Boolean = liveRows == 0
@@ -60,6 +63,34 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
 
   /** Blocks read from disk so far. */
   def reads: Long = blockReads
+
+  /** Index and sort bound of the first row. */
+  def firstIndex: Int = blocks.get(0).firstIndex
+  def firstBound: Long = blocks.get(0).firstBound
+
+  /** Whether a row has left that was not the first one. */
+  def hasHoles: Boolean = !isEmpty && tail - firstIndex != liveRows
+
+  /** Whether the first row has an evict bound below `bound`. */
+  def isHeadBelow(bound: Long): Boolean = {
+    val block = blocks.get(0)
+    load(block).evictBound(block.firstLive) < bound
+  }
+
+  /** The number of rows whose sort bound is no more than `bound`, if the first is; without holes. */
+  def rowsUpTo(bound: Long): Int = {
+    var low = 0
+    var high = blocks.size - 1
+    while (low < high) {
+      val middle = (low + high + 1) >>> 1
+      if (blocks.get(middle).firstBound <= bound) low = middle else high = middle - 1
+    }
+    val block = blocks.get(low)
+    block.firstIndex - firstIndex + block.slotsUpTo(bound, load(block))
+  }
+
+  /** Points `row` at the row at a place, counted from the first one; without holes. */
+  def readPlace(place: Int, row: UnsafeRow): Unit = read(firstIndex + place, row)
 
   def head: Int = blocks.get(0).start
   def tail: Int = {
@@ -255,9 +286,14 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
       if (last != null) blocks.add(last)
       allSlots = 0L
       blocks.forEach(block => allSlots += block.slots)
-      loaded = null
+      forgetLoaded()
       position = 0
     }
+
+  private def forgetLoaded(): Unit = {
+    loaded = null
+    loadedBefore = null
+  }
 
   private def finish(block: Block, buffer: RowBlock): Unit = {
     write(block, buffer)
@@ -287,7 +323,7 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
     position = 0
     liveRows = 0
     allSlots = 0L
-    loaded = null
+    forgetLoaded()
     filling.clear()
   }
 
@@ -295,8 +331,9 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
     blocks.clear()
     liveRows = 0
     inMemory = null
+    inMemoryBefore = null
     filling = null
-    loaded = null
+    forgetLoaded()
     files.close()
   }
 
@@ -306,6 +343,7 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
   private def seal(block: Block): Unit = {
     write(block, filling)
     // The rows just written may be asked for next: what was filled is what is loaded.
+    swapLoaded()
     val former = inMemory
     inMemory = filling
     filling = former
@@ -329,12 +367,24 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
     if (block.bytes == null) filling
     else {
       if (loaded ne block) {
-        inMemory.readFrom(files, block.bytes)
-        loaded = block
-        blockReads += 1
+        swapLoaded()
+        if (loaded ne block) {
+          inMemory.readFrom(files, block.bytes)
+          loaded = block
+          blockReads += 1
+        }
       }
       inMemory
     }
+
+  private def swapLoaded(): Unit = {
+    val rows = inMemory
+    val block = loaded
+    inMemory = inMemoryBefore
+    loaded = loadedBefore
+    inMemoryBefore = rows
+    loadedBefore = block
+  }
 
   /** The block of an index, or the first after it; the last where there is none. */
   private def find(index: Int): Block = {
@@ -376,5 +426,16 @@ private[window] object SpilledTail {
 
     /** The first slot from one on that has a row; the number of slots where there is none. */
     def nextLive(slot: Int): Int = math.min(dead.nextClearBit(slot), slots)
+
+    /** The number of rows from the first on whose sort bound is no more than one; without holes. */
+    def slotsUpTo(bound: Long, rows: RowBlock): Int = {
+      var low = firstLive
+      var high = slots
+      while (low < high) {
+        val middle = (low + high) >>> 1
+        if (rows.sortBound(middle) <= bound) low = middle + 1 else high = middle
+      }
+      low - firstLive
+    }
   }
 }

@@ -306,7 +306,17 @@ class AggregatedMatchesSuite extends TiedTables {
 
   test("a window that spills from the first row, and an index for which there is no memory") {
     sides()
-    checkAggregated(grouped(), hints = Seq("MERGE(r)"), settings = RangeJoinTest.spillingFrom(1))
+    for (on <- Seq("r.t BETWEEN l.t - 30 AND l.t", "r.t <= l.t", "r.t >= l.t");
+      rows <- Seq(1, 20)) {
+      val query = grouped(on = s"l.k = r.k AND $on").replace("HINT", "MERGE(r)")
+      val expected = withConf(Flag -> "false")(this.rows(spark.sql(query)))
+      for (engine <- engines) withConf(engine ++ RangeJoinTest.spillingFrom(rows): _*) {
+        val df = spark.sql(query)
+        assertSameRows(this.rows(df), expected, s"$query under $engine")
+        val metrics = only(JoinReports.of(executedPlan(df))).metrics
+        assert(metrics("spillSize") > 0L && metrics("numPairs") == 0L, s"$query under $engine")
+      }
+    }
     checkAggregated(
       grouped(),
       hints = Seq("SHUFFLE_HASH(r)"),

@@ -162,6 +162,23 @@ class RunAggregatesSuite extends AnyFunSuite with TaskMemory {
     }
   }
 
+  test("a run reads a part of its rows, also where there is no memory") {
+    val rows = randomRows(20000, 10)
+    val shapes = Seq[(Int, Int => (Int, Int))](
+      Begin -> (at => 0 -> at),
+      End -> (at => at -> 20000),
+      NoEnd -> (at => at -> math.min(at + 9000, 20000)))
+    for ((common, run) <- shapes; bytes <- Seq(1L, 64L << 20)) withRuns(simple, bytes) { runs =>
+      rows.reads = 0
+      for (at <- 0 until 20000) {
+        val (from, until) = run(at)
+        runs.aggregate(rows, 0L, from, until, common)
+      }
+      val mostRead = if (bytes > 1L) 50 else if (common == Begin) 50 else 600
+      assert(rows.reads < mostRead * 20000L, s"$common with $bytes bytes")
+    }
+  }
+
   test("buffers of many functions, of decimals and of strings") {
     val text = Cast(x, StringType)
     val wide = Cast(x, DecimalType(38, 10))

@@ -304,6 +304,53 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
     }
   }
 
+  for (limits <-
+      Seq(WindowLimits.None, WindowLimits(1, Long.MaxValue), Few, WindowLimits(300, Long.MaxValue)))
+    test(s"rows by their places, as they leave at the head alone: $limits") {
+      for (seed <- 1 to seeds) placesAgainstSequence(limits, seed)
+    }
+
+  private def placesAgainstSequence(limits: WindowLimits, seed: Int): Unit = withTask(1L << 20) {
+    task =>
+      withSpillFiles(largestFile = 4000) { (files, _) =>
+        val random = new Random(seed)
+        val memory = new WindowMemory(task)
+        val window =
+          new RangeWindow(memory, new PagedRowStore(memory, task, 128L << 10), files, limits)
+        val rival = new Rival(task)
+        val into = emptyRow
+        var first = 0L
+        var next = 0L
+        for (_ <- 1 to 60) {
+          val added = random.nextInt(if (random.nextInt(4) == 0) 3000 else 30)
+          append(window, next until next + added: _*)
+          next += added
+          if (random.nextInt(4) == 0) window.settle()
+          if (random.nextInt(6) == 0) rival.take(random.nextInt(1 << 20))
+          if (random.nextInt(6) == 0) rival.giveAll()
+          val leave = random.nextInt((next - first).toInt + 1)
+          assert(window.evictBelow((first + leave) * 10 + 5) == leave)
+          first += leave
+          assert(!window.hasHoles && window.size == next - first)
+          for (_ <- 1 to 10 if first < next) {
+            val id = first + random.nextInt((next - first).toInt)
+            assert(window.rowsUpTo(id * 10) == id - first + 1 && window.rowsUpTo(
+              id * 10 - 1) == id - first)
+            window.readPlace((id - first).toInt, into)
+            assert(idOf(into) == id)
+          }
+          if (next - first > 2 && random.nextInt(30) == 0) {
+            window.evict(window.nextRow(window.nextRow(window.head) + 1))
+            assert(window.hasHoles)
+            window.clear()
+            first = next
+          }
+        }
+        window.close()
+        rival.giveAll()
+      }
+  }
+
   private def againstSequence(limits: WindowLimits, seed: Int): Unit = withTask(1L << 20) { task =>
     withSpillFiles(largestFile = 4000) { (files, _) =>
       val random = new Random(seed)
