@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.index
 
+import org.apache.spark.sql.rangejoin.kernel.SortedBounds
+
 /**
  * The evict bounds of the rows of an index, in the order of their sort bounds, where the two are not
  * the same: finds the rows of a run that reach up to a lower bound, from the end of the run. Immutable.

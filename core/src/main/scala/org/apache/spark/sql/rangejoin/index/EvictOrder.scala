@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.index
 
+import org.apache.spark.sql.rangejoin.kernel.SortedBounds
+
 /**
  * The evict bounds of each group of an index, sorted: how many rows of a group have one below a lower bound.
  *

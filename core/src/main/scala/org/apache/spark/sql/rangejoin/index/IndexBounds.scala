@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.index
 
+import org.apache.spark.sql.rangejoin.kernel.SortedBounds
+
 /**
  * The bounds of the rows of an index, in its order: by group, and within a group by sort bound. Finds
  * the entries of a group with

@@ -122,10 +122,17 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
 
   private def countsRow(position: Int): Boolean = {
     rows.readRun(position, row)
+    counts(row)
+  }
+
+  private def counts(row: UnsafeRow): Boolean = {
     target.clear()
     target.update(row)
     CountBuffers.areOne(target.result())
   }
+
+  /** Whether the functions, which are counts, count this row. */
+  def countsRow(row: UnsafeRow): Boolean = aggregation.isEmpty || counts(row)
 
   /** Makes each count this number. */
   def count(number: Int): Unit = if (!aggregation.isEmpty) {

@@ -31,6 +31,7 @@ import org.apache.spark.sql.rangejoin.reduce.{RunAggregates, RunRows}
 abstract class OrderedRangeScanner(parts: ScannerParts)
     extends RangeScanner(parts)
     with RunRows {
+  import OrderedRangeScanner._
   import RangeScanner._
 
   // Whether no row of the window has an evict bound below one before it, as with points and with
@@ -45,6 +46,10 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
   private[this] var positionOfHead = 0
   // Which group it is.
   private[this] var group = 0L
+  // Counts the rows of the group where `counting`; null as long as none were counted.
+  private[this] var intervals: SlidingIntervalCounts = _
+  private[this] var counting = false
+  private[this] var candidatesBefore = 0L
   // Whether candidates from `cursor` on are read by steps.
   private[this] var stepping = false
 
@@ -71,14 +76,15 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
   }
 
   /**
-   * Aggregates the rows that a scan would visit, if all of them are one run.
+   * Aggregates the rows that a scan would visit, if all of them are one run, or can be counted.
    *
    * @return their number; -1 where they are not
    */
   protected def aggregateWindow(runs: RunAggregates): Int =
     if (cursor >= window.tail) 0
-    else if (streamedUnknown || !evictBoundsRise || !longsDecide || appended < 0 || window.hasHoles)
-      -1
+    else if (streamedUnknown || !longsDecide || appended < 0) -1
+    else if (!evictBoundsRise) countIntervals(runs)
+    else if (window.hasHoles) -1
     else {
       evicted += window.evictBelow(lower)
       val matches = window.rowsUpTo(upper)
@@ -99,6 +105,44 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
       RunAggregates.End
     else RunAggregates.NoEnd
 
+  private def countIntervals(runs: RunAggregates): Int =
+    if (!runs.countsOnly || upper < lower) -1
+    else {
+      if (!counting && isWorthCounting) beginCounting(runs)
+      if (!counting || !intervals.areWhole) -1
+      else {
+        val matches = intervals.matches(lower, upper)
+        // Rows of no use to a later streamed row are looked for once they are as many as the others.
+        if (window.size > 2L * intervals.rows + LeastLookedFor) evictAllBelow()
+        runs.count(matches)
+        cursor = Int.MaxValue
+        matches
+      }
+    }
+
+  private def isWorthCounting: Boolean =
+    candidates - candidatesBefore > PairsOfRow.toLong * window.size
+
+  private def beginCounting(runs: RunAggregates): Unit = {
+    counting = true
+    if (intervals == null) intervals = new SlidingIntervalCounts(runs)
+    intervals.clear()
+    var index = window.nextRow(window.head)
+    while (index < window.tail && intervals.areWhole) {
+      window.read(index, windowRow)
+      intervals.add(windowRow, window.sortBound(index), window.evictBound(index))
+      index = window.nextRow(index + 1)
+    }
+  }
+
+  private def evictAllBelow(): Unit = {
+    var index = window.nextRow(window.head)
+    while (index < window.tail) {
+      if (window.evictBound(index) < lower) evict(index)
+      index = window.nextRow(index + 1)
+    }
+  }
+
   override def runFields: Int = windowRow.numFields
 
   override def firstOfRuns: Int = positionOfHead
@@ -116,11 +160,15 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
     else if (kernel.evictBound < lastEvictBound) evictBoundsRise = false
     lastEvictBound = kernel.evictBound
     appended += 1
+    if (counting)
+      intervals.add(bufferedRow.asInstanceOf[UnsafeRow], kernel.sortBound, kernel.evictBound)
     super.store()
   }
 
   override protected def emptyWindow(): Unit = {
     appended = 0
+    counting = false
+    candidatesBefore = candidates
     group += 1
     super.emptyWindow()
   }
@@ -177,4 +225,12 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
     candidates += next - cursor
     cursor = next
   }
+}
+
+private object OrderedRangeScanner {
+
+  /** Pairs looked at for each row, from which on rows are counted. */
+  private final val PairsOfRow = 2
+
+  private final val LeastLookedFor = 64
 }

@@ -12,10 +12,10 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.index
+package org.apache.spark.sql.rangejoin.kernel
 
 /** The search of bounds that rise. */
-private[index] object SortedBounds {
+object SortedBounds {
 
   /** The first of these with a value of at least `bound`, or `end`. */
   def firstFrom(bounds: Array[Long], from: Int, end: Int, bound: Long): Int = {
