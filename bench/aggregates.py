@@ -11,13 +11,25 @@ the range join gives all pairs.
     global      the number of pairs of every earlier row
     one         count of one match a row
     seconds     in how many of 267,000 intervals of up to ten minutes each second of a day is,
-                without a key
+                without a key; `bins` is stock Spark by the hour, by ten minutes and by one
+    overlaps    how many of as many intervals each overlaps, without a key, 300 matches a row
+    keyed       the same, with 24 keys
+    fanout      count, sum and max of 0.1, 1, 10, 100, 1,000 and 10,000 matches a row
 
+DuckDB, Polars and polars-bio, where they are installed, have a process for each run, in which the
+second of two counts. `PAIRS` is how many pairs a contestant that makes them is given.
 Medians of seconds, and of processor seconds of all tasks; on a busy machine look at the latter.
 Needs `rangejoin` (see README.md).
 """
 
 from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import sys
+import time
 
 from asof import STEP, band
 from pyspark.sql import DataFrame
@@ -41,55 +53,170 @@ def of_each(on: str, functions: str, by: str = "l.v") -> Query:
     return query
 
 
-def seconds_of_a_day(left: DataFrame, _: DataFrame) -> DataFrame:
-    """The intervals that each second is in."""
-    spark = left.sparkSession
-    seconds = spark.range(86_400).selectExpr("id AS s").alias("s")
-    begin, length = "pmod(xxhash64(id), 86400)", "pmod(xxhash64(id, 7), 600)"
-    intervals = spark.range(267_000).selectExpr("id", f"{begin} AS a", f"{begin} + {length} AS b")
-    within = F.expr("s.s BETWEEN i.a AND i.b")
-    return (
-        seconds.join(intervals.alias("i"), within, "left")
-        .groupBy("s.s")
-        .agg(F.count("i.id").alias("n"))
-    )
+def binned(width: int) -> Query:
+    """The seconds of `SECONDS`, by bins of some seconds as they are written by hand."""
+
+    def query(left: DataFrame, right: DataFrame) -> DataFrame:
+        bins = F.expr(f"explode(sequence(a div {width}, b div {width}))")
+        intervals = right.select("*", bins.alias("bin")).alias("r")
+        seconds = left.selectExpr("*", f"a div {width} AS bin").alias("l")
+        within = F.expr("l.bin = r.bin AND l.a BETWEEN r.a AND r.b")
+        pairs = seconds.join(intervals, within, "left")
+        return pairs.groupBy("l.v").agg(F.count("r.v").alias("a0"))
+
+    return query
+
+
+def intervals(domain: int, length: int, keys: int = 1) -> str:
+    """Columns of intervals of up to a length, anywhere in a domain."""
+    begin = f"pmod(xxhash64(id), {domain})"
+    return f"id AS v;id % {keys} AS k;{begin} AS a;{begin} + pmod(xxhash64(id, 7), {length}) AS b"
+
+
+def duckdb_run(name: str, folder: str) -> None:
+    """DuckDB, on two threads."""
+    import duckdb
+
+    on, functions = ENGINES[name]
+    functions = ", ".join(f"{f} AS a{i}" for i, f in enumerate(functions.split(";")))
+    left, right = (f"'{folder}/{side}/*.parquet' AS {side}" for side in "lr")
+    grouped = f"SELECT l.v, {functions} FROM {left} LEFT JOIN {right} ON {on} GROUP BY l.v"
+    connection = duckdb.connect(config={"threads": 2})
+    connection.execute(f"SELECT count(*), sum(a0) FROM ({grouped})").fetchall()
+
+
+def polars_run(name: str, folder: str) -> None:
+    """Polars, on the threads of `POLARS_MAX_THREADS`; rows without a match are left out."""
+    import polars as pl
+
+    def read(sql: str) -> pl.Expr:
+        return pl.sql_expr(re.sub(r"\b([lr])\.(\w+)", r"\1_\2", sql))
+
+    def side(name: str) -> pl.LazyFrame:
+        return pl.scan_parquet(f"{folder}/{name}/*.parquet").rename(lambda c: f"{name}_{c}")
+
+    on, functions = ENGINES[name]
+    left, right = side("l"), side("r")
+    joined = left.join_where(right, *[read(part) for part in on.split(" AND ")])
+    columns = [read(f).alias(f"a{i}") for i, f in enumerate(functions.split(";"))]
+    joined.group_by("l_v").agg(columns).select(pl.len(), pl.col("a0").sum()).collect()
+
+
+def bio_run(name: str, folder: str) -> None:
+    """The overlaps of polars-bio."""
+    import polars as pl
+    import polars_bio
+
+    def read(side: str) -> pl.DataFrame:
+        chrom = pl.col("k").cast(pl.String).alias("chrom")
+        frame = pl.read_parquet(f"{folder}/{side}/*.parquet")
+        return frame.select(chrom, pl.col("a").alias("start"), pl.col("b").alias("end"), "v")
+
+    counts = polars_bio.count_overlaps(read("l"), read("r"), output_type="polars.DataFrame")
+    counts.select(pl.col("count").sum())
+
+
+def measure(folder: str, contestant: str) -> None:
+    """Runs another engine twice in this process; prints the seconds of the second run as JSON."""
+    os.environ["POLARS_MAX_THREADS"] = "2"
+    engine, name = contestant.split(" ")
+    run = {"duckdb": duckdb_run, "polars": polars_run, "polars-bio": bio_run}[engine]
+    run(name, folder)
+    begin = time.monotonic()
+    run(name, folder)
+    print(json.dumps({"seconds": time.monotonic() - begin}))
 
 
 EARLIER = "l.k = r.k AND r.t <= l.t"
-HUNDRED = f"l.k = r.k AND r.t BETWEEN l.t - {100 * STEP - 1} AND l.t"
 ONE = f"l.k = r.k AND r.t BETWEEN l.t - {STEP - 1} AND l.t"
+SIMPLE = "count(*);sum(r.v)"
+EXTREMES = "min(double(r.v));max(double(r.v));avg(double(r.v))"
+SEVERAL = "count(*);sum(r.v);max(r.v)"
+SECONDS = "l.a >= r.a AND l.a <= r.b"
+OVERLAP = "r.a <= l.b AND r.b >= l.a"
+#: What other engines are given: the condition, and the functions.
+ENGINES = {
+    "extremes": ("l.k = r.k AND r.t >= l.t - 99999 AND r.t <= l.t", "min(r.v);max(r.v);avg(r.v)"),
+    "seconds": (SECONDS, "count(r.v)"),
+    "overlaps": (OVERLAP, "count(r.v)"),
+    "keyed": (f"l.k = r.k AND {OVERLAP}", "count(r.v)"),
+}
+FAN_OUTS = (0.1, 1, 10, 100, 1000, 10_000)
+#: The most pairs that are made.
+PAIRS = 10**9
+
+
+def matching(rows: float) -> str:
+    """A range of the time in which a key has some right rows."""
+    return f"l.k = r.k AND r.t BETWEEN l.t - {int(rows * STEP) - 1} AND l.t"
+
+
+def engines(name: str, *of: str) -> list[Contestant]:
+    """Those of other engines that are installed, in a case."""
+    modules = {engine: engine.replace("-", "_") for engine in of}
+    return [
+        Contestant(f"{engine} {name}", None, program=__file__)
+        for engine, module in modules.items()
+        if importlib.util.find_spec(module)
+    ]
 
 
 def cases(rows: int) -> dict[str, Case]:
     """The cases, by name."""
     banded = Contestant("band", band)
 
-    def of(query: Query, keys: int = 1000, *, pairs: bool = True) -> Case:
+    def of(query: Query, keys: int = 1000, pairs: float = 0) -> Case:
         contestants = [banded, Contestant("aggregated", query, settings=ON)]
-        if pairs:
+        if rows * pairs <= PAIRS:
             contestants.append(Contestant("pairs", query))
         return Case(contestants, rows, rows, keys)
 
-    simple = "count(*);sum(r.v)"
-    extremes = "min(double(r.v));max(double(r.v));avg(double(r.v))"
+    def of_intervals(name: str, on: str, domain: int, length: int, keys: int = 1) -> Case:
+        query = of_each(on, "count(r.v)")
+        columns = intervals(domain, length, keys)
+        contestants = [
+            Contestant("aggregated", query, settings=ON),
+            Contestant("pairs", query),
+            *engines(name, "duckdb", "polars", "polars-bio"),
+        ]
+        return Case(contestants, rows, rows, keys, sides=(columns, columns))
+
+    extremes = of(of_each(matching(100), EXTREMES), pairs=100)
+    extremes.contestants += engines("extremes", "duckdb", "polars")
+    counted = of_each(SECONDS, "count(r.v)")
+    widths = (60, 600, 3600)
+    seconds = Case(
+        [
+            Contestant("aggregated", counted, threshold="10MB", settings=ON),
+            Contestant("pairs", counted, threshold="10MB"),
+            *(Contestant(f"bins {width}", binned(width), "false") for width in widths),
+            *engines("seconds", "duckdb", "polars"),
+        ],
+        86_400,
+        267_000,
+        1,
+        sides=("id AS v;id AS a", intervals(86_400, 600)),
+    )
+    fan_outs = {
+        f"fanout-{n}": of(of_each(matching(n), SEVERAL), 10 if n > 100 else 1000, n)
+        for n in FAN_OUTS
+    }
     return {
-        "earlier": of(of_each(EARLIER, simple)),
-        "extremes": of(of_each(HUNDRED, extremes)),
-        "all": of(of_each(EARLIER, extremes + ";stddev(double(r.v))")),
-        "hundred": of(of_each(EARLIER, simple), 100, pairs=False),
-        "global": of(of_each(EARLIER, "count(*)", by="")),
-        "one": of(of_each(ONE, "count(r.v)")),
-        "seconds": Case(
-            [
-                Contestant("pairs", seconds_of_a_day, "true", "10MB"),
-                Contestant("aggregated", seconds_of_a_day, threshold="10MB", settings=ON),
-            ],
-            1,
-            1,
-            1,
-        ),
+        "earlier": of(of_each(EARLIER, SIMPLE), pairs=500),
+        "extremes": extremes,
+        "all": of(of_each(EARLIER, EXTREMES + ";stddev(double(r.v))"), pairs=500),
+        "hundred": of(of_each(EARLIER, SIMPLE), 100, 5000),
+        "global": of(of_each(EARLIER, "count(*)", by=""), pairs=500),
+        "one": of(of_each(ONE, "count(r.v)"), pairs=1),
+        "seconds": seconds,
+        "overlaps": of_intervals("overlaps", OVERLAP, 1000 * rows, 300_000),
+        "keyed": of_intervals("keyed", f"l.k = r.k AND {OVERLAP}", 1000 * rows // 24, 300_000, 24),
+        **fan_outs,
     }
 
 
 if __name__ == "__main__":
-    main(__doc__, cases)
+    if sys.argv[1:2] == ["--measure"]:
+        measure(*sys.argv[2:])
+    else:
+        main(__doc__, cases)

@@ -11,8 +11,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import nan
 from pathlib import Path
 
+import processes
 from asof import STEP
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
@@ -20,19 +22,27 @@ from sessions import FLAG, SMALL, cpu_seconds, session, stages
 
 import rangejoin
 
+#: Seconds that a run of another engine may take.
+LIMIT = 300
+
 Query = Callable[[DataFrame, DataFrame], DataFrame]
 
 
 @dataclass
 class Contestant:
-    """A query over both sides; with range joins, or as stock Spark runs it."""
+    """A query over both sides; with range joins, or as stock Spark runs it.
+
+    One with a `program` is another engine: it is run with `--measure FOLDER NAME`, and prints its
+    seconds.
+    """
 
     name: str
-    query: Query
+    query: Query | None
     flag: str = "true"
     threshold: str = "-1"
     tables: tuple[str, str] = ("l", "r")
     settings: dict[str, str] = field(default_factory=dict)
+    program: str = ""
 
 
 @dataclass
@@ -40,7 +50,7 @@ class Case:
     """What is compared: rows of either side, keys, and columns beside `k`, `t` and `v`.
 
     One that `prepares` has both tables as `rangejoin.prepare` writes them, too; one that runs
-    `once` is not warmed up.
+    `once` is not warmed up. Of other tables `sides` has the columns, made of `id`.
     """
 
     contestants: list[Contestant]
@@ -50,12 +60,18 @@ class Case:
     columns: int = 0
     prepares: bool = False
     once: bool = False
+    sides: tuple[str, str] | None = None
     seconds: dict[str, list[float]] = field(default_factory=dict)
     processor: dict[str, list[float]] = field(default_factory=dict)
 
 
 def write(spark: SparkSession, folder: Path, case: Case) -> None:
     """The tables; of each key the rows of either side are spread evenly over the same time."""
+    if case.sides:
+        for name, rows, made in zip("lr", (case.left, case.right), case.sides, strict=True):
+            table = spark.range(rows).selectExpr(*made.split(";"))
+            table.repartition(2).write.parquet(str(folder / name))
+        return
     for name, rows, time_of in (
         ("l", case.left, f"+ pmod(xxhash64(id), {STEP})"),
         ("r", case.right, ""),
@@ -88,6 +104,15 @@ def counted(of: DataFrame) -> DataFrame:
 
 def run(spark: SparkSession, folder: Path, case: Case, contestant: Contestant) -> None:
     """One run, noted in the case."""
+    if contestant.query is None:
+        result, reason = processes.run(
+            contestant.program, str(folder), contestant.name, "1g", LIMIT
+        )
+        if result is None:
+            print(f"{contestant.name}: {reason}", flush=True)
+        case.seconds.setdefault(contestant.name, []).append(result["seconds"] if result else nan)
+        case.processor.setdefault(contestant.name, []).append(nan)
+        return
     spark.conf.set(FLAG, contestant.flag)
     spark.conf.set(SMALL, contestant.threshold)
     before = {key: spark.conf.get(key) for key in contestant.settings}
