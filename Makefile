@@ -62,7 +62,16 @@ endif
 OTHER_SPARKS := $(shell awk '/^[0-9]/ && $$1 != "$(DEFAULT_LINE)" && !seen[$$6]++ { print $$6 }' \
 	spark-lines.txt) 4.2.1
 OTHER_VENVS := $(OTHER_SPARKS:%=.venv-spark-%/.installed)
-NEIGHBOUR_JARS := .tools/neighbours/.copied
+NEIGHBOUR_JARS := .tools/neighbours/$(LINE)/.copied
+# What is tried on the default line alone, with what it needs.
+TESTS_OF_DEFAULT_LINE := connect other_sparks tpc
+ifeq ($(LINE),$(DEFAULT_LINE))
+NEEDS_OF_DEFAULT_LINE := $(NEIGHBOURS) $(OTHER_VENVS)
+OTHERS_TESTS := tests/neighbours
+else
+NEEDS_OF_DEFAULT_LINE :=
+OTHERS_TESTS := tests/neighbours $(TESTS_OF_DEFAULT_LINE:%=--ignore=tests/neighbours/test_%.py)
+endif
 
 LINT_PYTHON := .ci/summary.py python/src python/hatch_build.py bench tests/cluster tests/lines tests/neighbours tests/python
 RUFF := $(BIN)/ruff
@@ -133,7 +142,7 @@ test-scala: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run the Scala tests (
 
 test-lines: ## run all tests, and those of Spark, on every other line of Spark: hours
 	@failed=; for line in $(OTHER_LINES); do \
-	for target in test-scala test-cluster test-python fuzz fuzz-python spark-suites; do \
+	for target in test-scala test-cluster test-python test-neighbours fuzz fuzz-python spark-suites; do \
 		test $$target = spark-suites && echo " $(UNPUBLISHED_LINES) " | grep -q " $$line " && continue; \
 		$(MAKE) $$target LINE=$$line || failed="$$failed $$target/$$line"; \
 	done; done; $(MAKE) test-scala LINE=3.5 SCALA=2.12 || failed="$$failed test-scala/3.5/2.12"; \
@@ -175,8 +184,8 @@ endif
 test-cluster: $(INSTALLED) ## run the tests on a cluster of two workers on this machine
 	$(PYTEST)=$(REPORTS)/cluster.xml tests/cluster $(PYTEST_ARGS)
 
-test-neighbours: $(INSTALLED) $(NEIGHBOURS) $(NEIGHBOUR_JARS) $(OTHER_VENVS) ## run the tests beside other software (downloads 2 GB)
-	$(PYTEST)=target/test-reports/neighbours.xml tests/neighbours $(PYTEST_ARGS)
+test-neighbours: $(INSTALLED) $(NEIGHBOUR_JARS) $(NEEDS_OF_DEFAULT_LINE) ## run the tests beside other software (LINE=4.1; downloads 2 GB)
+	$(PYTEST)=$(REPORTS)/neighbours.xml $(OTHERS_TESTS) $(PYTEST_ARGS)
 
 docs: .venv/.dependencies ## build the site of the documentation, in target/docs
 	rm -rf $(DOCS_SOURCE)
@@ -276,9 +285,12 @@ $(NEIGHBOURS): tests/neighbours/requirements.txt $(DEPENDENCIES)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -r $<
 	@touch $@
 
-$(NEIGHBOUR_JARS): tests/neighbours/pom.xml
+# Maven keeps what it has fetched: copying again downloads nothing.
+.tools/neighbours/%/.copied: tests/neighbours/jars.txt
 	rm -rf $(@D)
-	mvn -q -B -f $< org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
-		-DincludeGroupIds=io.delta,io.unitycatalog \
-		-DoutputDirectory=$(abspath $(@D))
+	mkdir -p $(@D)
+	awk '$$1 == "$*" { print $$2, $$3 }' $< | while read -r software coordinates; do \
+		mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy </dev/null \
+			-Dartifact=$$coordinates -DoutputDirectory=$(abspath $(@D))/$$software || exit 1; \
+	done
 	@touch $@

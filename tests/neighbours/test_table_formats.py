@@ -1,9 +1,4 @@
-"""Range joins beside the extension of a table format, in either order.
-
-Iceberg has no release for Spark 4.2: version 1.12.0, for 4.1, fails there at the first query, and
-so does its catalog without the extension (`SparkView can not implement ... View, because it is not
-an interface`).
-"""
+"""Range joins beside the extension of a table format, in either order."""
 
 from __future__ import annotations
 
@@ -11,18 +6,16 @@ from pathlib import Path
 
 import pytest
 from launching import SUBMIT, TABLE_JOB, launch
+from neighbours import jars_of
 
 from rangejoin import EXTENSION_CLASS, jar_path
 
-JARS = Path(__file__).resolve().parents[2] / ".tools" / "neighbours"
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 
 
 @pytest.mark.parametrize("ours_first", [True, False])
 def test_delta_lake(tmp_path: Path, ours_first: bool) -> None:
-    delta_jars = [str(jar) for jar in sorted(JARS.glob("*.jar"))]
-    assert any("delta-spark" in jar for jar in delta_jars), f"no jar of Delta Lake in {JARS}"
-    jars = [jar_path(), *delta_jars]
+    jars = [jar_path(), *jars_of("delta")]
     extensions = [EXTENSION_CLASS, DELTA]
     if not ours_first:
         jars.reverse()
