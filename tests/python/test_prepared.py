@@ -116,6 +116,8 @@ def test_a_size_that_spark_does_not_know_is_asked_for(spark: SparkSession) -> No
         ({"buckets": 0}, "has to be a positive number"),
         ({"buckets": True}, "has to be a positive number"),
         ({"mode": "replace"}, "may be one of append, overwrite"),
+        ({"format": "iceberg"}, "create it with PARTITIONED BY (bucket(n, key))"),
+        ({"format": "Delta"}, "a table of Delta Lake has no buckets"),
     ],
 )
 def test_what_cannot_be_is_said(

@@ -23,6 +23,18 @@ MOST_BUCKETS = 1 << 12
 _NOT_ESTIMATED = ("Join", "LogicalRDD", "Generate", "Expand")
 """Nodes of a logical plan whose size Spark does not know: of a join it takes the product."""
 
+_WITHOUT_BUCKETS = {
+    "iceberg": (
+        "a table of Iceberg has no buckets of Spark: create it with PARTITIONED BY (bucket(n, "
+        "key)), and joins by that key need no shuffle (docs/iceberg.md has the settings)"
+    ),
+    "delta": (
+        "a table of Delta Lake has no buckets, and is shuffled and sorted for each join: prepare a "
+        "copy of it in another format, as parquet"
+    ),
+}
+"""What to do instead, in formats without buckets."""
+
 _MODES = ("append", "overwrite", "error", "errorifexists", "ignore")
 
 
@@ -74,7 +86,7 @@ def prepare(
             estimate of the size of `df`, 128 MiB a bucket, and at least its default parallelism.
         mode: `append`, `overwrite`, `errorifexists` or `ignore`, as Spark has them; `ignore` leaves
             a table that there is as it is, and returns what it is.
-        format: `parquet`, `orc`, or another format that Spark can bucket.
+        format: `parquet`, `orc`, or another format that Spark can bucket; not `iceberg` or `delta`.
 
     Returns:
         What the table is; prints as what the next join of it will do.
@@ -82,7 +94,7 @@ def prepare(
     Raises:
         RangeJoinError: a column is not one of `df`, or cannot be a key or a range; the number of
             buckets is not a positive number, or nothing says what it should be; a table that is
-            there has other buckets, or none; there is no such mode.
+            there has other buckets, or none; there is no such mode; the format has no buckets.
     """
     key_columns = _columns(df, keys, "key")
     range_columns = _columns(df, range, "range")
@@ -91,6 +103,8 @@ def prepare(
         raise RangeJoinError(f"{', '.join(sorted(both))}: a column is a key or has the range")
     if mode not in _MODES:
         raise RangeJoinError(f"mode is {mode!r}, and may be one of {', '.join(_MODES)}")
+    if format.lower() in _WITHOUT_BUCKETS:
+        raise RangeJoinError(_WITHOUT_BUCKETS[format.lower()])
     known = _described(df.sparkSession, table) if mode in ("append", "ignore") else None
     if known is not None and mode == "ignore":
         return known
