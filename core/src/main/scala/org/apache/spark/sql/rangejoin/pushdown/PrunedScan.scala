@@ -17,7 +17,7 @@ import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.util._
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetUtils}
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, ProjectExec, SparkPlan}
 import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
@@ -97,10 +97,17 @@ object PrunedScan {
    */
   private def hasStatistics(scan: FileSourceScanExec, column: Attribute): Boolean =
     scan.relation.fileFormat.isInstanceOf[ParquetFileFormat] && SPARK_VERSION != "3.5.0" &&
-      !scan.conf.parquetFieldIdReadEnabled &&
+      !isFoundById(scan) &&
       (column.dataType match {
         case IntegerType | LongType | FloatType | DoubleType => true
         case DateType | TimestampType | StringType           => true
         case _                                               => false
       })
+
+  /**
+   * Whether columns are found by ids: where that is allowed, as Delta Lake has it in every session, and a
+   * column has one. Delta Lake gives filters the names that files have itself.
+   */
+  private def isFoundById(scan: FileSourceScanExec): Boolean =
+    scan.conf.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(scan.requiredSchema)
 }

@@ -24,6 +24,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, EveryEngine, Settings}
 import org.apache.spark.sql.rangejoin.broadcast.Broadcasting
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.types.{Metadata, MetadataBuilder}
 
 /** The scan of a streamed side reads the files that the ranges of an index meet, and no others. */
 class PruneStreamedScansSuite extends Broadcasting {
@@ -149,10 +150,13 @@ class PruneStreamedScansSuite extends Broadcasting {
   }
 
   test("where columns are found by an id, files are read whole: filters go by name") {
-    withTable("events") {
-      write("events", "id")
-      withConf(SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key -> "true") {
-        assert(rowsRead(join(spark.table("events"), ranges("id", 110L -> 130L))) == 800)
+    val id = new MetadataBuilder().putLong("parquet.field.id", 7).build()
+    withConf(SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key -> "true") {
+      for ((metadata, read) <- Seq(id -> 800, Metadata.empty -> 100)) withTable("events") {
+        spark.range(0, 800, 1, 8)
+          .select(expr("cast(id % 3 as int) as k"), col("id").as("p", metadata))
+          .write.saveAsTable("events")
+        assert(rowsRead(join(spark.table("events"), ranges("id", 110L -> 130L))) == read)
       }
     }
   }
