@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from neighbours import both, table_session
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from table_job import INTERVALS, MERGE, POINTS, range_joins
+from test_docs import run_page
 
 import rangejoin
 
@@ -20,7 +22,6 @@ SETTINGS = {
     # A leaf with metrics is found in a plan that is not adaptive.
     "spark.sql.adaptive.enabled": "false",
 }
-BY_ID = "spark.sql.parquet.fieldId.read.enabled"
 WITH_VECTORS = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
 IN_INTERVAL = "p.k = i.k AND p.y BETWEEN i.low AND i.high"
 JOIN = "SELECT * FROM {} p {} JOIN {} i ON " + IN_INTERVAL
@@ -117,27 +118,54 @@ def test_a_clustered_table(spark: SparkSession) -> None:
     assert (ours.shuffles, ours.sorts) == (stock.shuffles, stock.sorts) == (2, 2)
 
 
-def test_a_limit_that_follows_from_the_range_and_the_files_it_leaves_out(
-    spark: SparkSession,
-) -> None:
-    spark.sql("CREATE TABLE stretches (id BIGINT, k BIGINT, y BIGINT) USING delta")
-    for start in range(0, 100, 20):
+@pytest.fixture(scope="module")
+def stretches(spark: SparkSession) -> SparkSession:
+    """Tables of five files, each with its own stretch of `y`."""
+    mapped = (
+        "TBLPROPERTIES ('delta.columnMapping.mode' = 'name', 'delta.minReaderVersion' = '2', "
+        "'delta.minWriterVersion' = '5')"
+    )
+    for name, properties in (("stretches", ""), ("mapped", mapped), ("vectors", WITH_VECTORS)):
+        spark.sql(f"CREATE TABLE {name} (id BIGINT, k BIGINT, y BIGINT) USING delta {properties}")
         spark.sql(
-            "INSERT INTO stretches SELECT /*+ REPARTITION(1) */ id, k, y FROM points "
-            f"WHERE y BETWEEN {start} AND {start + 19}"
+            f"INSERT INTO {name} SELECT /*+ REPARTITION_BY_RANGE(5, y) */ id, k, y FROM points "
+            "WHERE y IS NOT NULL"
         )
-    limited = "(SELECT * FROM intervals WHERE low >= 60)"
-    query = JOIN.format("stretches", "INNER", limited)
-    # Delta Lake has columns found by their ids in the whole session, whose scans are told nothing.
-    assert spark.conf.get(BY_ID) == "true"
-    ours, stock = both(spark, query)
+    spark.sql("DELETE FROM vectors WHERE id % 3 = 0")
+    return spark
+
+
+LIMITED = "(SELECT * FROM intervals WHERE low >= 60)"
+
+
+@pytest.mark.parametrize("table", ["stretches", "vectors", "mapped"])
+def test_files_are_left_out_by_a_limit_that_follows_from_the_range(
+    stretches: SparkSession, table: str
+) -> None:
+    ours, stock = both(stretches, JOIN.format(table, "INNER", LIMITED))
     assert "implied(y#" in ours.plan
-    assert (ours.files[0], stock.files[0]) == (5, 5)
-    ours, stock = both(spark, query, **{BY_ID: "false"})
-    assert (ours.files[0], stock.files[0]) == (2, 5)
-    said = "(SELECT * FROM stretches WHERE y >= 60)"
-    ours, stock = both(spark, JOIN.format(said, "INNER", limited))
-    assert (ours.files[0], stock.files[0]) == (2, 2)
+    assert (ours.files[0], stock.files[0]) == (3, 5)
+    said = f"(SELECT * FROM {table} WHERE y >= 60)"
+    ours, stock = both(stretches, JOIN.format(said, "INNER", LIMITED))
+    assert (ours.files[0], stock.files[0]) == (3, 3)
+
+
+def test_a_column_that_has_the_former_name_of_another(stretches: SparkSession) -> None:
+    stretches.sql("CREATE TABLE renamed SHALLOW CLONE mapped")
+    stretches.sql("ALTER TABLE renamed RENAME COLUMN y TO z")
+    stretches.sql("ALTER TABLE renamed ADD COLUMN y BIGINT")
+    stretches.sql("INSERT INTO renamed SELECT id + 1000, k, -y, y FROM points")
+    for column in ("y", "z"):
+        table = f"(SELECT id, k, {column} AS y FROM renamed)"
+        ours, stock = both(stretches, JOIN.format(table, "INNER", LIMITED))
+        assert ours.files[0] <= stock.files[0]
+
+
+@pytest.mark.parametrize("table", ["stretches", "vectors", "mapped"])
+def test_a_broadcast_side_limits_what_is_read(stretches: SparkSession, table: str) -> None:
+    few = "(SELECT /*+ BROADCAST(intervals) */ * FROM intervals WHERE id % 80 BETWEEN 40 AND 47)"
+    adaptive = {"spark.sql.adaptive.enabled": "true"}
+    both(stretches, JOIN.format(table, "INNER", few), "BroadcastRangeJoin", **adaptive)
 
 
 def test_partitions_are_pruned_by_the_other_side(spark: SparkSession) -> None:
@@ -150,3 +178,7 @@ def test_partitions_are_pruned_by_the_other_side(spark: SparkSession) -> None:
     assert ours.files == stock.files
     # Two files for each of the keys, which are nine with NULL.
     assert ours.files[0] <= 2
+
+
+def test_the_page_of_delta_lake(spark: SparkSession, tmp_path: Path) -> None:
+    run_page("docs/delta.md", spark, tmp_path)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from lines import LINE
 from neighbours import both, ran, set_to, table_session
 from pyspark.sql import SparkSession
 from table_job import MERGE, range_joins
+from test_docs import run_page
 
 import rangejoin
 
@@ -231,3 +233,11 @@ def test_a_limit_that_follows_from_the_range_leaves_out_rows_and_not_files(
     said = "(SELECT * FROM stretches WHERE y >= 60)"
     ours, stock = both(spark, JOIN.format(said, "INNER", limited, IN_INTERVAL))
     assert (ours.files[0], stock.files[0]) == (2, 2)
+
+
+def test_the_page_of_iceberg(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql("CREATE NAMESPACE ice.page")
+    spark.sql("USE ice.page")
+    with set_to(spark, GROUPED | {THRESHOLD: "-1"}):
+        run_page("docs/iceberg.md", spark, tmp_path)
+    spark.sql("USE ice.db")

@@ -40,6 +40,8 @@ PAGES = sorted(
     for pattern in ("*.md", "docs/*.md", "python/README.md", "bench/README.md")
     for path in REPOSITORY.glob(pattern)
 )
+# Run with that software, by tests/neighbours.
+OF_NEIGHBOURS = ["docs/delta.md", "docs/iceberg.md"]
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 MAKEFILE = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
 PROJECT = metadata("spark-range-join")
@@ -72,10 +74,15 @@ def page_session(spark: SparkSession) -> Iterator[SparkSession]:
             spark.catalog.dropTempView(table.name)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in OF_NEIGHBOURS])
 def test_the_code_blocks_of_a_page_run(
     page_session: SparkSession, page: str, tmp_path: Path
 ) -> None:
+    run_page(page, page_session, tmp_path)
+
+
+def run_page(page: str, page_session: SparkSession, tmp_path: Path) -> None:
+    """Runs the blocks of a page, from top to bottom."""
     names: dict[str, Any] = {"spark": page_session, "rangejoin": rangejoin, "__name__": "page"}
     printed: str | None = None
     for block in blocks(REPOSITORY / page, page):
