@@ -50,6 +50,16 @@ def test_a_session_without_the_extension_is_told_to_configure(settings: dict[str
         check_fake(FakeSession(settings))
 
 
+def test_an_extension_behind_that_of_comet_is_told_to_come_first() -> None:
+    comet = "org.apache.comet.CometSparkSessionExtensions"
+    behind = {"spark.sql.extensions": f"{comet},{EXTENSION_CLASS}"}
+    with pytest.raises(RangeJoinError, match=r"lists .*Comet.* before .*list it last"):
+        check_fake(FakeSession(behind))
+    check_fake(FakeSession(behind | {"spark.comet.enabled": "false"}, plan="SortMergeRangeJoin"))
+    first = {"spark.sql.extensions": f"{EXTENSION_CLASS}, {comet}"}
+    check_fake(FakeSession(first, plan="SortMergeRangeJoin"))
+
+
 def test_a_client_of_a_server_without_the_extension_is_told_to_configure_the_server() -> None:
     client = type("Client", (FakeSession,), {"__module__": "pyspark.sql.connect.session"})
     with pytest.raises(RangeJoinError, match=r"does not list .*start the server with .*--jars"):

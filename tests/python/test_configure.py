@@ -21,6 +21,9 @@ def configured(builder: SparkSession.Builder | None = None) -> tuple[str, str]:
     return options["spark.jars"], options["spark.sql.extensions"]
 
 
+COMET = "org.apache.comet.CometSparkSessionExtensions"
+
+
 @pytest.mark.usefixtures("outside_spark")
 class TestWithoutJvm:
     """Nothing runs yet: the JVM will be started by `getOrCreate`."""
@@ -37,6 +40,11 @@ class TestWithoutJvm:
         builder = SparkSession.builder.config("spark.jars", "b.jar, a.jar")
         builder.config("spark.sql.extensions", "x.B,x.A")
         assert configured(builder) == (f"b.jar,a.jar,{jar_path()}", f"x.B,x.A,{EXTENSION_CLASS}")
+
+    def test_the_extension_comes_before_that_of_comet(self) -> None:
+        builder = SparkSession.builder.config("spark.sql.extensions", f"x.A,{COMET},x.B")
+        assert configured(builder)[1] == f"x.A,{EXTENSION_CLASS},{COMET},x.B"
+        assert configured(builder)[1] == f"x.A,{EXTENSION_CLASS},{COMET},x.B"
 
     def test_a_second_call_changes_nothing(self) -> None:
         builder = SparkSession.builder

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rangejoin.errors import RangeJoinError
 from rangejoin.names import (
+    COMET_EXTENSION_CLASS,
     ENABLED_CONF,
     EXTENSION_CLASS,
     EXTENSIONS_CONF,
@@ -44,8 +45,8 @@ def check(spark: SparkSession) -> None:
 
     Raises:
         RangeJoinError: there are no range joins for this line of Spark; or the extension is not in
-            `spark.sql.extensions`; or its class cannot be loaded; or the join was planned by stock
-            Spark all the same. The message names the remedy.
+            `spark.sql.extensions`, or behind that of Comet; or its class cannot be loaded; or the
+            join was planned by stock Spark all the same. The message names the remedy.
     """
     _require_version(spark.version)
     _require_listed(spark)
@@ -64,10 +65,17 @@ def _require_version(version: str) -> None:
 
 def _require_listed(spark: SparkSession) -> None:
     listed = spark.conf.get(EXTENSIONS_CONF, "") or ""
-    if EXTENSION_CLASS not in (entry.strip() for entry in listed.split(",")):
+    entries = [entry.strip() for entry in listed.split(",")]
+    if EXTENSION_CLASS not in entries:
         raise RangeJoinError(
             f"{EXTENSIONS_CONF} does not list {EXTENSION_CLASS} (it is {listed!r}): "
             f"{_remedy(spark)}"
+        )
+    before = entries[: entries.index(EXTENSION_CLASS)]
+    if COMET_EXTENSION_CLASS in before and _is_true(spark, "spark.comet.enabled", "true"):
+        raise RangeJoinError(
+            f"{EXTENSIONS_CONF} lists {COMET_EXTENSION_CLASS} before {EXTENSION_CLASS}: Comet "
+            "replaces joins before they can become range joins; list it last"
         )
 
 

@@ -3,6 +3,9 @@
 EXTENSION_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinExtensions"
 """What belongs in `spark.sql.extensions`."""
 
+COMET_EXTENSION_CLASS = "org.apache.comet.CometSparkSessionExtensions"
+"""Replaces joins by its own as soon as its turn comes: ours has to come before it."""
+
 EXPLAIN_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinExplainGenerator"
 """What belongs in `spark.sql.extendedExplainProviders`: why a join is a range join, or is none."""
 

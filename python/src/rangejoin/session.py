@@ -20,6 +20,7 @@ from rangejoin.inherited import (
     submit_setting,
 )
 from rangejoin.names import (
+    COMET_EXTENSION_CLASS,
     EXPLAIN_CLASS,
     EXPLAIN_CONF,
     EXTENSION_CLASS,
@@ -40,8 +41,9 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     `spark.jars`, `spark.sql.extensions` and `spark.sql.extendedExplainProviders` (which adds to
     EXPLAIN why a join is a range join, or is none) are merged into the value that would hold
     without this call: the builder's own, or else that of `spark-submit`, `PYSPARK_SUBMIT_ARGS` or
-    `spark-defaults.conf` (see `rangejoin.inherited`). Order is kept, ours comes last, nothing is
-    listed twice. Call it after other options that set these keys.
+    `spark-defaults.conf` (see `rangejoin.inherited`). Order is kept, ours comes last, but for
+    Comet's extension, which would take the joins; nothing is listed twice. Call it after other
+    options that set these keys.
 
     How the jar reaches the driver depends on its JVM. Where none runs yet, Spark starts one with
     `spark.jars` on its class path; a list of jars in `PYSPARK_SUBMIT_ARGS` would win over the
@@ -105,8 +107,15 @@ def add_jar(jars: str, jar: str) -> str:
 
 
 def add_extension(extensions: str) -> str:
-    """Returns the comma separated class names `extensions` with this project's in it once."""
-    return add_class(extensions, EXTENSION_CLASS)
+    """Returns the comma separated class names `extensions` with this project's in it once.
+
+    Ours comes last, but before that of Comet.
+    """
+    entries = _entries(extensions)
+    if EXTENSION_CLASS not in entries:
+        taken = [i for i, entry in enumerate(entries) if entry == COMET_EXTENSION_CLASS]
+        entries.insert(taken[0] if taken else len(entries), EXTENSION_CLASS)
+    return ",".join(entries)
 
 
 def add_class(classes: str, ours: str) -> str:
