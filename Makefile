@@ -64,7 +64,7 @@ OTHER_SPARKS := $(shell awk '/^[0-9]/ && $$1 != "$(DEFAULT_LINE)" && !seen[$$6]+
 OTHER_VENVS := $(OTHER_SPARKS:%=.venv-spark-%/.installed)
 NEIGHBOUR_JARS := .tools/neighbours/$(LINE)/.copied
 # What is tried on the default line alone, with what it needs.
-TESTS_OF_DEFAULT_LINE := connect other_sparks tpc
+TESTS_OF_DEFAULT_LINE := connect other_sparks services tpc
 ifeq ($(LINE),$(DEFAULT_LINE))
 NEEDS_OF_DEFAULT_LINE := $(NEIGHBOURS) $(OTHER_VENVS)
 OTHERS_TESTS := tests/neighbours
