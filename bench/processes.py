@@ -34,6 +34,8 @@ def run(program: str, case: str, contestant: str, heap: str, limit: int) -> Outc
         return None, "out of memory"
     if "ConnectionRefusedError" in err or "Answer from Java side is empty" in err:
         return None, "lost its JVM"
+    if process.returncode < 0:
+        return None, f"ended by signal {-process.returncode}"
     return None, "failed: " + err.strip().splitlines()[-1][:200]
 
 
