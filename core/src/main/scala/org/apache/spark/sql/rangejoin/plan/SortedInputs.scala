@@ -81,8 +81,8 @@ private[plan] object SortedInputs {
       case _ if join.best.isDefined => range.preferredOrderOf(side)
       case _: SortExec              =>
         // Where matches are aggregated, runs of them then grow from one streamed row to the next.
-        val preferred =
-          if (join.streamed.contains(side)) range.upperBound else range.preferredOrderOf(side)
+        val hasRuns = join.streamed.contains(side) && range.residual.isEmpty
+        val preferred = if (hasRuns) range.upperBound else range.preferredOrderOf(side)
         preferred.filter(MonotoneColumn.of(_).isDefined)
       case _ => None
     })

@@ -43,7 +43,8 @@ object WantAggregatedMatches extends Rule[SparkPlan] {
         val chosen =
           if (sides.size == 1) sides.headOption
           else SortMergeRangeJoinExec.of(join).normalForm.toOption.map(_.streamed)
-        chosen.foreach(join.setTagValue(AggregateMatchesExec.StreamedTag, _))
+        chosen.filter(WantedPairs.areAll(join.joinType, _))
+          .foreach(join.setTagValue(AggregateMatchesExec.StreamedTag, _))
       }
     case _ =>
   }

@@ -27,6 +27,8 @@ private[reduce] final class BlockBuffers(memory: BufferMemory, val isCounted: Bo
   private[this] var buffers: Array[UnsafeRow] = _
   // The block that the first place is for.
   private[this] var base = 0
+  // Before this place there is none.
+  private[this] var firstKept = 0
   private[this] var bytesTaken = 0L
 
   /** Null where there is none. */
@@ -44,7 +46,10 @@ private[reduce] final class BlockBuffers(memory: BufferMemory, val isCounted: Bo
    */
   def put(block: Int, buffer: UnsafeRow, oldest: Int): Boolean = {
     // To take memory may clear what is kept.
-    val hasRoom = !isCounted || memory.take(bytesOf(buffer))
+    val hasRoom = !isCounted || memory.take(bytesOf(buffer)) || {
+      releaseBefore(oldest)
+      memory.takeReleased(bytesOf(buffer))
+    }
     if (hasRoom) {
       if (buffers == null) {
         base = math.min(oldest, block)
@@ -53,6 +58,7 @@ private[reduce] final class BlockBuffers(memory: BufferMemory, val isCounted: Bo
       val place = block - base
       release(buffers(place))
       buffers(place) = buffer
+      if (place < firstKept) firstKept = place
       if (isCounted) bytesTaken += bytesOf(buffer)
     }
     hasRoom
@@ -63,17 +69,23 @@ private[reduce] final class BlockBuffers(memory: BufferMemory, val isCounted: Bo
     val begin = math.min(block, math.max(base, oldest))
     val end = math.max(block + 1, if (block < base) base + buffers.length else block + 1)
     val moved = new Array[UnsafeRow](math.max(Least, (end - begin) * 2))
-    var i = 0
-    while (i < math.min(begin - base, buffers.length)) {
-      release(buffers(i))
-      i += 1
-    }
+    releaseBefore(begin)
+    firstKept = 0
     val from = math.max(begin, base)
     val until = math.min(base + buffers.length, begin + moved.length)
     if (from < until)
       System.arraycopy(buffers, from - base, moved, from - begin, until - from)
     buffers = moved
     base = begin
+  }
+
+  private def releaseBefore(block: Int): Unit = if (buffers != null) {
+    val end = math.min(block - base, buffers.length)
+    while (firstKept < end) {
+      release(buffers(firstKept))
+      buffers(firstKept) = null
+      firstKept += 1
+    }
   }
 
   private def release(buffer: UnsafeRow): Unit = if (isCounted && buffer != null) {
@@ -88,6 +100,7 @@ private[reduce] final class BlockBuffers(memory: BufferMemory, val isCounted: Bo
     bytesTaken = 0L
     buffers = null
     base = 0
+    firstKept = 0
   }
 }
 

@@ -18,7 +18,8 @@ import org.apache.spark.memory.{MemoryConsumer, MemoryMode, TaskMemoryManager}
 
 /**
  * Memory of the task for what can be made again, taken in larger pieces than it is asked for. To take more may
- * have another consumer spill; so once memory was short, no more is taken than half of what was there.
+ * have another consumer spill; so once memory was short, no more is taken than half of what was there, until
+ * that was too little for some thousand times.
  *
  * @param forget releases what can be made again, at the request of another consumer of the thread that uses it
  */
@@ -28,6 +29,7 @@ private[reduce] final class BufferMemory(tasks: TaskMemoryManager, forget: () =>
   @volatile private[this] var user = Thread.currentThread
   private[this] var free = 0L
   private[this] var most = Long.MaxValue
+  private[this] var refusals = 0
   private[this] val consumer =
     new MemoryConsumer(tasks, MemoryMode.ON_HEAP) {
       override def spill(size: Long, trigger: MemoryConsumer): Long =
@@ -36,7 +38,7 @@ private[reduce] final class BufferMemory(tasks: TaskMemoryManager, forget: () =>
           val held = getUsed
           forget()
           giveBack()
-          most = math.max(Least, held / 2)
+          most = held / 2
           held - getUsed
         }
     }
@@ -49,12 +51,28 @@ private[reduce] final class BufferMemory(tasks: TaskMemoryManager, forget: () =>
 
   /** Takes memory; false where there is none. */
   def take(bytes: Long): Boolean = {
-    if (free < bytes && consumer.getUsed < most) {
+    if (free < bytes && mayAsk) {
       val wanted = math.max(Piece, bytes)
       val got = consumer.acquireMemory(wanted)
       free += got
-      if (got < wanted) most = math.max(Least, consumer.getUsed)
+      if (got < wanted) most = consumer.getUsed
     }
+    takeReleased(bytes)
+  }
+
+  private def mayAsk: Boolean = {
+    if (consumer.getUsed >= most) {
+      refusals += 1
+      if (refusals == MostRefusals) {
+        refusals = 0
+        most = math.max(Much, 2 * most)
+      }
+    }
+    consumer.getUsed < most
+  }
+
+  /** Takes memory of what was released; false where that is too little. */
+  def takeReleased(bytes: Long): Boolean = {
     val taken = free >= bytes
     if (taken) free -= bytes
     taken
@@ -72,7 +90,7 @@ private[reduce] final class BufferMemory(tasks: TaskMemoryManager, forget: () =>
   }
 
   /** Gives back what was released, if it is much. */
-  def giveBackMuch(): Unit = if (free > Least) giveBack()
+  def giveBackMuch(): Unit = if (free > Much) giveBack()
 
   private def giveBack(): Unit = {
     val released = free
@@ -89,6 +107,6 @@ private[reduce] final class BufferMemory(tasks: TaskMemoryManager, forget: () =>
 private object BufferMemory {
   private final val Piece = 64L << 10
 
-  /** What is taken, where there is memory, however short that was. */
-  private final val Least = 1L << 20
+  private final val Much = 1L << 20
+  private final val MostRefusals = 1 << 12
 }

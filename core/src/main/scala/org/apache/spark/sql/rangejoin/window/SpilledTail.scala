@@ -25,9 +25,11 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  * candidates or leave, and so reads each block it has to look into once; runs are aggregated by rows
  * at their two ends.
  *
- * Invariants: the indices of a block are `[start, start + slots)`, blocks do not overlap and rise;
- * every block but the last has a live row at least; `firstBound` is the sort bound of the first
- * live row of a block, so that a scan knows without reading it that it ends before it.
+ * Invariants: the index of a slot is that of the block's `start` and its own; indices from the first
+ * live row of a block to its end do not overlap those of others, and rise; every block but the last has
+ * a live row at least; `firstBound` is the sort bound of the first live row of a block, so that a scan
+ * knows without reading it that it ends before it. Rows that left before the first live one have no
+ * index once blocks are numbered anew, so that none is between rows of which none has left.
  *
  * @param mostRows greatest number of rows of a block
  */
@@ -307,8 +309,8 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
     var i = 0
     while (i < blocks.size) {
       val block = blocks.get(i)
-      block.start = next.toInt
-      next += block.slots
+      block.start = next.toInt - block.firstLive
+      next += block.slots - block.firstLive
       i += 1
     }
     if (next > Int.MaxValue - 1) throw new IllegalStateException(
@@ -324,6 +326,7 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
     liveRows = 0
     allSlots = 0L
     forgetLoaded()
+    inMemoryBefore.clear()
     filling.clear()
   }
 
@@ -369,6 +372,7 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
       if (loaded ne block) {
         swapLoaded()
         if (loaded ne block) {
+          loaded = null
           inMemory.readFrom(files, block.bytes)
           loaded = block
           blockReads += 1
@@ -389,10 +393,10 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
   /** The block of an index, or the first after it; the last where there is none. */
   private def find(index: Int): Block = {
     var block = blocks.get(position)
-    if (index < block.start || index >= block.start + block.slots) {
+    if (index < block.firstIndex || index >= block.start + block.slots) {
       var low = 0
       var high = blocks.size - 1
-      if (index >= block.start) {
+      if (index >= block.start + block.slots) {
         low = math.min(position + 1, high)
         // The next one, mostly.
         val next = blocks.get(low)

@@ -179,6 +179,20 @@ class RunAggregatesSuite extends AnyFunSuite with TaskMemory {
     }
   }
 
+  test("buffers that are of no more interest make room for others") {
+    val rows = randomRows(600000, 11)
+    // Buffers of strings are counted, whatever they are of.
+    val text = aggregation(Count(x), Max(Cast(x, StringType)))
+    withRuns(text, bytes = 1200L << 10) { runs =>
+      for (from <- 0 until 500000 by 70) {
+        rows.firstOfRuns = from
+        if (from == 350000) rows.reads = 0
+        runs.aggregate(rows, 0L, from, from + 100000, NoEnd)
+      }
+      assert(rows.reads / (150000 / 70) < 1000)
+    }
+  }
+
   test("buffers of many functions, of decimals and of strings") {
     val text = Cast(x, StringType)
     val wide = Cast(x, DecimalType(38, 10))

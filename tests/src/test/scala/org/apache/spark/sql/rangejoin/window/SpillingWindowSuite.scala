@@ -310,6 +310,40 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
       for (seed <- 1 to seeds) placesAgainstSequence(limits, seed)
     }
 
+  test("rows keep their places when memory is given back amid a run, after a part of a block came back") {
+    withTask(1L << 20) { task =>
+      withSpillFiles() { (files, _) =>
+        val memory = new WindowMemory(task)
+        val store = new PagedRowStore(memory, task, 64L << 10)
+        val window = new RangeWindow(memory, store, files, WindowLimits.None)
+        val rival = new Rival(task)
+        val into = emptyRow
+        def check(places: Range): Unit = places.foreach { place =>
+          window.readPlace(place, into)
+          assert(idOf(into) == place)
+        }
+        append(window, 0L until 8000L: _*)
+        rival.take(1L << 20)
+        rival.giveAll()
+        rival.take((1L << 20) - 120000L)
+        // Read again and again, so that the window takes as much back as there is memory for.
+        for (_ <- 1 to 3 if window.sizeInMemory == 0) {
+          check(0 until 8000 by 100)
+          window.settle()
+        }
+        assert(window.sizeInMemory > 0 && window.sizeInMemory < 8000 && !window.hasHoles)
+        check(0 until 2000)
+        rival.take(1L << 20)
+        assert(window.sizeInMemory == 0 && !window.hasHoles)
+        check(0 until 8000)
+        window.settle()
+        assert(!window.hasHoles && ids(window) == (0L until 8000L))
+        window.close()
+        rival.giveAll()
+      }
+    }
+  }
+
   private def placesAgainstSequence(limits: WindowLimits, seed: Int): Unit = withTask(1L << 20) {
     task =>
       withSpillFiles(largestFile = 4000) { (files, _) =>
@@ -333,6 +367,8 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
           first += leave
           assert(!window.hasHoles && window.size == next - first)
           for (_ <- 1 to 10 if first < next) {
+            if (random.nextInt(9) == 0) rival.take(random.nextInt(1 << 20))
+            if (random.nextInt(9) == 0) rival.giveAll()
             val id = first + random.nextInt((next - first).toInt)
             assert(window.rowsUpTo(id * 10) == id - first + 1 && window.rowsUpTo(
               id * 10 - 1) == id - first)
