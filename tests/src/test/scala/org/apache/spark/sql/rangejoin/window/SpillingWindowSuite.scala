@@ -310,7 +310,8 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
       for (seed <- 1 to seeds) placesAgainstSequence(limits, seed)
     }
 
-  test("rows keep their places when memory is given back amid a run, after a part of a block came back") {
+  test(
+    "rows keep their places when memory is given back amid a run, after a part of a block came back") {
     withTask(1L << 20) { task =>
       withSpillFiles() { (files, _) =>
         val memory = new WindowMemory(task)
