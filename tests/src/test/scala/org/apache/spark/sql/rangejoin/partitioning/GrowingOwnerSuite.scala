@@ -16,11 +16,13 @@ package org.apache.spark.sql.rangejoin.partitioning
 
 import java.util.concurrent.ConcurrentHashMap
 
-import org.apache.spark.TaskContext
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.expressions.ScalaUDF
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.join.RangeJoinExec
+import org.apache.spark.{SPARK_VERSION, TaskContext}
 
 /** Owners of intervals whose rows are other ones, and longer, when they are read again. */
 class GrowingOwnerSuite extends RangePartitioningTest {
@@ -72,12 +74,18 @@ class GrowingOwnerSuite extends RangePartitioningTest {
     withConf(engine: _*) {
       val df = join(joined, owner("grown(id)"))
       assert(bucketNodes(df).count(_.isOwner) == 1, executedPlan(df))
-      val found = rows(df)
-      // The sample is one reading; what the join has shuffled is the last.
-      val readings = GrowingOwnerSuite.readings
-      assert(readings == 2, executedPlan(df))
-      val last = if (readings > shortReadings) "1000 + id % 5" else "id % 5"
-      assertSameRows(found, stock(last), s"$engine\n${executedPlan(df)}")
+      // Spark 3.5 has the function in the condition of an existence join: the join evaluates it anew.
+      val isReadByJoin =
+        nodes[RangeJoinExec](df).exists(_.condition.exists(_.exists(_.isInstanceOf[ScalaUDF])))
+      assert(!isReadByJoin || (joined.contains("EXISTS") && SPARK_VERSION.startsWith("3.5")))
+      if (!isReadByJoin) {
+        val found = rows(df)
+        // The sample is one reading; what the join has shuffled is the last.
+        val readings = GrowingOwnerSuite.readings
+        assert(readings == 2, executedPlan(df))
+        val last = if (readings > shortReadings) "1000 + id % 5" else "id % 5"
+        assertSameRows(found, stock(last), s"$engine\n${executedPlan(df)}")
+      }
     }
   }
 
