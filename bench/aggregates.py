@@ -128,7 +128,7 @@ def measure(folder: str, contestant: str) -> None:
 
 
 EARLIER = "l.k = r.k AND r.t <= l.t"
-ONE = f"l.k = r.k AND r.t BETWEEN l.t - {STEP - 1} AND l.t"
+HUNDRED = f"l.k = r.k AND r.t >= l.t - {100 * STEP - 1} AND r.t <= l.t"
 SIMPLE = "count(*);sum(r.v)"
 EXTREMES = "min(double(r.v));max(double(r.v));avg(double(r.v))"
 SEVERAL = "count(*);sum(r.v);max(r.v)"
@@ -136,7 +136,7 @@ SECONDS = "l.a >= r.a AND l.a <= r.b"
 OVERLAP = "r.a <= l.b AND r.b >= l.a"
 #: What other engines are given: the condition, and the functions.
 ENGINES = {
-    "extremes": ("l.k = r.k AND r.t >= l.t - 99999 AND r.t <= l.t", "min(r.v);max(r.v);avg(r.v)"),
+    "extremes": (HUNDRED, "min(r.v);max(r.v);avg(r.v)"),
     "seconds": (SECONDS, "count(r.v)"),
     "overlaps": (OVERLAP, "count(r.v)"),
     "keyed": (f"l.k = r.k AND {OVERLAP}", "count(r.v)"),
@@ -207,7 +207,7 @@ def cases(rows: int) -> dict[str, Case]:
         "all": of(of_each(EARLIER, EXTREMES + ";stddev(double(r.v))"), pairs=500),
         "hundred": of(of_each(EARLIER, SIMPLE), 100, 5000),
         "global": of(of_each(EARLIER, "count(*)", by=""), pairs=500),
-        "one": of(of_each(ONE, "count(r.v)"), pairs=1),
+        "one": of(of_each(matching(1), "count(r.v)"), pairs=1),
         "seconds": seconds,
         "overlaps": of_intervals("overlaps", OVERLAP, 1000 * rows, 300_000),
         "keyed": of_intervals("keyed", f"l.k = r.k AND {OVERLAP}", 1000 * rows // 24, 300_000, 24),

@@ -127,18 +127,19 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
     counting = true
     if (intervals == null) intervals = new SlidingIntervalCounts(runs)
     intervals.clear()
-    var index = window.nextRow(window.head)
-    while (index < window.tail && intervals.areWhole) {
+    forEachIndex { index =>
       window.read(index, windowRow)
       intervals.add(windowRow, window.sortBound(index), window.evictBound(index))
-      index = window.nextRow(index + 1)
     }
   }
 
-  private def evictAllBelow(): Unit = {
+  private def evictAllBelow(): Unit =
+    forEachIndex(index => if (window.evictBound(index) < lower) evict(index))
+
+  private def forEachIndex(visit: Int => Unit): Unit = {
     var index = window.nextRow(window.head)
     while (index < window.tail) {
-      if (window.evictBound(index) < lower) evict(index)
+      visit(index)
       index = window.nextRow(index + 1)
     }
   }

@@ -79,26 +79,27 @@ private[scan] final class SlidingIntervalCounts(runs: RunAggregates) {
 
   private def makeRoom(): Boolean = hasRoomForEnd && hasRoomForBegin
 
-  private def hasRoomForEnd: Boolean = size + 1 < ends.length || {
-    val larger = ends.length * 2
-    runs.takeMemory((larger - ends.length) * 8L) && {
-      ends = java.util.Arrays.copyOf(ends, larger)
-      true
-    }
+  private def hasRoomForEnd: Boolean = {
+    if (size + 1 == ends.length) ends = enlarged(ends)
+    size + 1 < ends.length
   }
 
-  private def hasRoomForBegin: Boolean = endOfBegins < begins.length || {
-    val kept = endOfBegins - firstBegin
-    val larger = if (kept > begins.length / 2) begins.length * 2 else begins.length
-    (larger == begins.length || runs.takeMemory((larger - begins.length) * 8L)) && {
-      val target = if (larger == begins.length) begins else new Array[Long](larger)
+  private def hasRoomForBegin: Boolean = {
+    if (endOfBegins == begins.length) {
+      val kept = endOfBegins - firstBegin
+      val target = if (kept > begins.length / 2) enlarged(begins) else begins
       System.arraycopy(begins, firstBegin, target, 0, kept)
       begins = target
       firstBegin = 0
       endOfBegins = kept
-      true
     }
+    endOfBegins < begins.length
   }
+
+  /** The bounds in an array twice as large; the array itself where there is no memory for that. */
+  private def enlarged(bounds: Array[Long]): Array[Long] =
+    if (runs.takeMemory(bounds.length * 8L)) java.util.Arrays.copyOf(bounds, bounds.length * 2)
+    else bounds
 
   private def push(bound: Long): Unit = {
     size += 1

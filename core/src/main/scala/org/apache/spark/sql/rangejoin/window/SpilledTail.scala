@@ -41,15 +41,11 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
   private[this] var position = 0
   private[this] var liveRows = 0
   private[this] var allSlots = 0L
-  private[this] var blockReads = 0L
   private[this] var rowsWritten = 0L
   private[this] var bytesWritten = 0L
 
-  // What `loaded` and `loadedBefore` hold, and the last block as far as it was not written.
-  private[this] var inMemory = new RowBlock
-  private[this] var loaded: Block = _
-  private[this] var inMemoryBefore = new RowBlock
-  private[this] var loadedBefore: Block = _
+  private[this] val loaded = new LoadedBlocks(files)
+  // The last block as far as it was not written.
   private[this] var filling = new RowBlock
 
   def isEmpty: Boolean = liveRows == 0
@@ -64,7 +60,7 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
   def spilledBytes: Long = bytesWritten
 
   /** Blocks read from disk so far. */
-  def reads: Long = blockReads
+  def reads: Long = loaded.reads
 
   /** Index and sort bound of the first row. */
   def firstIndex: Int = blocks.get(0).firstIndex
@@ -94,7 +90,6 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
   /** Points `row` at the row at a place, counted from the first one; without holes. */
   def readPlace(place: Int, row: UnsafeRow): Unit = read(firstIndex + place, row)
 
-  def head: Int = blocks.get(0).start
   def tail: Int = {
     val last = blocks.get(blocks.size - 1)
     last.start + last.slots
@@ -288,14 +283,9 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
       if (last != null) blocks.add(last)
       allSlots = 0L
       blocks.forEach(block => allSlots += block.slots)
-      forgetLoaded()
+      loaded.forget()
       position = 0
     }
-
-  private def forgetLoaded(): Unit = {
-    loaded = null
-    loadedBefore = null
-  }
 
   private def finish(block: Block, buffer: RowBlock): Unit = {
     write(block, buffer)
@@ -325,18 +315,15 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
     position = 0
     liveRows = 0
     allSlots = 0L
-    forgetLoaded()
-    inMemoryBefore.clear()
+    loaded.forget()
     filling.clear()
   }
 
   def close(): Unit = {
     blocks.clear()
     liveRows = 0
-    inMemory = null
-    inMemoryBefore = null
     filling = null
-    forgetLoaded()
+    loaded.close()
     files.close()
   }
 
@@ -345,12 +332,8 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
 
   private def seal(block: Block): Unit = {
     write(block, filling)
-    // The rows just written may be asked for next: what was filled is what is loaded.
-    swapLoaded()
-    val former = inMemory
-    inMemory = filling
-    filling = former
-    loaded = block
+    // The rows just written may be asked for next.
+    filling = loaded.exchange(block.bytes, filling)
   }
 
   private def write(block: Block, rows: RowBlock): Unit = {
@@ -367,28 +350,7 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
   }
 
   private def load(block: Block): RowBlock =
-    if (block.bytes == null) filling
-    else {
-      if (loaded ne block) {
-        swapLoaded()
-        if (loaded ne block) {
-          loaded = null
-          inMemory.readFrom(files, block.bytes)
-          loaded = block
-          blockReads += 1
-        }
-      }
-      inMemory
-    }
-
-  private def swapLoaded(): Unit = {
-    val rows = inMemory
-    val block = loaded
-    inMemory = inMemoryBefore
-    loaded = loadedBefore
-    inMemoryBefore = rows
-    loadedBefore = block
-  }
+    if (block.bytes == null) filling else loaded(block.bytes)
 
   /** The block of an index, or the first after it; the last where there is none. */
   private def find(index: Int): Block = {

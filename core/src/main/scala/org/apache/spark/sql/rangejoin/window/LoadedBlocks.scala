@@ -1,0 +1,73 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.window
+
+/** The two blocks of rows on disk that were asked for last, in memory. */
+private[window] final class LoadedBlocks(files: SpillFiles) {
+  private[this] var last = new RowBlock
+  private[this] var bytesOfLast: SpilledBytes = _
+  private[this] var before = new RowBlock
+  private[this] var bytesOfBefore: SpilledBytes = _
+  private[this] var blockReads = 0L
+
+  /** Blocks read from disk so far. */
+  def reads: Long = blockReads
+
+  /** The rows that were written as these bytes, until those of two other blocks are asked for. */
+  def apply(bytes: SpilledBytes): RowBlock = {
+    if (bytesOfLast ne bytes) {
+      swap()
+      if (bytesOfLast ne bytes) {
+        bytesOfLast = null
+        last.readFrom(files, bytes)
+        bytesOfLast = bytes
+        blockReads += 1
+      }
+    }
+    last
+  }
+
+  /** Takes rows that were just written for loaded; returns a block to be filled. */
+  def exchange(bytes: SpilledBytes, rows: RowBlock): RowBlock = {
+    swap()
+    val former = last
+    last = rows
+    bytesOfLast = bytes
+    former
+  }
+
+  /** Takes neither block for loaded. */
+  def forget(): Unit = {
+    bytesOfLast = null
+    last.clear()
+    bytesOfBefore = null
+    before.clear()
+  }
+
+  def close(): Unit = {
+    forget()
+    last = null
+    before = null
+  }
+
+  private def swap(): Unit = {
+    val rows = last
+    val bytes = bytesOfLast
+    last = before
+    bytesOfLast = bytesOfBefore
+    before = rows
+    bytesOfBefore = bytes
+  }
+}
