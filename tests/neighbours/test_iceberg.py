@@ -78,6 +78,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             f"CREATE TABLE p_some8 USING iceberg {PARTITIONS['bucket8']} "
             "AS SELECT * FROM p_plain WHERE k IS NOT NULL"
         )
+        session.sql("CREATE TABLE stretches (id BIGINT, k BIGINT, y BIGINT) USING iceberg")
+        for start in range(0, 100, 20):  # a file each
+            session.sql(
+                "INSERT INTO stretches SELECT /*+ REPARTITION(1) */ id, k, y FROM p_plain "
+                f"WHERE y BETWEEN {start} AND {start + 19}"
+            )
         yield session
 
 
@@ -214,25 +220,39 @@ def test_partitions_are_pruned_by_the_other_side(spark: SparkSession) -> None:
     assert (everything.files[0], ours.files[0]) == (8, 1)
 
 
-def test_a_limit_that_follows_from_the_range_leaves_out_rows_and_not_files(
-    spark: SparkSession,
+@pytest.mark.parametrize("how", ["INNER", "LEFT", "RIGHT", "LEFT SEMI"])
+def test_a_limit_that_follows_from_the_range_leaves_out_files(
+    spark: SparkSession, how: str
 ) -> None:
-    spark.sql("CREATE TABLE stretches (id BIGINT, k BIGINT, y BIGINT) USING iceberg")
-    for start in range(0, 100, 20):
-        spark.sql(
-            "INSERT INTO stretches SELECT /*+ REPARTITION(1) */ id, k, y FROM p_plain "
-            f"WHERE y BETWEEN {start} AND {start + 19}"
-        )
     limited = "(SELECT * FROM i_plain WHERE low >= 60)"
-    ours, stock = both(spark, JOIN.format("stretches", "INNER", limited, IN_INTERVAL))
-    # Spark has pushed filters into the scan before the limit is known; it is evaluated above.
-    assert (ours.files[0], stock.files[0]) == (5, 5)
-    assert re.search(r"Filter .*y#\d+L >= 60", ours.plan)
-    assert not re.search(r"y#\d+L >= 60", stock.plan)
-    # Said in the query, it reaches the manifests.
+    ours, stock = both(spark, JOIN.format("stretches", how, limited, IN_INTERVAL))
+    kept = how == "LEFT"  # whatever they match, so that nothing follows of their rows
+    assert (ours.files[0], stock.files[0]) == (5 if kept else 2, 5)
+    assert bool(re.search(r"filters=.*\by >= 60", ours.plan)) != kept
+    assert not re.search(r"y(#\d+L)? >= 60", stock.plan)
+    # Said in the query it does the same, and is not said to the source again.
     said = "(SELECT * FROM stretches WHERE y >= 60)"
-    ours, stock = both(spark, JOIN.format(said, "INNER", limited, IN_INTERVAL))
+    ours, stock = both(spark, JOIN.format(said, how, limited, IN_INTERVAL))
     assert (ours.files[0], stock.files[0]) == (2, 2)
+    assert len(re.findall(r"y#\d+L >= 60", ours.plan)) == 1
+
+
+def test_a_limit_of_floating_numbers_is_hidden_from_files(spark: SparkSession) -> None:
+    # The bounds of the third file are those of its numbers.
+    spark.sql("CREATE TABLE fractions (k BIGINT, x DOUBLE) USING iceberg")
+    spark.sql("INSERT INTO fractions SELECT /*+ REPARTITION(1) */ 1, id + 50 FROM range(50)")
+    spark.sql("INSERT INTO fractions SELECT /*+ REPARTITION(1) */ 1, id FROM range(50)")
+    spark.sql(
+        "INSERT INTO fractions SELECT /*+ REPARTITION(1) */ 1, explode(array(double('NaN'), 2D))"
+    )
+    spark.sql(
+        "CREATE TABLE spans USING iceberg AS "
+        "SELECT 1L AS k, double(60) AS low, double('NaN') AS high"
+    )
+    query = "SELECT f.k, string(f.x) FROM fractions f JOIN spans s ON f.k = s.k AND "
+    ours, _ = both(spark, query + "f.x BETWEEN s.low AND s.high AND s.low >= 60")
+    assert ours.files[0] == 3
+    assert len(ours.rows) == 41
 
 
 def test_the_page_of_iceberg(spark: SparkSession, tmp_path: Path) -> None:

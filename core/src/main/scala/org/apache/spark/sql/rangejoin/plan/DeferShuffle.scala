@@ -36,7 +36,7 @@ import org.apache.spark.sql.rangejoin.partitioning.{
   RangeBucketExec,
   SideMeasure
 }
-import org.apache.spark.sql.rangejoin.pushdown.ImpliedLimit
+import org.apache.spark.sql.rangejoin.pushdown.ShownLimits
 
 /**
  * Sides of joins without keys that may be far smaller than Spark thinks: it does not know how many rows a
@@ -175,8 +175,8 @@ object DeferShuffle extends PredicateHelper {
   private def isUnknown(plan: LogicalPlan, conf: SQLConf): Boolean = plan match {
     case Filter(condition, child) =>
       splitConjunctivePredicates(condition).exists {
-        case _: IsNotNull | _: ImpliedLimit => false
-        case _                              => true
+        case _: IsNotNull => false
+        case predicate    => !ShownLimits.isInferred(predicate)
       } ||
       isUnknown(child, conf)
     case Join(_, _, _: InnerLike | LeftSemi | LeftAnti, _, _) => true

@@ -32,8 +32,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
  * follows `w.stop >= '2024-01-01'`. Stock Spark infers this of equal columns alone.
  *
  * Runs once, when filters are where they belong, and takes its own to where they belong: as far as to
- * the scan, which may leave out partitions by them, and files ([[PruneLimitedScans]]). Spark makes joins of
- * `EXISTS` and `IN` later.
+ * the scan, which may leave out partitions by them, and files ([[ShownLimits]], [[PruneLimitedScans]]).
+ * Spark makes joins of `EXISTS` and `IN` later.
  */
 object InferRangeFilters extends Rule[LogicalPlan] {
 
@@ -102,7 +102,7 @@ object InferRangeFilters extends Rule[LogicalPlan] {
   private def filtered(child: LogicalPlan, limits: Seq[Expression]): LogicalPlan =
     limits.filter(_.references.subsetOf(child.outputSet)).map(ImpliedLimit(_))
       .reduceOption[Expression](And(_, _))
-      .fold(child)(limit => PushDownPredicates(Filter(limit, child)))
+      .fold(child)(limit => ShownLimits.in(PushDownPredicates(Filter(limit, child))))
 
   /** A filter would compute it once more, on its way down. */
   private def isComputed(plan: LogicalPlan, column: Attribute): Boolean = plan.exists {

@@ -1,0 +1,56 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.pushdown
+
+import org.apache.spark.sql.catalyst.expressions.{BinaryComparison, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.types._
+
+/**
+ * Shows inferred limits to the sources that compare values as Spark does, before Spark plans their scans:
+ * Iceberg leaves out manifests and files by them. From all other sources [[ImpliedLimit]] hides them.
+ */
+object ShownLimits {
+
+  private val Inferred = TreeNodeTag[Unit]("rangejoin.inferred")
+
+  /** Whether a predicate of a filter was inferred, shown or not. */
+  def isInferred(predicate: Expression): Boolean =
+    predicate.isInstanceOf[ImpliedLimit] || predicate.getTagValue(Inferred).isDefined
+
+  /** The plan with the limits shown that stand directly above such a source. */
+  def in(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case Filter(condition, source: DataSourceV2Relation) if isTrusted(source) =>
+      Filter(
+        condition.transform {
+          case ImpliedLimit(limit: BinaryComparison) if isExact(limit) =>
+            limit.setTagValue(Inferred, ())
+            limit
+        },
+        source)
+  }
+
+  private def isTrusted(source: DataSourceV2Relation): Boolean =
+    source.table.getClass.getName.startsWith("org.apache.iceberg.")
+
+  /** Iceberg's bounds of a file do not count NaN, which is the greatest value for Spark. */
+  private def isExact(limit: BinaryComparison): Boolean = limit.left.dataType match {
+    case IntegerType | LongType | DateType | TimestampType | TimestampNTZType => true
+    case _: DecimalType                                                       => true
+    case _                                                                    => false
+  }
+}
