@@ -19,7 +19,11 @@ import org.apache.spark.sql.catalyst.expressions.{Ascending, SortOrder}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.aggregate._
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
-import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
+import org.apache.spark.sql.rangejoin.aggregate.{
+  AggregateMatchesExec,
+  RestOfRowsExec,
+  SkipPartialMergeExec
+}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition.Side
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
@@ -99,6 +103,7 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
       function.copy(mode = mode, filter = None)
     }
     val results = functions.map(_.resultAttribute)
+    val isSkipped = grouping.nonEmpty && functions.forall(_.mode == PartialMerge)
     // What Spark aggregates by objects is refused.
     val merged = Option(aggregate).collect {
       case hash: HashAggregateExec => hash.copy(
@@ -106,7 +111,8 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
           aggregateExpressions = functions,
           aggregateAttributes = results,
           initialInputBufferOffset = grouping.size,
-          child = child)
+          child = if (isSkipped) RestOfRowsExec(child) else child
+        )
       case sorted: SortAggregateExec => sorted.copy(
           groupingExpressions = grouping,
           aggregateExpressions = functions,
@@ -116,7 +122,10 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
         )
     }
     merged.foreach(_.copyTagsFrom(aggregate))
-    merged
+    merged.map {
+      case hash: HashAggregateExec if isSkipped => SkipPartialMergeExec(hash)
+      case other                                => other
+    }
   }
 
   private def inOrder(child: SparkPlan, order: Seq[SortOrder]): SparkPlan =
@@ -126,15 +135,24 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
   /** A final aggregate takes buffers as they are: none has to be merged before, in the same task. */
   private def withoutMerge(aggregate: BaseAggregateExec): SparkPlan =
     aggregate.children.head match {
-      case merging: BaseAggregateExec
-          if isFinal(aggregate) && merging.aggregateExpressions.nonEmpty &&
-            merging.aggregateExpressions.forall(_.mode == PartialMerge) =>
-        merging.children.head match {
-          case buffers: AggregateMatchesExec => aggregate.withNewChildren(Seq(buffers))
-          case _                             => aggregate
-        }
+      case merging @ (_: BaseAggregateExec | _: SkipPartialMergeExec) if isFinal(aggregate) =>
+        merged(merging).collect { case buffers: AggregateMatchesExec => buffers }
+          .fold[SparkPlan](aggregate)(buffers => aggregate.withNewChildren(Seq(buffers)))
       case _ => aggregate
     }
+
+  /** What an aggregate merges that does nothing else. */
+  private def merged(plan: SparkPlan): Option[SparkPlan] = plan match {
+    case SkipPartialMergeExec(merge) => merged(merge)
+    case merge: BaseAggregateExec
+        if merge.aggregateExpressions.nonEmpty &&
+          merge.aggregateExpressions.forall(_.mode == PartialMerge) =>
+      merge.children.head match {
+        case RestOfRowsExec(rows) => Some(rows)
+        case rows                 => Some(rows)
+      }
+    case _ => None
+  }
 
   private def isFinal(aggregate: BaseAggregateExec): Boolean =
     aggregate.isInstanceOf[HashAggregateExec] && aggregate.aggregateExpressions.forall(

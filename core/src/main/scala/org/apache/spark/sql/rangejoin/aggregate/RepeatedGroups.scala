@@ -1,0 +1,71 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.aggregate
+
+/**
+ * Finds out whether groups repeat in rows, by a bit for each hash of a group: a row whose bit was set
+ * before is of a group that came before, or its hash falls on that of another, which is so often as bits are set.
+ *
+ * Takes 512 KiB.
+ */
+private[aggregate] final class RepeatedGroups {
+  import RepeatedGroups._
+
+  private[this] val bits = new Array[Long](Bits / 64)
+  private[this] var bitsSet = 0
+  // Of the rows that are looked at together, in the end `wanted`.
+  private[this] var rows = 0
+  private[this] var wanted = FirstRows
+  private[this] var setBefore = 0
+  private[this] var found = false
+
+  /** Whether so many of the last rows were of groups that came before that it pays to merge them. */
+  def repeat: Boolean = found
+
+  def add(hash: Int): Unit = {
+    val place = (hash >>> 6) & (bits.length - 1)
+    val bit = 1L << hash
+    if ((bits(place) & bit) == 0L) {
+      bits(place) |= bit
+      bitsSet += 1
+    } else setBefore += 1
+    rows += 1
+    if (rows == wanted) decide()
+  }
+
+  private def decide(): Unit = {
+    // Of rows of new groups, so many as bits are set fall on one of those.
+    val falling = bitsSet.toDouble / Bits
+    val repeated = (setBefore.toDouble / rows - falling) / (1 - falling)
+    found = found || repeated > MostRepeated || falling > MostSet
+    rows = 0
+    setBefore = 0
+    wanted = math.min(wanted * 2, MostRows)
+  }
+}
+
+private[aggregate] object RepeatedGroups {
+  private val Bits = 1 << 22
+
+  /** Rows are looked at in as many at first, then in twice as many, up to the most. */
+  private val FirstRows = 64
+  private val MostRows = 4096
+
+  /** To merge a row takes a third of what it takes to shuffle it and merge it there. */
+  private val MostRepeated = 1.0 / 3
+
+  /** Then the bits say little. */
+  private val MostSet = 0.9
+}

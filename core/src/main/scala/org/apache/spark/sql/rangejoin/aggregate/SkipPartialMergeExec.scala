@@ -1,0 +1,112 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.aggregate
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.aggregate.HashAggregateExec
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode, WholeStageCodegenExec}
+import org.apache.spark.{Partition, TaskContext}
+
+/**
+ * Merges partial buffers in the task only where that makes fewer of them. Rows go past the aggregate while next
+ * to each is the first of its group, as where a query groups by an identifier; once many of them are of groups
+ * that came before, the rest of the task's rows is merged.
+ *
+ * {{{
+ *   SkipPartialMerge             rows that went past, then merged ones
+ *     HashAggregate              (partial merge)
+ *       RestOfRows               nothing, or the rows from then on
+ *         AggregateMatches
+ * }}}
+ */
+case class SkipPartialMergeExec(child: SparkPlan) extends UnaryExecNode {
+
+  override def output: Seq[Attribute] = child.output
+
+  override def outputPartitioning: Partitioning = child.outputPartitioning
+
+  override lazy val metrics: Map[String, SQLMetric] = Map(
+    "numNotMerged" -> SQLMetrics.createMetric(sparkContext, "number of rows not merged")
+  )
+
+  /** The aggregate that may be skipped. */
+  def merge: HashAggregateExec = child match {
+    case WholeStageCodegenExec(merge: HashAggregateExec) => merge
+    case other                                           => other.asInstanceOf[HashAggregateExec]
+  }
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val rest = child.collectFirst { case rest: RestOfRowsExec => rest }.get
+    val hash = Murmur3Hash(merge.groupingExpressions, SkipPartialMergeExec.Seed)
+    new SkipPartialMergeRDD(
+      child.execute(),
+      rest.rows,
+      BindReferences.bindReference(hash: Expression, rest.output),
+      longMetric("numNotMerged"))
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): SkipPartialMergeExec =
+    copy(child = newChild)
+}
+
+object SkipPartialMergeExec {
+
+  /** Not that of shuffles, in a partition of which all hashes have the same remainder. */
+  private val Seed = 73
+}
+
+/**
+ * @param merged over [[RestOfRowsExec]]
+ * @param rows what comes out of it
+ * @param hash of the group of a row
+ */
+private final class SkipPartialMergeRDD(
+    merged: RDD[InternalRow],
+    rows: RDD[InternalRow],
+    hash: Expression,
+    notMerged: SQLMetric
+) extends RDD[InternalRow](merged) {
+
+  override protected def getPartitions: Array[Partition] = firstParent[InternalRow].partitions
+
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] =
+    new Iterator[InternalRow] {
+      private[this] val hashed = UnsafeProjection.create(hash)
+      private[this] val groups = new RepeatedGroups
+      private[this] var current = rows.iterator(split, context)
+      private[this] var isMerging = false
+
+      override def hasNext: Boolean = {
+        if (!isMerging && groups.repeat && current.hasNext) {
+          isMerging = true
+          current = merged.iterator(new RestOfPartition(split.index, current), context)
+        }
+        current.hasNext
+      }
+
+      override def next(): InternalRow = {
+        val row = current.next()
+        if (!isMerging) {
+          groups.add(hashed(row).getInt(0))
+          notMerged += 1
+        }
+        row
+      }
+    }
+}
