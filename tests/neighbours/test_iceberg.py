@@ -186,6 +186,35 @@ def test_storage_partitioned_joins(spark: SparkSession, case: str, how: str) -> 
     assert ours.plan.count("RangeSort [") == 2
 
 
+# Queries of several joins, with the broadcasts that they have beside no shuffle at all.
+SEVERAL_JOINS = {
+    "three tables": (
+        "SELECT * FROM p_bucket8 p JOIN i_bucket8 i ON {} LEFT JOIN p_bucket8 q "
+        "ON q.k = p.k AND q.y BETWEEN p.y - 3 AND p.y",
+        0,
+    ),
+    "below a broadcast": (
+        "SELECT * FROM (SELECT /*+ BROADCAST(d) */ p.* FROM p_bucket8 p JOIN "
+        "(SELECT id AS d FROM i_plain WHERE id % 4 = 1) d ON p.id % 40 = d.d) p "
+        "JOIN i_bucket8 i ON {}",
+        1,
+    ),
+    "above an aggregate by the key": (
+        "SELECT * FROM (SELECT k, max(y) AS y FROM p_bucket8 GROUP BY k) p JOIN i_bucket8 i ON {}",
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SEVERAL_JOINS)
+def test_storage_partitioned_queries_of_several_joins(spark: SparkSession, case: str) -> None:
+    query, broadcasts = SEVERAL_JOINS[case]
+    ours, stock = both(spark, query.format(IN_INTERVAL), **GROUPED)
+    assert ours.shuffles == broadcasts
+    assert stock.shuffles == ours.shuffles
+    assert ours.plan.count("SortMergeRangeJoin") == (2 if case == "three tables" else 1)
+
+
 @since_40
 def test_a_key_that_is_null_has_no_compatible_bucket(spark: SparkSession) -> None:
     # A defect of Iceberg, which stock Spark meets as well: BucketReducer unboxes the NULL.
