@@ -26,8 +26,11 @@ import org.apache.spark.sql.rangejoin.kernel.SortedBounds
 private[index] final class EvictOrder private (sorted: Array[Long]) {
 
   /** The rows of a group with an evict bound below a lower bound. */
-  def countBelow(from: Int, end: Int, lower: Long): Int =
-    SortedBounds.firstFrom(sorted, from, end, lower) - from
+  def countBelow(from: Int, end: Int, lower: Long): Int = firstOf(from, end, lower) - from
+
+  /** The place of the first row of a group with an evict bound, or of the next greater one. */
+  def firstOf(from: Int, end: Int, evictBound: Long): Int =
+    SortedBounds.firstFrom(sorted, from, end, evictBound)
 }
 
 private[index] object EvictOrder {

@@ -103,7 +103,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) exten
   private[this] var beforeEnd = 0
 
   private[this] var visited = 0L
-  private[this] val counts = new IntervalCounts(index)
+  private[this] val intervals = new IndexedIntervals(index)
   // Rows of a group with one bound each are all within reach from the first on.
   private[this] val commonEnd =
     if (mode != null && evict == null && !points) RunAggregates.Begin else RunAggregates.NoEnd
@@ -348,7 +348,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) exten
   def aggregateRun(runs: RunAggregates): Int =
     if (position >= end) 0
     else if (!boundsDecide) -1
-    else if (scattered && (asksEvict || !evict.rises)) countScattered(runs)
+    else if (scattered && (asksEvict || !evict.rises)) aggregateScattered(runs)
     else {
       val from = if (scattered) evict.firstReaching(position, end, lower) else position
       if (from < end) runs.aggregate(this, 0L, from, end, commonEnd)
@@ -356,18 +356,13 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) exten
       end - from
     }
 
-  private def countScattered(runs: RunAggregates): Int = {
-    val below =
-      if (asksSort || asksEvict || lower - 1L > greatest) -1
-      else counts.below(group, lower, runs, this, visited)
-    if (below < 0) -1
+  private def aggregateScattered(runs: RunAggregates): Int =
+    if (asksSort || asksEvict || lower - 1L > greatest) -1
     else {
-      val matches = end - position - below
-      runs.count(matches)
-      position = end
+      val matches = intervals.aggregate(group, end, lower, runs, this, visited)
+      if (matches >= 0) position = end
       matches
     }
-  }
 
   override def runFields: Int = index.fields
 

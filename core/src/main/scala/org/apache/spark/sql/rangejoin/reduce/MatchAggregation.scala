@@ -30,6 +30,7 @@ import org.apache.spark.sql.types.DataType
  * buffers.
  *
  * @param countsOnly whether all functions are counts
+ * @param exact buffers from which rows can be taken away again, if they are such
  * @param sums where in a buffer a sum is that is NULL when it has overflowed, and what says that it is of rows
  */
 final case class MatchAggregation(
@@ -37,6 +38,7 @@ final case class MatchAggregation(
     update: Seq[Seq[Expression]],
     merge: Seq[Seq[Expression]],
     countsOnly: Boolean,
+    exact: Option[ExactColumns] = None,
     sums: Seq[SumColumns] = Nil) {
 
   /** Of the columns of a buffer. */
@@ -65,6 +67,7 @@ object MatchAggregation {
       },
       declared.map(_._2.mergeExpressions.map(bindReference(_, buffer ++ other))),
       declared.forall(_._2.isInstanceOf[Count]),
+      ExactColumns.of(declared.map(_._2)),
       SumColumns.of(declared.map(_._2))
     )
   }

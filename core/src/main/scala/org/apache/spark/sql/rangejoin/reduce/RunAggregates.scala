@@ -109,37 +109,41 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
     if (row == null) row = new UnsafeRow(rows.runFields)
   }
 
-  /** Whether all functions are counts, if there are any. */
+  /** Whether buffers are such that rows can be taken away from them again. */
+  def areExact: Boolean = aggregation.exact.isDefined
+
+  /** What they are then. */
+  def exact: ExactColumns = aggregation.exact.get
+
+  /** Whether all functions are counts. */
   def countsOnly: Boolean = aggregation.countsOnly
 
-  /** Whether the functions, which are counts, count each of so many rows. */
-  def countsAll(rows: RunRows, size: Int): Boolean = aggregation.isEmpty || {
-    readFrom(rows)
-    var i = 0
-    while (i < size && countsRow(i)) i += 1
-    i == size
-  }
+  /** Whether the functions count a row, once each; they are counts. */
+  def countsRow(row: UnsafeRow): Boolean =
+    aggregation.isEmpty || (aggregateRow(row) && CountBuffers.areOne(target.result()))
 
-  private def countsRow(position: Int): Boolean = {
-    rows.readRun(position, row)
-    counts(row)
-  }
-
-  private def counts(row: UnsafeRow): Boolean = {
-    target.clear()
-    target.update(row)
-    CountBuffers.areOne(target.result())
-  }
-
-  /** Whether the functions, which are counts, count this row. */
-  def countsRow(row: UnsafeRow): Boolean = aggregation.isEmpty || counts(row)
+  /** Makes `result` that of one row; false where that raises an error, which a match would have to raise. */
+  def aggregateRow(row: UnsafeRow): Boolean =
+    try {
+      target.clear()
+      target.update(row)
+      true
+    } catch {
+      case NonFatal(_) => false
+    }
 
   /** Makes each count this number. */
-  def count(number: Int): Unit = if (!aggregation.isEmpty) {
+  def count(number: Int): Unit =
+    if (!aggregation.isEmpty) give(CountBuffers.fill(_, number.toLong))
+
+  /** Makes `result` that of rows whose numbers add up to these. */
+  def add(numbers: Array[Long]): Unit = give(exact.write(numbers, _))
+
+  private def give(fill: UnsafeRow => Unit): Unit = {
     target.clear()
-    val counts = target.result()
-    CountBuffers.fill(counts, number.toLong)
-    target.merge(counts)
+    val buffer = target.result()
+    fill(buffer)
+    target.merge(buffer)
   }
 
   /** Takes memory for what is made for as long as this is used; false where there is none. */

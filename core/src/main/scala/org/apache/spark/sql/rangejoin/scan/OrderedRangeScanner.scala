@@ -47,7 +47,7 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
   // Which group it is.
   private[this] var group = 0L
   // Counts the rows of the group where `counting`; null as long as none were counted.
-  private[this] var intervals: SlidingIntervalCounts = _
+  private[this] var intervals: SlidingIntervals = _
   private[this] var counting = false
   private[this] var candidatesBefore = 0L
   // Whether candidates from `cursor` on are read by steps.
@@ -83,7 +83,7 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
   protected def aggregateWindow(runs: RunAggregates): Int =
     if (cursor >= window.tail) 0
     else if (streamedUnknown || !longsDecide || appended < 0) -1
-    else if (!evictBoundsRise) countIntervals(runs)
+    else if (!evictBoundsRise) aggregateIntervals(runs)
     else if (window.hasHoles) -1
     else {
       evicted += window.evictBelow(lower)
@@ -105,16 +105,15 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
       RunAggregates.End
     else RunAggregates.NoEnd
 
-  private def countIntervals(runs: RunAggregates): Int =
-    if (!runs.countsOnly || upper < lower) -1
+  private def aggregateIntervals(runs: RunAggregates): Int =
+    if (!runs.areExact || upper < lower) -1
     else {
       if (!counting && isWorthCounting) beginCounting(runs)
-      if (!counting || !intervals.areWhole) -1
+      if (!counting || !countsAll) -1
       else {
-        val matches = intervals.matches(lower, upper)
+        val matches = intervals.aggregate(lower, upper)
         // Rows of no use to a later streamed row are looked for once they are as many as the others.
         if (window.size > 2L * intervals.rows + LeastLookedFor) evictAllBelow()
-        runs.count(matches)
         cursor = Int.MaxValue
         matches
       }
@@ -125,8 +124,18 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
 
   private def beginCounting(runs: RunAggregates): Unit = {
     counting = true
-    if (intervals == null) intervals = new SlidingIntervalCounts(runs)
-    intervals.clear()
+    if (intervals == null) intervals = new SlidingIntervals(runs)
+    addAll(withSums = intervals.haveSums || !runs.countsOnly)
+  }
+
+  /** Counts need sums where they do not count each row. */
+  private def countsAll: Boolean = {
+    if (!intervals.areWhole && !intervals.haveSums) addAll(withSums = true)
+    intervals.areWhole
+  }
+
+  private def addAll(withSums: Boolean): Unit = {
+    intervals.clear(withSums)
     forEachIndex { index =>
       window.read(index, windowRow)
       intervals.add(windowRow, window.sortBound(index), window.evictBound(index))

@@ -161,34 +161,6 @@ class AggregatedMatchesSuite extends TiedTables {
       hints = Seq("BROADCAST(i)", "MERGE(i)"))
   }
 
-  test("intervals of a sort-merge join, counted by their ends") {
-    def table(rows: Int, seed: Int, keys: String = "id % 2") =
-      s"SELECT id, $keys AS k, pmod(hash(id, $seed), 4000) AS a, " +
-        s"pmod(hash(id, $seed), 4000) + pmod(hash(id, ${seed + 1}), 600) AS b FROM range($rows)"
-    spark.sql(table(1500, 1)).createOrReplaceTempView("l")
-    val conditions =
-      Seq("l.a BETWEEN r.a AND r.b", "r.a <= l.b AND r.b >= l.a", "r.a < l.b AND r.b > l.a")
-    // The last two have intervals that end before they begin, or have no end.
-    val ends = Seq("r.b", "IF(r.id % 700 = 3, r.a - 9, r.b)", "IF(r.id % 700 = 3, NULL, r.b)")
-    for (on <- conditions; end <- ends; spill <- Seq(Nil, RangeJoinTest.spillingFrom(100))) {
-      spark.sql(table(2000, 3)).createOrReplaceTempView("proper")
-      spark.sql(s"SELECT r.id, r.k, r.a, $end AS b FROM proper r").createOrReplaceTempView("r")
-      val query = "SELECT /*+ MERGE(r) */ l.id, count(r.id), count(*) FROM l LEFT JOIN r " +
-        s"ON l.k = r.k AND $on GROUP BY l.id"
-      val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
-      for (engine <- engines) withConf(engine ++ spill: _*) {
-        val df = spark.sql(query)
-        def clue = s"$query with $end under $engine and $spill"
-        assertSameRows(rows(df), expected, clue)
-        val metrics = only(JoinReports.of(executedPlan(df))).metrics
-        if (end == "r.b") {
-          assert(metrics("numMatches") > 100000L && metrics("numPairs") < 10000L, clue)
-          assert(metrics("numEvictedRows") > 1000L, clue)
-        }
-      }
-    }
-  }
-
   test("a residual, which is asked of every pair") {
     sides()
     checkAggregated(grouped(on = "l.k = r.k AND r.t BETWEEN l.t - 30 AND l.t AND r.x % 5 <> l.v"))

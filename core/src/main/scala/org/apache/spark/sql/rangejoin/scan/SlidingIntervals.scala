@@ -27,18 +27,24 @@ import org.apache.spark.sql.rangejoin.reduce.RunAggregates
  *   sort bound <= upper and evict bound >= lower   =   evict bound >= lower   less   sort bound > upper
  * }}}
  *
- * That is so where no interval ends before it begins, and `lower <= upper`. Takes 16 bytes for each interval that
- * a later streamed row may match.
+ * That is so where no interval ends before it begins, and `lower <= upper`. What is counted may be summed likewise
+ * ([[SlidingSums]]).
+ *
+ * Takes 16 bytes for each interval that a later streamed row may match, and with sums 12 and 16 for each of their
+ * numbers.
  */
-private[scan] final class SlidingIntervalCounts(runs: RunAggregates) {
-  // A heap: no bound is less than that at half its place.
+private[scan] final class SlidingIntervals(runs: RunAggregates) {
+  // A heap: no bound is less than that at half its place. With sums, the slot of the row of each.
   private[this] var ends = new Array[Long](16)
+  private[this] var slots: Array[Int] = _
   private[this] var size = 0
   // In order.
   private[this] var begins = new Array[Long](16)
   private[this] var firstBegin = 0
   private[this] var endOfBegins = 0
   private[this] var works = true
+  // Null where each row counts as one.
+  private[this] var sums: SlidingSums = _
 
   /** Number of rows that may match a later streamed row. */
   def rows: Int = size
@@ -46,52 +52,75 @@ private[scan] final class SlidingIntervalCounts(runs: RunAggregates) {
   /** Whether all rows so far could be counted. */
   def areWhole: Boolean = works
 
-  def clear(): Unit = {
+  /** Whether they are summed. */
+  def haveSums: Boolean = sums != null
+
+  /** Begins with no rows. Sums are needed where a function does not count each row once, and stay. */
+  def clear(withSums: Boolean): Unit = {
     size = 0
     firstBegin = 0
     endOfBegins = 0
     works = true
+    if (withSums && sums == null) {
+      sums = new SlidingSums(runs)
+      works = sums.reserve(ends.length) && sums.reserveBegins(0, 0, begins.length)
+      if (works) slots = new Array[Int](ends.length)
+    } else if (sums != null) {
+      works = slots != null
+      sums.clear()
+    }
   }
 
   /** Adds a row, not before those that were added. */
   def add(row: UnsafeRow, sortBound: Long, evictBound: Long): Unit = {
-    works = works && sortBound <= evictBound && runs.countsRow(row) && makeRoom()
+    works = works && sortBound <= evictBound &&
+      (if (sums == null) runs.countsRow(row) else sums.read(row)) && makeRoom()
     if (works) {
-      push(evictBound)
+      push(evictBound, if (sums == null) 0 else sums.add(endOfBegins))
       begins(endOfBegins) = sortBound
       endOfBegins += 1
     }
   }
 
   /**
-   * The number of matches.
+   * Makes the result of `runs` that of the matches.
    *
    * @param lower no less than before, and no more than `upper`
+   * @return their number
    */
-  def matches(lower: Long, upper: Long): Int = {
+  def aggregate(lower: Long, upper: Long): Int = {
     while (size > 0 && ends(1) < lower) pop()
     firstBegin = SortedBounds.firstFrom(begins, firstBegin, endOfBegins, lower)
-    val late =
-      if (upper == Long.MaxValue) 0
-      else endOfBegins - SortedBounds.firstFrom(begins, firstBegin, endOfBegins, upper + 1L)
-    size - late
+    val firstLate =
+      if (upper == Long.MaxValue) endOfBegins
+      else SortedBounds.firstFrom(begins, firstBegin, endOfBegins, upper + 1L)
+    val matches = size - (endOfBegins - firstLate)
+    if (sums == null) runs.count(matches) else sums.give(firstLate, endOfBegins)
+    matches
   }
 
   private def makeRoom(): Boolean = hasRoomForEnd && hasRoomForBegin
 
   private def hasRoomForEnd: Boolean = {
-    if (size + 1 == ends.length) ends = enlarged(ends)
+    if (size + 1 == ends.length && (sums == null || sums.reserve(ends.length * 2))) {
+      ends = enlarged(ends)
+      if (slots != null && slots.length < ends.length)
+        slots = java.util.Arrays.copyOf(slots, ends.length)
+    }
     size + 1 < ends.length
   }
 
   private def hasRoomForBegin: Boolean = {
     if (endOfBegins == begins.length) {
       val kept = endOfBegins - firstBegin
-      val target = if (kept > begins.length / 2) enlarged(begins) else begins
-      System.arraycopy(begins, firstBegin, target, 0, kept)
-      begins = target
-      firstBegin = 0
-      endOfBegins = kept
+      val length = if (kept > begins.length / 2) begins.length * 2 else begins.length
+      if (sums == null || sums.reserveBegins(firstBegin, kept, length)) {
+        val target = if (length > begins.length) enlarged(begins) else begins
+        System.arraycopy(begins, firstBegin, target, 0, kept)
+        begins = target
+        firstBegin = 0
+        endOfBegins = kept
+      }
     }
     endOfBegins < begins.length
   }
@@ -101,29 +130,41 @@ private[scan] final class SlidingIntervalCounts(runs: RunAggregates) {
     if (runs.takeMemory(bounds.length * 8L)) java.util.Arrays.copyOf(bounds, bounds.length * 2)
     else bounds
 
-  private def push(bound: Long): Unit = {
+  private def push(bound: Long, slot: Int): Unit = {
     size += 1
     var place = size
     while (place > 1 && ends(place >>> 1) > bound) {
-      ends(place) = ends(place >>> 1)
+      move(place >>> 1, place)
       place >>>= 1
     }
-    ends(place) = bound
+    put(place, bound, slot)
   }
 
   private def pop(): Unit = {
+    if (sums != null) sums.remove(slots(1))
     val bound = ends(size)
+    val slot = if (sums == null) 0 else slots(size)
     size -= 1
     var place = 1
     var child = 2
     while (child <= size) {
       if (child < size && ends(child + 1) < ends(child)) child += 1
       if (ends(child) < bound) {
-        ends(place) = ends(child)
+        move(child, place)
         place = child
         child = place << 1
       } else child = size + 1
     }
+    put(place, bound, slot)
+  }
+
+  private def move(from: Int, to: Int): Unit = {
+    ends(to) = ends(from)
+    if (sums != null) slots(to) = slots(from)
+  }
+
+  private def put(place: Int, bound: Long, slot: Int): Unit = {
     ends(place) = bound
+    if (sums != null) slots(place) = slot
   }
 }

@@ -1,0 +1,81 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.reduce.{RunAggregates, RunRows}
+
+/**
+ * Counts, and sums, the rows of intervals by their sorted ends ([[EvictOrder]], [[IntervalSums]]), from the time on
+ * that as many pairs were looked at as there are rows: a sort is to be worth it.
+ */
+private[index] final class IndexedIntervals(index: RangeIndex) {
+  // Null where rows cannot be counted, or were not yet.
+  private[this] var order: EvictOrder = _
+  // Null where each row counts as one.
+  private[this] var sums: IntervalSums = _
+  private[this] var tried = false
+
+  /**
+   * Makes the result of `runs` that of the rows of a group from its first up to an end that reach a lower
+   * bound.
+   *
+   * @param visited how many pairs were looked at
+   * @return their number; -1 where matches have to be looked at
+   */
+  def aggregate(
+      group: Int,
+      end: Int,
+      lower: Long,
+      runs: RunAggregates,
+      rows: RunRows,
+      visited: Long): Int =
+    if (!runs.areExact) -1
+    else {
+      if (!tried && visited > index.size) {
+        tried = true
+        prepare(runs, rows)
+      }
+      if (order == null) -1
+      else {
+        val from = index.groups.starts(group)
+        val below = order.countBelow(from, index.groups.starts(group + 1), lower)
+        val matches = end - from - below
+        if (sums == null) runs.count(matches) else sums.give(from, end, below, runs)
+        matches
+      }
+    }
+
+  private def prepare(runs: RunAggregates, rows: RunRows): Unit = {
+    val isCount = runs.countsOnly && countsAll(runs, rows)
+    if (runs.takeMemory(index.size * EvictOrder.Bytes)) {
+      order = EvictOrder.of(index.groups.starts, index.search.bounds).orNull
+      if (order != null && !isCount) {
+        sums = IntervalSums.of(index, order, runs, rows).orNull
+        if (sums == null) order = null
+      }
+    }
+  }
+
+  private def countsAll(runs: RunAggregates, rows: RunRows): Boolean = {
+    val row = new UnsafeRow(rows.runFields)
+    var i = 0
+    while (i < index.size && {
+        rows.readRun(i, row)
+        runs.countsRow(row)
+      }) i += 1
+    i == index.size
+  }
+}

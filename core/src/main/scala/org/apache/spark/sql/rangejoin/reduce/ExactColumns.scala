@@ -1,0 +1,126 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.expressions.aggregate.{
+  Average,
+  Count,
+  DeclarativeAggregate,
+  Sum
+}
+import org.apache.spark.sql.types.{DoubleType, IntegralType, LongType}
+
+/**
+ * Buffers whose columns are whole numbers that add up exactly, in any order, so that rows can be taken away again:
+ * counts, sums of whole numbers, and averages of them, whose sums are DOUBLE. A row adds a number to each column, and
+ * one more for a sum, which is NULL where it has no value: how many values it has.
+ *
+ * @param columns of a buffer, in their order
+ */
+private[rangejoin] final case class ExactColumns(columns: Seq[ExactColumns.Column]) {
+  import ExactColumns._
+
+  private[this] val kinds = columns.toArray
+
+  /** How many numbers a row adds. */
+  val width: Int = kinds.length + kinds.count(_ == NullableLong)
+
+  /**
+   * Reads the numbers of a buffer; false where one is not whole.
+   *
+   * @param numbers of `width`
+   */
+  def read(buffer: UnsafeRow, numbers: Array[Long]): Boolean = {
+    var isWhole = true
+    var next = 0
+    var i = 0
+    while (i < kinds.length) {
+      kinds(i) match {
+        case PlainLong    => numbers(next) = buffer.getLong(i)
+        case NullableLong =>
+          val isNull = buffer.isNullAt(i)
+          numbers(next) = if (isNull) 0L else buffer.getLong(i)
+          next += 1
+          numbers(next) = if (isNull) 0L else 1L
+        case WholeDouble =>
+          val value = buffer.getDouble(i)
+          numbers(next) = value.toLong
+          isWhole &&= numbers(next).toDouble == value && math.abs(value) <= MostOfDouble
+      }
+      next += 1
+      i += 1
+    }
+    isWhole
+  }
+
+  /** Makes a buffer that of rows whose numbers add up to these. */
+  def write(numbers: Array[Long], buffer: UnsafeRow): Unit = {
+    var next = 0
+    var i = 0
+    while (i < kinds.length) {
+      kinds(i) match {
+        case PlainLong    => buffer.setLong(i, numbers(next))
+        case NullableLong =>
+          val sum = numbers(next)
+          next += 1
+          if (numbers(next) == 0L) buffer.setNullAt(i) else buffer.setLong(i, sum)
+        case WholeDouble => buffer.setDouble(i, numbers(next).toDouble)
+      }
+      next += 1
+      i += 1
+    }
+  }
+
+  /** For each number, what the numbers of all rows may add up to without regard of their signs. */
+  val most: Array[Long] = kinds.flatMap {
+    case PlainLong    => Seq(Long.MaxValue)
+    case NullableLong => Seq(Long.MaxValue, Long.MaxValue)
+    case WholeDouble  => Seq(MostOfDouble)
+  }
+}
+
+private[rangejoin] object ExactColumns {
+
+  sealed trait Column
+  case object PlainLong extends Column
+  case object NullableLong extends Column
+  case object WholeDouble extends Column
+
+  /** Up to here every whole number is a DOUBLE. */
+  private val MostOfDouble = 1L << 53
+
+  /** None where one of the functions is another one. */
+  def of(functions: Seq[DeclarativeAggregate]): Option[ExactColumns] = {
+    val columns = functions.map {
+      case count: Count                => count.aggBufferAttributes.map(_ => PlainLong)
+      case sum: Sum if isWholeSum(sum) => Seq(NullableLong)
+      case average: Average
+          if isWhole(average) && average.aggBufferAttributes.map(_.dataType) == Averaged =>
+        Seq(WholeDouble, PlainLong)
+      case _ => Nil
+    }
+    if (columns.forall(_.nonEmpty)) Some(ExactColumns(columns.flatten)) else None
+  }
+
+  private val Averaged = Seq(DoubleType, LongType)
+
+  /** Not that of `try_sum`, which has a second column. */
+  private def isWholeSum(sum: Sum): Boolean =
+    isWhole(sum) && sum.aggBufferAttributes.map(_.dataType) == Seq(LongType)
+
+  private def isWhole(function: DeclarativeAggregate): Boolean =
+    function.children.head.dataType.isInstanceOf[IntegralType]
+}

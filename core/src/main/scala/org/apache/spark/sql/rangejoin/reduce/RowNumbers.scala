@@ -1,0 +1,46 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+/**
+ * The numbers of rows ([[ExactColumns]]), one row's behind the other's, as far as they can be added up in
+ * any order without overflow.
+ */
+private[rangejoin] final class RowNumbers(runs: RunAggregates) {
+
+  /** How many numbers a row has. */
+  val width: Int = runs.exact.width
+  private[this] val most = runs.exact.most
+  private[this] val absolute = new Array[Long](width)
+
+  /** The numbers of the row that was read last. */
+  val last: Array[Long] = new Array[Long](width)
+
+  /** Begins with no rows. */
+  def clear(): Unit = java.util.Arrays.fill(absolute, 0L)
+
+  /** Takes the numbers of the row that `runs` has aggregated last; false where they are not to be added. */
+  def take(): Boolean = runs.exact.read(runs.result, last) && {
+    var i = 0
+    var fits = true
+    while (i < width) {
+      absolute(i) += math.abs(last(i))
+      // Below zero after an overflow: what is added is no less than zero but for the least number, which has no other.
+      fits &&= last(i) != Long.MinValue && absolute(i) >= 0L && absolute(i) <= most(i)
+      i += 1
+    }
+    fits
+  }
+}

@@ -1,0 +1,119 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.scan
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.reduce.{RowNumbers, RunAggregates}
+
+/**
+ * What the matches among [[SlidingIntervals]] add up to: the numbers of all rows that have not left, less those of
+ * the rows that begin too late.
+ */
+private[scan] final class SlidingSums(runs: RunAggregates) {
+  private[this] val numbers = new RowNumbers(runs)
+  private[this] val width = numbers.width
+  // The numbers of each row, until it leaves.
+  private[this] var ofRows = Array.emptyLongArray
+  private[this] var free = Array.emptyIntArray
+  private[this] var freeCount = 0
+  // Of all rows before a row, by its place among the begins.
+  private[this] var before = Array.emptyLongArray
+  private[this] val added = new Array[Long](width)
+  private[this] val staying = new Array[Long](width)
+  private[this] val matching = new Array[Long](width)
+
+  /** Begins with no rows. */
+  def clear(): Unit = {
+    numbers.clear()
+    java.util.Arrays.fill(added, 0L)
+    java.util.Arrays.fill(staying, 0L)
+    freeCount = free.length
+    var i = 0
+    while (i < free.length) {
+      free(i) = free.length - 1 - i
+      i += 1
+    }
+  }
+
+  /** Reads the numbers of the next row; false where they cannot be summed. */
+  def read(row: UnsafeRow): Boolean = runs.aggregateRow(row) && numbers.take()
+
+  /** Adds the row that was read; returns its slot. */
+  def add(begin: Int): Int = {
+    freeCount -= 1
+    val slot = free(freeCount)
+    var i = 0
+    while (i < width) {
+      val number = numbers.last(i)
+      ofRows(slot * width + i) = number
+      before(begin * width + i) = added(i)
+      added(i) += number
+      staying(i) += number
+      i += 1
+    }
+    slot
+  }
+
+  /** Removes the row of a slot. */
+  def remove(slot: Int): Unit = {
+    var i = 0
+    while (i < width) {
+      staying(i) -= ofRows(slot * width + i)
+      i += 1
+    }
+    free(freeCount) = slot
+    freeCount += 1
+  }
+
+  /** Makes the result of `runs` that of the rows that stay, but for those from a begin on. */
+  def give(firstLate: Int, endOfBegins: Int): Unit = {
+    var i = 0
+    while (i < width) {
+      val late = if (firstLate == endOfBegins) 0L else added(i) - before(firstLate * width + i)
+      matching(i) = staying(i) - late
+      i += 1
+    }
+    runs.add(matching)
+  }
+
+  /** Makes room for so many rows in all; false where there is no memory for them. */
+  def reserve(rows: Int): Boolean = rows <= free.length || {
+    val more = rows - free.length
+    runs.takeMemory(more * (8L * width + 4L + 4L)) && {
+      ofRows = java.util.Arrays.copyOf(ofRows, rows * width)
+      val slots = new Array[Int](rows)
+      System.arraycopy(free, 0, slots, 0, freeCount)
+      var slot = free.length
+      while (slot < rows) {
+        slots(freeCount) = slot
+        freeCount += 1
+        slot += 1
+      }
+      free = slots
+      true
+    }
+  }
+
+  /** Keeps some of the begins, as the first of so many; false where there is no memory for them. */
+  def reserveBegins(first: Int, kept: Int, length: Int): Boolean = {
+    val larger = length.toLong * width - before.length
+    (larger <= 0L || runs.takeMemory(larger * 8L)) && {
+      val target = if (larger <= 0L) before else new Array[Long](length * width)
+      System.arraycopy(before, first * width, target, 0, kept * width)
+      before = target
+      true
+    }
+  }
+}

@@ -1,0 +1,117 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.scan
+
+import scala.collection.mutable
+import scala.util.Random
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Average, Count, Sum}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Literal, UnsafeProjection}
+import org.apache.spark.sql.rangejoin.reduce.{MatchAggregation, MatchAggregator, RunAggregates}
+import org.apache.spark.sql.rangejoin.window.TaskMemory
+import org.apache.spark.sql.types.{DataType, LongType}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Matches among intervals are as many, and add up to as much, as a look at each of them finds. */
+class SlidingIntervalsSuite extends AnyFunSuite with TaskMemory {
+  private val x = AttributeReference("x", LongType)()
+  private val counts = aggregation(Count(Literal(1)))
+  private val sums = aggregation(Count(Literal(1)), Count(x), new Sum(x), new Average(x))
+  private val project = UnsafeProjection.create(Array[DataType](LongType))
+
+  private def aggregation(functions: AggregateFunction*): MatchAggregation =
+    MatchAggregation.of(functions.map(_.toAggregateExpression()), Seq(x))
+
+  private def withIntervals(of: MatchAggregation, bytes: Long = 64L << 20)(
+      block: (SlidingIntervals, RunAggregates) => Unit): Unit = withTask(bytes) { task =>
+    val runs = new RunAggregates(of, task)
+    try block(new SlidingIntervals(runs), runs)
+    finally runs.close()
+  }
+
+  private def add(to: SlidingIntervals, begin: Long, end: Long, x: Any = 1L): Unit =
+    to.add(project(InternalRow(x)), begin, end)
+
+  for ((name, of, withSums) <- Seq(("counts", counts, false), ("sums", sums, true)))
+    test(s"$name of random intervals, of several groups") {
+      withIntervals(of) { (intervals, runs) =>
+        val expected = MatchAggregator.create(of)
+        for (seed <- 1 to 40) {
+          val random = new Random(seed)
+          val added = mutable.ArrayBuffer.empty[(Long, Long, Any)]
+          var begin = 0L
+          var lower = 0L
+          intervals.clear(withSums)
+          for (_ <- 1 to 300) {
+            for (_ <- 1 to random.nextInt(6)) {
+              begin += random.nextInt(4)
+              val end = begin + random.nextInt(if (random.nextInt(9) == 0) 500 else 20)
+              val value = if (random.nextInt(4) == 0) null else random.nextInt(2000) - 1000L
+              added += ((begin, end, value))
+              add(intervals, begin, end, value)
+            }
+            lower += random.nextInt(8)
+            val upper =
+              if (random.nextInt(9) == 0) Long.MaxValue else lower + random.nextInt(30)
+            val matching = added.collect { case (a, b, value) if a <= upper && b >= lower => value }
+            assert(intervals.areWhole && intervals.aggregate(lower, upper) == matching.size)
+            expected.clear()
+            matching.foreach(value => expected.update(InternalRow(value)))
+            assert(runs.result == expected.result(), s"seed $seed")
+            assert(intervals.rows == added.count(_._2 >= lower))
+          }
+        }
+      }
+    }
+
+  test("rows that cannot be counted: NULL, an end before the begin, and no memory") {
+    withIntervals(aggregation(Count(x))) { (intervals, _) =>
+      add(intervals, 1L, 2L)
+      assert(intervals.areWhole && intervals.aggregate(1L, 5L) == 1)
+      add(intervals, 1L, 2L, x = null)
+      assert(!intervals.areWhole)
+      intervals.clear(withSums = false)
+      assert(intervals.areWhole)
+      add(intervals, 2L, 1L)
+      assert(!intervals.areWhole)
+    }
+    for ((of, withSums) <- Seq(counts -> false, sums -> true); bytes <- Seq(1L, 3000L))
+      withIntervals(of, bytes) { (intervals, _) =>
+        intervals.clear(withSums)
+        for (i <- 1L to 1000L) add(intervals, i, i)
+        assert(!intervals.areWhole)
+      }
+  }
+
+  test("numbers that cannot be summed without overflow, in any order") {
+    for ((values, areWhole) <- Seq(
+        Seq(Long.MaxValue, 0L) -> true,
+        Seq(Long.MaxValue, -1L) -> false,
+        Seq(Long.MinValue) -> false)) withIntervals(aggregation(new Sum(x))) { (intervals, _) =>
+      intervals.clear(withSums = true)
+      values.foreach(add(intervals, 1L, 2L, _))
+      assert(intervals.areWhole == areWhole)
+    }
+    for ((value, areWhole) <- Seq((1L << 52) -> true, ((1L << 52) + 1L) -> false))
+      withIntervals(aggregation(new Average(x))) { (intervals, _) =>
+        intervals.clear(withSums = true)
+        add(intervals, 1L, 2L, -value)
+        add(intervals, 1L, 2L, value)
+        assert(intervals.areWhole == areWhole)
+      }
+  }
+}
