@@ -73,7 +73,7 @@ NEEDS_OF_DEFAULT_LINE :=
 OTHERS_TESTS := tests/neighbours $(TESTS_OF_DEFAULT_LINE:%=--ignore=tests/neighbours/test_%.py)
 endif
 
-LINT_PYTHON := .ci/summary.py python/src python/hatch_build.py bench tests/cluster tests/lines tests/neighbours tests/python
+LINT_PYTHON := .ci/summary.py python/src python/hatch_build.py bench tests/cluster tests/lines tests/neighbours tests/python tests/release
 RUFF := $(BIN)/ruff
 MYPY := $(BIN)/mypy --config-file python/pyproject.toml
 
@@ -84,6 +84,21 @@ SUITES_AND_TEST = $(SUITES)$(if $(TEST), -- -z \"$(TEST)\")
 PYTEST := $(BIN)/python -m pytest --junitxml
 # Reports of Python tests, each line's in a folder of its own, as sbt has them.
 REPORTS := target/$(if $(filter-out $(DEFAULT_LINE),$(LINE)),spark-$(LINE)/)test-reports
+
+# What is published, and nothing else (RELEASE.md). Without a key of one's own, one is made that proves nothing.
+RELEASE := target/release
+RELEASE_AGAIN := target/release-again
+RELEASE_TOOLS := .venv-release/.dependencies
+RELEASE_PYTHON := .venv-release/bin/python
+RELEASE_WHEEL := $(RELEASE)/pypi/$(WHEEL_NAME)
+RELEASE_KEY ?=
+TEST_KEY := spark-range-join test key
+ifeq ($(RELEASE_KEY),)
+release: export GNUPGHOME := $(abspath target/release-gnupg)
+endif
+GPG := gpg --batch --quiet --yes
+# Jars and wheels have a fixed time in them, whatever the environment says.
+unexport SOURCE_DATE_EPOCH
 
 DEMO_ARGS ?=
 BENCH_ARGS ?= -wi 1 -i 2 -f 1 -w 1s -r 1s
@@ -99,7 +114,7 @@ PYTEST_ARGS ?=
 .SECONDEXPANSION:
 .PHONY: help setup jar jars wheel wheel-all demo check test test-all test-scala test-python test-cluster \
 	test-lines fuzz-python test-neighbours test-engines spark-suites durations fuzz docs publish-local lint lint-scala \
-	lint-python format bench clean check-java check-python
+	lint-python format bench clean check-java check-python release release-check test-release publish-central
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -136,6 +151,7 @@ test-all: ## run that and all the rest, which takes hours; each part is a target
 	$(MAKE) fuzz CASES=10000
 	$(MAKE) test-lines
 	$(MAKE) test-neighbours
+	$(MAKE) test-release
 
 test-scala: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run the Scala tests (SUITES='*WindowSuite' TEST='part of a name')
 	SHARE=$(SHARE) $(SBT) core/packageBin "testOnly $(SUITES_AND_TEST)"
@@ -187,6 +203,30 @@ test-cluster: $(INSTALLED) ## run the tests on a cluster of two workers on this 
 test-neighbours: $(INSTALLED) $(NEIGHBOUR_JARS) $(NEEDS_OF_DEFAULT_LINE) ## run the tests beside other software (LINE=4.1; downloads 2 GB)
 	$(PYTEST)=$(REPORTS)/neighbours.xml $(OTHERS_TESTS) $(PYTEST_ARGS)
 
+release: $(RELEASE)/SHA256SUMS ## build and sign all that is published, in target/release: ten minutes (RELEASE_KEY=...)
+	find $(RELEASE) -name '*.asc' -delete
+	test -n '$(RELEASE_KEY)' || { rm -rf $$GNUPGHOME && mkdir -m 700 $$GNUPGHOME && \
+		$(GPG) --passphrase '' --quick-generate-key '$(TEST_KEY)' ed25519 sign 1d; }
+	find $(RELEASE) -name '*.jar' -o -name '*.pom' -o -name '*.json' -o -name SHA256SUMS | \
+		xargs -n 1 $(GPG) --local-user '$(or $(RELEASE_KEY),$(TEST_KEY))' --armor --detach-sign
+	$(GPG) --armor --export '$(or $(RELEASE_KEY),$(TEST_KEY))' >$(RELEASE)/KEY.asc
+	test -n '$(RELEASE_KEY)' || gpgconf --kill gpg-agent
+
+release-check: release ## build it again in a clean clone, compare the bytes, and run test-release: half an hour
+	rm -rf $(RELEASE_AGAIN)
+	git clone -q . $(RELEASE_AGAIN)
+	$(MAKE) -C $(RELEASE_AGAIN) $(RELEASE)/SHA256SUMS
+	diff $(RELEASE)/SHA256SUMS $(RELEASE_AGAIN)/$(RELEASE)/SHA256SUMS
+	rm -rf $(RELEASE_AGAIN)
+	$(MAKE) test-release
+
+test-release: release ## check the files of a release, and install them in empty environments (LINE=4.1 for one)
+	RELEASE_LINE=$(if $(findstring command,$(origin LINE)),$(LINE)) $(RELEASE_PYTHON) -m pytest \
+		--junitxml=$(REPORTS)/release.xml tests/release $(PYTEST_ARGS)
+
+publish-central: $(SBT_LAUNCHER) | check-java ## upload target/release/maven to Maven Central, which publishes it
+	$(SBT) sonaRelease
+
 docs: .venv/.dependencies ## build the site of the documentation, in target/docs
 	rm -rf $(DOCS_SOURCE)
 	mkdir -p $(DOCS_SOURCE)/bench
@@ -237,8 +277,9 @@ check-python:
 	@touch $@
 
 # A jar that is compiled against a package needs the package's environment.
+package_of = $(shell awk '$$1 == "$(1)" { print ".venv-spark-" $$6 "/.dependencies" }' spark-lines.txt)
 define needs_package
-$(call jars_of,$(1)): | $(shell awk '$$1 == "$(1)" { print ".venv-spark-" $$6 "/.dependencies" }' spark-lines.txt)
+$(call jars_of,$(1)): | $(call package_of,$(1))
 endef
 $(foreach line,$(UNPUBLISHED_LINES),$(eval $(call needs_package,$(line))))
 
@@ -262,7 +303,7 @@ $(ALL_JARS): $(JVM_SOURCES) $(SBT_LAUNCHER) | check-java
 	@touch $@
 
 build_wheel = rm -rf $(WHEEL_JARS) $@ && mkdir -p $(WHEEL_JARS) && cp $(1) $(WHEEL_JARS)/ && \
-	$(2) .venv/bin/python -m pip wheel -q --disable-pip-version-check --no-deps \
+	$(2) $(or $(3),.venv)/bin/python -m pip wheel -q --disable-pip-version-check --no-deps \
 	--no-build-isolation --wheel-dir $(@D) ./python && touch $@
 
 $(ALL_LINES_WHEEL): $(ALL_JARS) $(PYTHON_SOURCES) .venv/.dependencies
@@ -270,6 +311,39 @@ $(ALL_LINES_WHEEL): $(ALL_JARS) $(PYTHON_SOURCES) .venv/.dependencies
 
 $(LINE_WHEELS): python/dist/%/$(WHEEL_NAME): $$(call jars_of,$$*) $(PYTHON_SOURCES) .venv/.dependencies
 	$(call build_wheel,$(call jars_of,$*),RANGEJOIN_WHEEL_LINE=$*)
+
+# A jar for each line that has one of its own, with all that belongs to it.
+$(RELEASE)/maven: $(JVM_SOURCES) python/README.md LICENSE $(SBT_LAUNCHER) \
+		| check-java $(foreach line,$(UNPUBLISHED_LINES),$(call package_of,$(line)))
+	rm -rf $@
+	awk '/^[0-9]/ && $$1 == $$2 { split($$4, v, "."); print $$1, v[1] "." v[2] }' spark-lines.txt | \
+		while read -r line scala; do \
+			LINE=$$line SCALA=$$scala $(SBT) core/publish </dev/null || { rm -rf $@; exit 1; }; \
+		done
+	@touch $@
+
+# It carries the jars that are published, and their bills of materials.
+$(RELEASE_WHEEL): $(RELEASE)/maven $(PYTHON_SOURCES) $(RELEASE_TOOLS)
+	$(call build_wheel,$$(find $< -name '*-$(VERSION).jar' -o -name '*-cyclonedx.json'),,.venv-release)
+
+# By its name and not by its path, which the bill of materials would have.
+$(RELEASE)/SHA256SUMS: $(RELEASE_WHEEL)
+	rm -rf target/release-installed
+	$(RELEASE_PYTHON) -m venv --without-pip target/release-installed
+	$(RELEASE_PYTHON) -m pip --python target/release-installed install -q --disable-pip-version-check \
+		--no-deps --no-index --find-links $(<D) spark-range-join
+	$(RELEASE_PYTHON) -m pip --python target/release-installed install -q --disable-pip-version-check \
+		--constraint tests/release/requirements.txt \
+		"pyspark==$$(awk '/^[0-9]/ { newest = $$6 } END { print newest }' spark-lines.txt)"
+	.venv-release/bin/cyclonedx-py environment --output-reproducible \
+		-o $(RELEASE)/spark_range_join-$(VERSION)-cyclonedx.json target/release-installed
+	cd $(RELEASE) && find maven pypi *-cyclonedx.json -type f ! -name '*.asc' | LC_ALL=C sort | \
+		xargs sha256sum >SHA256SUMS
+
+.venv-release/.dependencies: tests/release/requirements.txt | check-python
+	test -x $(RELEASE_PYTHON) || $(PYTHON) -m venv .venv-release
+	$(RELEASE_PYTHON) -m pip install -q --disable-pip-version-check -r $<
+	@touch $@
 
 .venv/.installed: python/dist/$(DEFAULT_LINE)/$(WHEEL_NAME) .venv/.dependencies
 	.venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --force-reinstall $<

@@ -18,6 +18,15 @@ ThisBuild / scmInfo := Some(
 )
 ThisBuild / versionScheme := Some("early-semver")
 ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
+ThisBuild / developers := List(
+  Developer(
+    "spark-range-join",
+    "The spark-range-join developers",
+    "",
+    url("https://github.com/spark-range-join")))
+// What `sonaRelease` uploads to Maven Central; `make release` signs it.
+Global / stagingDirectory := (ThisBuild / baseDirectory).value / "target" / "release" / "maven"
+ThisBuild / publishTo := localStaging.value
 ThisBuild / javacOptions ++=
   Seq("--release", line.java, "-Xlint:all,-serial,-processing,-options", "-Werror")
 ThisBuild / scalacOptions ++= Seq("-release", line.java, "-feature", "-unchecked")
@@ -194,9 +203,13 @@ lazy val core = project
     compileOrder := CompileOrder.JavaThenScala,
     libraryDependencies ++= spark("sql", "provided"),
     Compile / packageBin / mappings ++= (codegen / Compile / packageBin / mappings).value.distinct,
+    Compile / packageBin / mappings +=
+      (ThisBuild / baseDirectory).value / "LICENSE" -> "META-INF/LICENSE",
     Compile / packageSrc / mappings ++= (codegen / Compile / packageSrc / mappings).value,
-    // No user calls these classes, and scaladoc cannot read the Java that sees what Spark hides.
-    Compile / packageDoc / publishArtifact := false,
+    // No user calls these classes, and scaladoc cannot read the Java that sees what Spark hides. Maven
+    // Central asks for this jar: it has the page that says where the documentation is.
+    Compile / packageDoc / mappings :=
+      Seq((ThisBuild / baseDirectory).value / "python" / "README.md" -> "README.md"),
     projectDependencies := Nil // codegen is in the jar; the POM must not ask for it as well
   )
 

@@ -25,7 +25,8 @@ class JarHook(BuildHookInterface):  # type: ignore[type-arg]
         Args:
             version: hatchling's build version, `standard` or `editable`. An editable install
                 reads the source tree at run time, so the jars may arrive after it.
-            build_data: what hatchling passes between hooks; not changed.
+            build_data: what hatchling passes between hooks. It gets the bills of materials that
+                lie beside the jars of a release.
 
         Raises:
             RuntimeError: a jar is missing or of another version, or there is one too many.
@@ -41,6 +42,8 @@ class JarHook(BuildHookInterface):  # type: ignore[type-arg]
                 f"{', '.join(found) or 'none'}; run `make wheel`, or `make wheel-all`, at the "
                 "root of the repository"
             )
+        boms = Path(self.root, JARS).glob("*-cyclonedx.json")
+        build_data["sbom_files"] = sorted(str(JARS / bom.name) for bom in boms)
 
 
 def jar_names(table: Path, version: str, line: str | None = None) -> list[str]:

@@ -48,7 +48,7 @@ class PublicationSuite extends AnyFunSuite {
   test("the POM has what a repository asks of it") {
     assert((pom \ "artifactId").text == s"spark-range-join_${line}_$scala")
     assert((pom \ "version").text == version)
-    for (field <- Seq("name", "description", "url", "licenses", "scm")) {
+    for (field <- Seq("name", "description", "url", "licenses", "scm", "developers")) {
       assert((pom \ field).text.trim.nonEmpty, field)
     }
   }
