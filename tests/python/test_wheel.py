@@ -122,7 +122,8 @@ def test_the_version_has_one_place() -> None:
     version = (REPOSITORY / "VERSION").read_text(encoding="utf-8").strip()
     assert metadata("spark-range-join")["Version"] == version
     assert f"-{version}.jar" in JAR_NAME
-    for path in ("Makefile", "build.sbt", "python/pyproject.toml"):
+    builds = ("Makefile", "build.sbt", "python/pyproject.toml")
+    for path in (*builds, "RELEASE.md", ".github/workflows/release.yml"):
         assert version not in (REPOSITORY / path).read_text(encoding="utf-8"), path
     assert f"## {version}" in (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
 
