@@ -134,12 +134,15 @@ EXTREMES = "min(double(r.v));max(double(r.v));avg(double(r.v))"
 SEVERAL = "count(*);sum(r.v);max(r.v)"
 SECONDS = "l.a >= r.a AND l.a <= r.b"
 OVERLAP = "r.a <= l.b AND r.b >= l.a"
+KEYED = f"l.k = r.k AND {OVERLAP}"
+SUMS = "count(*);sum(r.v);avg(r.v)"
 #: What other engines are given: the condition, and the functions.
 ENGINES = {
     "extremes": (HUNDRED, "min(r.v);max(r.v);avg(r.v)"),
     "seconds": (SECONDS, "count(r.v)"),
     "overlaps": (OVERLAP, "count(r.v)"),
-    "keyed": (f"l.k = r.k AND {OVERLAP}", "count(r.v)"),
+    "keyed": (KEYED, "count(r.v)"),
+    "sums": (KEYED, SUMS),
 }
 FAN_OUTS = (0.1, 1, 10, 100, 1000, 10_000)
 #: The most pairs that are made.
@@ -171,13 +174,16 @@ def cases(rows: int) -> dict[str, Case]:
             contestants.append(Contestant("pairs", query))
         return Case(contestants, rows, rows, keys)
 
-    def of_intervals(name: str, on: str, domain: int, length: int, keys: int = 1) -> Case:
-        query = of_each(on, "count(r.v)")
+    def of_intervals(
+        name: str, on: str, domain: int, length: int, keys: int = 1, functions: str = "count(r.v)"
+    ) -> Case:
+        query = of_each(on, functions)
         columns = intervals(domain, length, keys)
         contestants = [
             Contestant("aggregated", query, settings=ON),
             Contestant("pairs", query),
-            *engines(name, "duckdb", "polars", "polars-bio"),
+            # polars-bio counts overlaps, and nothing else.
+            *engines(name, "duckdb", "polars", *(["polars-bio"] * (functions == "count(r.v)"))),
         ]
         return Case(contestants, rows, rows, keys, sides=(columns, columns))
 
@@ -210,7 +216,8 @@ def cases(rows: int) -> dict[str, Case]:
         "one": of(of_each(matching(1), "count(r.v)"), pairs=1),
         "seconds": seconds,
         "overlaps": of_intervals("overlaps", OVERLAP, 1000 * rows, 300_000),
-        "keyed": of_intervals("keyed", f"l.k = r.k AND {OVERLAP}", 1000 * rows // 24, 300_000, 24),
+        "keyed": of_intervals("keyed", KEYED, 1000 * rows // 24, 300_000, 24),
+        "sums": of_intervals("sums", KEYED, 1000 * rows // 24, 300_000, 24, SUMS),
         **fan_outs,
     }
 

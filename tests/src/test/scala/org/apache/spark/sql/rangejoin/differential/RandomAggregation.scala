@@ -36,9 +36,12 @@ final class RandomAggregation(draw: Draw, side: String, otherType: RangeType) {
     case _ => draw.pick(Seq("v", "s", "id"))
   }
 
+  /** Whether all functions are counts, sums and averages, which are made of intervals without pairs. */
+  private val addUp = draw.chance(40)
+
   private def function: String = {
     val of = mostly(other, side)
-    draw.below(16) match {
+    draw.below(if (addUp) 6 else 16) match {
       case 0 | 1 => "count(*)"
       case 2     => s"count($of.${draw.pick(Seq("v", "s", "y", "p"))})"
       case 3     => s"sum($of.v)"
