@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pyspark.sql import DataFrame, SparkSession
+from settings import set_to
 
 import rangejoin
 
@@ -49,28 +50,16 @@ def broadcast(query: str) -> str:
 
 def rows_of_stock(spark: SparkSession, query: str) -> Rows:
     """The rows of a query without range joins."""
-    spark.conf.set(rangejoin.ENABLED_CONF, "false")
-    try:
+    with set_to(spark, {rangejoin.ENABLED_CONF: "false"}):
         return rows_of(spark.sql(query))
-    finally:
-        spark.conf.unset(rangejoin.ENABLED_CONF)
 
 
 @contextmanager
 def settings(spark: SparkSession, **of: str) -> Iterator[None]:
     """Settings below `spark.sql`, with `__` for a dot, as long as the context."""
     values = {"spark.sql." + key.replace("__", "."): value for key, value in of.items()}
-    before: dict[str, str | None] = {key: spark.conf.get(key, None) for key in values}
-    for key, value in values.items():
-        spark.conf.set(key, value)
-    try:
+    with set_to(spark, values):
         yield
-    finally:
-        for key, old in before.items():
-            if old is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, old)
 
 
 def rows_of(df: DataFrame) -> Rows:

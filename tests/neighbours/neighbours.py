@@ -13,6 +13,7 @@ import pytest
 from launching import JVM_OPTIONS
 from lines import LINE
 from pyspark.sql import DataFrame, SparkSession
+from settings import set_to
 
 import rangejoin
 
@@ -72,22 +73,6 @@ def table_session(
         session = rangejoin.configure(builder).getOrCreate()
     yield session
     session.stop()
-
-
-@contextmanager
-def set_to(spark: SparkSession, settings: dict[str, str]) -> Iterator[None]:
-    """Has settings in a session for a while."""
-    before = {key: spark.conf.get(key, None) for key in settings}
-    for key, value in settings.items():
-        spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        for key, old in before.items():
-            if old is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, old)
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
@@ -16,11 +12,10 @@ import pytest
 from launching import EXTENSIONS, SUBMIT
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from services import free_port, service
+from settings import conf
 
 import rangejoin
-
-LIFETIME_SECONDS = 900
-"""The server ends by itself after this time, whatever becomes of the tests."""
 
 QUERY = """
 SELECT l.id AS a, r.id AS b
@@ -36,9 +31,7 @@ Rows = Counter[tuple[object, ...]]
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server with the jar and the extension in its own configuration; returns its address."""
     folder = tmp_path_factory.mktemp("server")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     settings = [
         EXTENSIONS,
         "spark.connect.grpc.binding.address=127.0.0.1",
@@ -48,30 +41,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "spark.sql.autoBroadcastJoinThreshold=-1",
         "spark.ui.enabled=false",
     ]
-    conf = [word for setting in settings for word in ("--conf", setting)]
     main = "org.apache.spark.sql.connect.service.SparkConnectServer"
-    words = ["--jars", rangejoin.jar_path(), *conf, "--class", main]
-    own = {"SPARK_CONF_DIR": str(folder), "PYSPARK_PYTHON": sys.executable}
-    log = folder / "log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            ["timeout", "-k", "5", str(LIFETIME_SECONDS), SUBMIT, "--master", "local[2]", *words],
-            env=os.environ | own,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        deadline = time.monotonic() + 180
-        while "Spark Connect server started" not in log.read_text():
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.2)
+    words = ["--jars", rangejoin.jar_path(), *conf(*settings), "--class", main]
+    command = [SUBMIT, "--master", "local[2]", *words]
+    with service(folder, "Spark Connect server started", *command, PYSPARK_PYTHON=sys.executable):
         yield f"sc://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(30)
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from lines import LINE
-from neighbours import both, ran, set_to, table_session
+from neighbours import both, ran, table_session
 from pyspark.sql import SparkSession
+from settings import set_to
 from table_job import MERGE, range_joins
 from test_docs import run_page
 

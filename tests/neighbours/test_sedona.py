@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from launching import SUBMIT, launch
 from neighbours import jars_of
+from settings import conf
 
 from rangejoin import EXTENSION_CLASS, jar_path
 
@@ -48,10 +49,9 @@ def queries(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         "spark.driver.bindAddress=127.0.0.1",
         "spark.ui.enabled=false",
     ]
-    conf = [word for setting in settings for word in ("--conf", setting)]
     jars = ",".join([jar_path(), *jars_of("sedona")])
     master = ["--master", "local-cluster[2,1,1024]"]
-    report, _ = launch(folder, SUBMIT, *master, "--jars", jars, *conf, JOB)
+    report, _ = launch(folder, SUBMIT, *master, "--jars", jars, *conf(*settings), JOB)
     return report
 
 

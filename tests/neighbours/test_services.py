@@ -5,23 +5,20 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from launching import EXTENSIONS, JOB, JVM_OPTIONS, ROWS, SUBMIT, assert_active, launch
+from services import free_port, service
+from settings import conf
 
 from rangejoin import ENABLED_CONF, jar_path
-
-LIFETIME_SECONDS = 900
-"""A service ends by itself after this time, whatever becomes of the tests."""
 
 BEELINE = str(Path(SUBMIT).with_name("beeline"))
 SPARK_CLASS = str(Path(SUBMIT).with_name("spark-class"))
@@ -36,45 +33,6 @@ SELECT l.id AS a, r.id AS b
 FROM (SELECT id, id % 2 AS k FROM range(10)) AS l JOIN (SELECT id, id % 2 AS k FROM range(10)) AS r
   ON l.k = r.k AND r.id BETWEEN l.id - 2 AND l.id + 2
 """
-
-
-def free_port() -> int:
-    """A port of the loopback address that is free now."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-@contextmanager
-def service(folder: Path, ready: str, *command: str, **own: str) -> Iterator[None]:
-    """Runs a service in `folder`, from when it has written `ready` until the block ends."""
-    log = folder / "service.log"
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
-    environment |= {"SPARK_CONF_DIR": str(folder), "SPARK_LOCAL_IP": "127.0.0.1"} | own
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            ["timeout", "-k", "5", str(LIFETIME_SECONDS), *command],
-            env=environment,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        deadline = time.monotonic() + 180
-        while ready not in log.read_text():
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.2)
-        yield
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def conf(*settings: str) -> list[str]:
-    """The options of `spark-submit` for settings."""
-    return [word for setting in settings for word in ("--conf", setting)]
 
 
 def answer(address: str) -> Any:

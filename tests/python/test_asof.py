@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from asof_oracle import TYPES, Asked, Expected, Row, TimeType, as_sql, table
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from settings import set_to
 
 import rangejoin
 
@@ -24,20 +24,6 @@ SETTINGS = (
     "spark.sql.adaptive.enabled",
     "spark.sql.codegen.wholeStage",
 )
-
-
-@contextmanager
-def held(spark: SparkSession, key: str, value: str) -> Iterator[None]:
-    """A setting, while this lasts."""
-    before = spark.conf.get(key, None)
-    spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        if before is None:
-            spark.conf.unset(key)
-        else:
-            spark.conf.set(key, before)
 
 
 def joined(left: DataFrame, right: DataFrame, asked: Asked, **others: Any) -> DataFrame:
@@ -75,7 +61,7 @@ def test_the_rows_are_those_of_a_brute_force(
         expected = Expected(left, right, asked)
         with ExitStack() as stack:
             for name, value in settings.items():
-                stack.enter_context(held(spark, name, value))
+                stack.enter_context(set_to(spark, {name: value}))
             df = joined(l_rows, r_rows, asked, by="k")
             if strategy == "nearest":
                 (join,) = rangejoin.explain(df)
@@ -87,7 +73,7 @@ def test_the_rows_are_those_of_a_brute_force(
                 assert_best(df, f"{rank} <= {asked.k} by t")
             expected.check(pairs(df))
         if number == 0:
-            with held(spark, rangejoin.ENABLED_CONF, "false"):
+            with set_to(spark, {rangejoin.ENABLED_CONF: "false"}):
                 df = joined(l_rows, r_rows, asked, by="k")
                 assert_stock(df)
                 expected.check(pairs(df))
@@ -124,7 +110,7 @@ def test_a_small_right_side_is_broadcast_and_a_small_left_side_is_not(
     small = spark.range(50).selectExpr("id", "id % 5 AS k", "id * 7 % 50 + 1 AS t")
     large = spark.range(20_000).selectExpr("id", "id % 5 AS k", "id * 7 % 50 AS t")
     asked = Asked("backward", True, None, 1, "any", how, False)
-    with held(spark, "spark.sql.autoBroadcastJoinThreshold", "10KB"):
+    with set_to(spark, {"spark.sql.autoBroadcastJoinThreshold": "10KB"}):
         df = joined(large, small, asked, by="k")
         assert_best(df, "row_number <= 1 by t", "BroadcastRangeJoin")
         assert len(pairs(df)) == (20_000 if how == "left" else 18_000)
@@ -221,7 +207,7 @@ def test_the_hour_that_clocks_go_back_is_an_hour(spark: SparkSession, kind: str)
         return number
 
     hour, day = timedelta(hours=1), timedelta(days=1)
-    with held(spark, "spark.sql.session.timeZone", "America/New_York"):
+    with set_to(spark, {"spark.sql.session.timeZone": "America/New_York"}):
         # 55 minutes before and 50 behind: in local time, the former are five behind.
         assert found((5, 110), strategy="nearest") == 110
         assert found((0,), tolerance=hour) == 0
@@ -276,7 +262,7 @@ def test_merge_asof_of_pandas_on_spark(spark: SparkSession, strategy: str, by: s
     )
     asked: Any = {"on": "t", "by": by, "direction": strategy, "tolerance": 30}
     shown = ["t", "trade", "quote"]
-    with held(spark, "spark.sql.ansi.enabled", "false"):
+    with set_to(spark, {"spark.sql.ansi.enabled": "false"}):
         sides: Any = [ps.from_pandas(frame) for frame in (trades, quotes)]
         merged = ps.merge_asof(sides[0], sides[1], **asked)
         (join,) = rangejoin.explain(merged.to_spark())

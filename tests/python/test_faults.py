@@ -10,6 +10,7 @@ import pytest
 from launching import EXTENSIONS, JOB, SUBMIT, assert_active, fail, launch
 from lines import LINE
 from pyspark.sql import SparkSession
+from settings import conf
 
 from rangejoin import ENABLED_CONF, jar_path
 
@@ -57,9 +58,8 @@ def test_a_misspelt_extension_is_warned_of_by_spark_and_told_by_check(tmp_path: 
 def test_the_jar_twice_on_the_class_path_works(tmp_path: Path, second_jar: str, first: str) -> None:
     jars = f"{jar_path()},{second_jar}"
     own = [f"spark.driver.userClassPathFirst={first}", EXTENSIONS]
-    conf = [word for setting in own for word in ("--conf", setting)]
     class_path = ["--driver-class-path", second_jar]
-    (report,), _ = launch(tmp_path, SUBMIT, "--jars", jars, *class_path, *conf, JOB)
+    (report,), _ = launch(tmp_path, SUBMIT, "--jars", jars, *class_path, *conf(*own), JOB)
     assert_active(report)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from launching import EXTENSIONS, SUBMIT, TABLE_JOB, launch
+from settings import conf
 
 from rangejoin import jar_path
 
@@ -19,7 +20,6 @@ def test_hive_tables_as_text_and_as_parquet(tmp_path: Path) -> None:
         "spark.sql.shuffle.partitions=2",
         "spark.ui.enabled=false",
     ]
-    conf = [word for setting in settings for word in ("--conf", setting)]
     formats = ["STORED AS TEXTFILE", "STORED AS PARQUET"]
-    found, _ = launch(tmp_path, SUBMIT, "--jars", jar_path(), *conf, TABLE_JOB, *formats)
+    found, _ = launch(tmp_path, SUBMIT, "--jars", jar_path(), *conf(*settings), TABLE_JOB, *formats)
     assert found == {"INNER": 1, "LEFT": 1, "FULL": 1, "LEFT ANTI": 1}
