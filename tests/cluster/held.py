@@ -34,7 +34,7 @@ class HeldQuery:
         self.group = folder.name
         self._folder = folder
         self._spills = node == "SortMergeRangeJoin"
-        df = spark.sql(query)
+        self.df = df = spark.sql(query)
         assert node in plan(df)
         consume = held(folder, then_fail)
 

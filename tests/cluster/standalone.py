@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+import pytest
 from launching import JVM_OPTIONS
 from pyspark.find_spark_home import _find_spark_home
+from pyspark.sql import SparkSession
+from services import LIFETIME_SECONDS
+
+import rangejoin
 
 T = TypeVar("T")
-
-LIFETIME_SECONDS = 900
-"""The processes end by themselves after this time, whatever becomes of the tests."""
 
 START_SECONDS = 60
 
@@ -31,8 +35,15 @@ class Cluster:
         url: of its master.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        settings: Mapping[str, str] | None = None,
+        of_first_worker: Mapping[str, str] | None = None,
+    ) -> None:
         """Starts the cluster and waits until both workers have registered.
+
+        `settings` are those of all its processes, `of_first_worker` come to those of the first.
 
         Raises:
             AssertionError: a process ended, or was not ready in time.
@@ -40,15 +51,16 @@ class Cluster:
         self.folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
         (folder / "conf").mkdir()
+        given = dict(settings or {})
         try:
             master = "org.apache.spark.deploy.master.Master --host 127.0.0.1 --port 0"
-            log = self._start("master", f"{master} --webui-port 0")
+            log = self._start("master", f"{master} --webui-port 0", given)
             self.url = "spark://" + log("Starting Spark master at spark://").split()[0]
             worker = "org.apache.spark.deploy.worker.Worker --port 0 --webui-port 0 -c 2 -m 2g"
-            logs = [
-                self._start(host, f"{worker} --host {host} --work-dir {self.work} {self.url}")
-                for host in WORKER_HOSTS
-            ]
+            logs = []
+            for host, own in zip(WORKER_HOSTS, (of_first_worker or {}, {}), strict=True):
+                words = f"{worker} --host {host} --work-dir {self.work} {self.url}"
+                logs.append(self._start(host, words, given | dict(own)))
             for log in logs:
                 log("Successfully registered with master")
         except BaseException:
@@ -91,10 +103,13 @@ class Cluster:
         for process in self._processes:
             process.wait(30)
 
-    def _start(self, name: str, words: str) -> Callable[[str], str]:
+    def _start(self, name: str, words: str, settings: dict[str, str]) -> Callable[[str], str]:
         """Starts a process; returns a function that waits for a text in its log."""
         home = _find_spark_home()
+        properties = self.folder / f"{name}.conf"
+        properties.write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
         command = [str(Path(home, "bin", "spark-class")), *words.split()]
+        command += ["--properties-file", str(properties)]
         path = self.folder / f"{name}.log"
         kept = {key: word for key, word in os.environ.items() if not key.startswith("SPARK_")}
         own = {
@@ -123,6 +138,39 @@ class Cluster:
             return wait_until(rest, f"{text!r} of {name}", START_SECONDS)
 
         return wait_for
+
+
+@contextmanager
+def session_on(cluster: Cluster, more: Mapping[str, str]) -> Iterator[SparkSession]:
+    """A session with an executor on each worker, of one core, and with more settings."""
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": str(cluster.folder / "driver"),
+        "spark.cores.max": "2",
+        "spark.executor.cores": "1",
+        "spark.executor.memory": "1g",
+        "spark.executor.extraJavaOptions": JVM_OPTIONS,
+        "spark.locality.wait": "0s",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.sql.adaptive.coalescePartitions.enabled": "false",
+        "spark.sql.warehouse.dir": str(cluster.folder / "warehouse"),
+        # Code that does not compile on an executor must not be made up for.
+        "spark.sql.codegen.fallback": "false",
+        "spark.unsafe.exceptionOnMemoryLeak": "true",
+    }
+    builder = SparkSession.builder.master(cluster.url).appName("rangejoin on a cluster")
+    for key, value in (settings | dict(more)).items():
+        builder.config(key, value)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_SUBMIT_OPTS", JVM_OPTIONS)
+        session = rangejoin.configure(builder).getOrCreate()
+        yield session
+        session.stop()
+    wait_until(lambda: not cluster.spill_files(), "end of the application without spill files")
 
 
 def wait_until(answer: Callable[[], T], what: str, seconds: float = 60) -> T:

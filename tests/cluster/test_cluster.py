@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,9 +27,10 @@ from joins import (
     rows_of_stock,
     settings,
 )
-from launching import EXTENSIONS, JOB, JVM_OPTIONS, SUBMIT, assert_active, launch
+from launching import EXTENSIONS, JOB, SUBMIT, assert_active, launch
 from pyspark.sql import DataFrame, SparkSession
-from standalone import Cluster, wait_until
+from settings import conf
+from standalone import Cluster, session_on, wait_until
 
 import rangejoin
 
@@ -50,34 +50,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def spark(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
-    """A session with an executor on each worker, of one core; a parameter has more settings."""
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.local.dir": str(cluster.folder / "driver"),
-        "spark.cores.max": "2",
-        "spark.executor.cores": "1",
-        "spark.executor.memory": "1g",
-        "spark.executor.extraJavaOptions": JVM_OPTIONS,
-        "spark.locality.wait": "0s",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.sql.autoBroadcastJoinThreshold": "-1",
-        "spark.sql.adaptive.coalescePartitions.enabled": "false",
-        "spark.sql.warehouse.dir": str(cluster.folder / "warehouse"),
-        # Code that does not compile on an executor must not be made up for.
-        "spark.sql.codegen.fallback": "false",
-        "spark.unsafe.exceptionOnMemoryLeak": "true",
-    }
-    builder = SparkSession.builder.master(cluster.url).appName("rangejoin on a cluster")
-    builder.config(map=settings | getattr(request, "param", {}))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("SPARK_SUBMIT_OPTS", JVM_OPTIONS)
-        session = rangejoin.configure(builder).getOrCreate()
+    """A session on the cluster; a parameter has more settings."""
+    with session_on(cluster, getattr(request, "param", {})) as session:
         yield session
-        session.stop()
-    wait_until(lambda: not cluster.spill_files(), "end of the application without spill files")
 
 
 @pytest.fixture(params=["true", "false"], ids=["codegen", "interpreted"])
@@ -264,16 +239,13 @@ def test_rows_that_are_lost_when_their_table_has_grown_are_read_again(
 
 
 @pytest.mark.usefixtures("spilling")
-@pytest.mark.parametrize("adaptive", ["true", "false"], ids=["adaptive", "static"])
 def test_places_are_the_same_when_an_executor_is_lost_between_second_shuffle_and_join(
-    spark: SparkSession,
-    cluster: Cluster,
-    stock_rows: Rows,
-    tmp_path: Path,
-    adaptive: str,
+    spark: SparkSession, cluster: Cluster, stock_rows: Rows, tmp_path: Path
 ) -> None:
-    with settings(spark, adaptive__enabled=adaptive, join__skew__buckets="7"):
-        assert_recomputed(HeldQuery(spark, tmp_path), cluster, stock_rows)
+    with settings(spark, join__skew__buckets="7"):
+        query = HeldQuery(spark, tmp_path)
+        assert_recomputed(query, cluster, stock_rows)
+        assert "SkewReshuffle" in plan(query.df)
 
 
 def test_marks_of_matched_rows_that_are_lost_with_their_executor_are_made_again(
@@ -345,8 +317,8 @@ def test_a_straggler_is_overtaken_by_its_copy_and_cleans_up(
 
 
 def test_spark_submit_ships_the_jar_to_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
-    conf = f"spark.cores.max=1 spark.executor.memory=512m spark.driver.host=127.0.0.1 {EXTENSIONS}"
-    words = [word for setting in conf.split() for word in ("--conf", setting)]
+    small = ["spark.cores.max=1", "spark.executor.memory=512m", "spark.driver.host=127.0.0.1"]
+    words = conf(*small, EXTENSIONS)
     jars = ["--jars", rangejoin.jar_path()]
     (report,), _ = launch(tmp_path, SUBMIT, "--master", cluster.url, *jars, *words, JOB)
     assert_active(report)
