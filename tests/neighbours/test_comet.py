@@ -108,10 +108,21 @@ def test_some_final_aggregates_are_those_of_comet(documented: Any) -> None:
     assert nodes.index("CometHashAggregate") < nodes.index("AggregateMatches")
 
 
+def test_a_correlation_of_one_value_raises_what_it_raises_in_stock_spark(documented: Any) -> None:
+    found = documented["correlation of one value"]
+    for ansi in (True, False):
+        ours, stock = found[f"ours, ansi {ansi}"], found[f"stock, ansi {ansi}"]
+        assert ours == stock
+        assert (ours == "DIVIDE_BY_ZERO") == ansi
+
+
 # Adaptive execution plans the ranking again, above shuffles in which Comet's nodes number the rows.
+@pytest.mark.parametrize("adaptive", ["true", "false"])
 @pytest.mark.parametrize("name", ["as of", "as of doubles"])
-def test_best_matches_are_ranked_in_the_join(documented: Any, name: str) -> None:
-    assert "RankMatches" in documented["cases"][f"{name}, adaptive false"]["nodes"]
+def test_best_matches_are_ranked_in_the_join(documented: Any, name: str, adaptive: str) -> None:
+    nodes = documented["cases"][f"{name}, adaptive {adaptive}"]["nodes"]
+    assert "RankMatches" in nodes
+    assert not any("Window" in node for node in nodes)
 
 
 @pytest.fixture(scope="module")

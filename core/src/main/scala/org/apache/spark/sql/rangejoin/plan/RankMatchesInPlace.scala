@@ -17,6 +17,7 @@ package org.apache.spark.sql.rangejoin.plan
 import scala.annotation.tailrec
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.plans.{LeftOuter, RightOuter}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
@@ -32,6 +33,7 @@ import org.apache.spark.sql.execution.{
   ProjectExec,
   SortExec,
   SparkPlan,
+  UnaryExecNode,
   WholeStageCodegenExec
 }
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide}
@@ -152,7 +154,21 @@ object RankMatchesInPlace extends Rule[SparkPlan] {
     // Below a stage that has begun there is generated code.
     case WholeStageCodegenExec(child) => isNumber(column, child)
     case InputAdapter(child)          => isNumber(column, child)
-    case _                            => false
+    // Where a stage has begun, other software may have put a node of its own in the place of Spark's.
+    case other: UnaryExecNode => other.logicalLink.exists(isNumber(column, _))
+    case _                    => false
+  }
+
+  @tailrec
+  private def isNumber(column: Attribute, plan: LogicalPlan): Boolean = plan match {
+    case Project(columns, child) =>
+      definitionOf(column, columns) match {
+        case Some(MonotonicallyIncreasingID()) => true
+        case Some(below: Attribute)            => isNumber(below, child)
+        case _                                 => false
+      }
+    case Filter(_, child) => isNumber(column, child)
+    case _                => false
   }
 
   private def definitionOf(column: Attribute, columns: Seq[NamedExpression]): Option[Expression] =
