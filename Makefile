@@ -65,8 +65,10 @@ OTHER_VENVS := $(OTHER_SPARKS:%=.venv-spark-%/.installed)
 NEIGHBOUR_JARS := .tools/neighbours/$(LINE)/.copied
 # What is tried on the default line alone, with what it needs.
 TESTS_OF_DEFAULT_LINE := connect other_sparks services tpc
+# Where the tests of other releases are left out, there is no need of their environments.
 ifeq ($(LINE),$(DEFAULT_LINE))
-NEEDS_OF_DEFAULT_LINE := $(NEIGHBOURS) $(OTHER_VENVS)
+NEEDS_OF_DEFAULT_LINE := $(NEIGHBOURS) \
+	$(if $(findstring --ignore=tests/neighbours/test_other_sparks.py,$(PYTEST_ARGS)),,$(OTHER_VENVS))
 OTHERS_TESTS := tests/neighbours
 else
 NEEDS_OF_DEFAULT_LINE :=
