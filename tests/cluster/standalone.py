@@ -199,6 +199,14 @@ def _descendants(pid: int) -> list[int]:
     found = []
     # Each thread has children of its own.
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, listed.read_text().split()):
+        for child in _children(listed):
             found += [child, *_descendants(child)]
     return found
+
+
+def _children(listed: Path) -> list[int]:
+    """The children of a thread; one that has ended meanwhile has none."""
+    try:
+        return [int(child) for child in listed.read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
