@@ -122,8 +122,11 @@ object RangeJoinExtensions extends Logging {
     }
   }
 
-  /** In their order, under adaptive execution and without. */
-  private val LatePlacement: Seq[Rule[SparkPlan]] = Seq(
+  /**
+   * In their order, under adaptive execution and without. Lazy: on a Spark of another Scala there are not the
+   * classes to make it, and this object has to warn there.
+   */
+  private lazy val LatePlacement: Seq[Rule[SparkPlan]] = Seq(
     WantBestMatches,
     WantAggregatedMatches,
     PlaceRangeJoins,
