@@ -76,6 +76,7 @@ def spark(cluster: Cluster, service: dict[str, str]) -> Iterator[SparkSession]:
     """A session whose executors leave when they have been idle for a second."""
     more = service | {
         "spark.executor.memory": "512m",
+        "spark.sql.adaptive.enabled": "true",
         "spark.dynamicAllocation.enabled": "true",
         "spark.dynamicAllocation.shuffleTracking.enabled": "false",
         "spark.dynamicAllocation.executorIdleTimeout": "1s",
