@@ -112,6 +112,7 @@ SEED ?= 1
 PYTEST_ARGS ?=
 
 .DELETE_ON_ERROR:
+.PRECIOUS: .venv-spark-%/.dependencies
 .DEFAULT_GOAL := help
 .SECONDEXPANSION:
 .PHONY: help setup jar jars wheel wheel-all demo check test test-all test-scala test-python test-cluster \
