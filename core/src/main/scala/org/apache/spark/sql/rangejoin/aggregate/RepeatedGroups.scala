@@ -15,8 +15,9 @@
 package org.apache.spark.sql.rangejoin.aggregate
 
 /**
- * Finds out whether groups repeat in rows, by a bit for each hash of a group: a row whose bit was set
- * before is of a group that came before, or its hash falls on that of another, which is so often as bits are set.
+ * Finds out whether groups repeat in rows, by a bit for each hash of a group. A row whose bit was set before is of a
+ * group that came before, or shares the bit with another group. The share of bits that are set says how often the
+ * latter happens.
  *
  * Takes 512 KiB.
  */
@@ -46,10 +47,10 @@ private[aggregate] final class RepeatedGroups {
   }
 
   private def decide(): Unit = {
-    // Of rows of new groups, so many as bits are set fall on one of those.
-    val falling = bitsSet.toDouble / Bits
-    val repeated = (setBefore.toDouble / rows - falling) / (1 - falling)
-    found = found || repeated > MostRepeated || falling > MostSet
+    // The chance that a new group shares its bit.
+    val shared = bitsSet.toDouble / Bits
+    val repeated = (setBefore.toDouble / rows - shared) / (1 - shared)
+    found = found || repeated > MostRepeated || shared > MostSet
     rows = 0
     setBefore = 0
     wanted = math.min(wanted * 2, MostRows)

@@ -20,12 +20,17 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.aggregate.HashAggregateExec
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode, WholeStageCodegenExec}
+import org.apache.spark.sql.execution.{
+  InputAdapter,
+  SparkPlan,
+  UnaryExecNode,
+  WholeStageCodegenExec
+}
 import org.apache.spark.{Partition, TaskContext}
 
 /**
- * Merges partial buffers in the task only where that makes fewer of them. Rows go past the aggregate while next
- * to each is the first of its group, as where a query groups by an identifier; once many of them are of groups
+ * Merges partial buffers in the task only where that makes fewer of them. Rows go past the aggregate while nearly
+ * every row is the first of its group, as where a query groups by an identifier; once many of them are of groups
  * that came before, the rest of the task's rows is merged.
  *
  * {{{
@@ -34,6 +39,8 @@ import org.apache.spark.{Partition, TaskContext}
  *       RestOfRows               nothing, or the rows from then on
  *         AggregateMatches
  * }}}
+ *
+ * Where something else was put in the place of the aggregate, or between the nodes, all rows go through it.
  */
 case class SkipPartialMergeExec(child: SparkPlan) extends UnaryExecNode {
 
@@ -46,19 +53,26 @@ case class SkipPartialMergeExec(child: SparkPlan) extends UnaryExecNode {
   )
 
   /** The aggregate that may be skipped. */
-  def merge: HashAggregateExec = child match {
-    case WholeStageCodegenExec(merge: HashAggregateExec) => merge
-    case other                                           => other.asInstanceOf[HashAggregateExec]
+  def merge: Option[HashAggregateExec] = child match {
+    case WholeStageCodegenExec(merge: HashAggregateExec) => Some(merge)
+    case merge: HashAggregateExec                        => Some(merge)
+    case _                                               => None
+  }
+
+  private def rest(merge: HashAggregateExec): Option[RestOfRowsExec] = merge.child match {
+    case InputAdapter(rest: RestOfRowsExec) => Some(rest)
+    case rest: RestOfRowsExec               => Some(rest)
+    case _                                  => None
   }
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val rest = child.collectFirst { case rest: RestOfRowsExec => rest }.get
-    val hash = Murmur3Hash(merge.groupingExpressions, SkipPartialMergeExec.Seed)
-    new SkipPartialMergeRDD(
-      child.execute(),
-      rest.rows,
-      BindReferences.bindReference(hash: Expression, rest.output),
-      longMetric("numNotMerged"))
+    val merged = child.execute()
+    val skipping = for (merge <- merge; rest <- rest(merge)) yield {
+      val group: Expression = Murmur3Hash(merge.groupingExpressions, SkipPartialMergeExec.Seed)
+      val hash = BindReferences.bindReference(group, rest.output)
+      new SkipPartialMergeRDD(merged, rest.rows, hash, longMetric("numNotMerged"))
+    }
+    skipping.getOrElse(merged)
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): SkipPartialMergeExec =
@@ -88,14 +102,16 @@ private final class SkipPartialMergeRDD(
   override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] =
     new Iterator[InternalRow] {
       private[this] val hashed = UnsafeProjection.create(hash)
-      private[this] val groups = new RepeatedGroups
       private[this] var current = rows.iterator(split, context)
+      // Null before there is a row, and once rows are merged.
+      private[this] var groups: RepeatedGroups = _
       private[this] var isMerging = false
 
       override def hasNext: Boolean = {
-        if (!isMerging && groups.repeat && current.hasNext) {
-          isMerging = true
+        if (groups != null && groups.repeat && current.hasNext) {
           current = merged.iterator(new RestOfPartition(split.index, current), context)
+          groups = null
+          isMerging = true
         }
         current.hasNext
       }
@@ -103,6 +119,7 @@ private final class SkipPartialMergeRDD(
       override def next(): InternalRow = {
         val row = current.next()
         if (!isMerging) {
+          if (groups == null) groups = new RepeatedGroups
           groups.add(hashed(row).getInt(0))
           notMerged += 1
         }

@@ -55,8 +55,8 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
             wanted <- AggregatedPairs.of(aggregate)
             join <- Option(wanted.pairs).collect { case j: RangeJoinExec if j.best.isEmpty => j }
             _ <- served(wanted, join)
-            merged <- merging(aggregate, aggregated(aggregate, wanted, join))
-          } yield merged
+            inPlace <- merging(aggregate, aggregated(aggregate, wanted, join))
+          } yield inPlace
           replaced.getOrElse(withoutMerge(aggregate))
       }
     }
@@ -136,14 +136,14 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
   private def withoutMerge(aggregate: BaseAggregateExec): SparkPlan =
     aggregate.children.head match {
       case merging @ (_: BaseAggregateExec | _: SkipPartialMergeExec) if isFinal(aggregate) =>
-        merged(merging).collect { case buffers: AggregateMatchesExec => buffers }
+        inputOf(merging).collect { case buffers: AggregateMatchesExec => buffers }
           .fold[SparkPlan](aggregate)(buffers => aggregate.withNewChildren(Seq(buffers)))
       case _ => aggregate
     }
 
   /** What an aggregate merges that does nothing else. */
-  private def merged(plan: SparkPlan): Option[SparkPlan] = plan match {
-    case SkipPartialMergeExec(merge) => merged(merge)
+  private def inputOf(plan: SparkPlan): Option[SparkPlan] = plan match {
+    case SkipPartialMergeExec(merge) => inputOf(merge)
     case merge: BaseAggregateExec
         if merge.aggregateExpressions.nonEmpty &&
           merge.aggregateExpressions.forall(_.mode == PartialMerge) =>

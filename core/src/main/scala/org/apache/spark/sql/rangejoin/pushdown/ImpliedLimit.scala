@@ -21,7 +21,8 @@ import org.apache.spark.sql.types.{BooleanType, DataType}
 
 /**
  * Hides an inferred predicate from data sources, so that pushdown cannot fail a query that worked before. The
- * predicate is still tested for each row. [[PrunedScan]] hands it to scans where nothing can go wrong.
+ * predicate is still tested for each row. [[PrunedScan]] hands it to scans where nothing can go wrong, and
+ * [[ShownLimits]] to Iceberg.
  */
 case class ImpliedLimit(child: Expression) extends UnaryExpression with Predicate {
 

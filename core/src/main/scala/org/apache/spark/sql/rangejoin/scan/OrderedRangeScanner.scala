@@ -136,18 +136,18 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
 
   private def addAll(withSums: Boolean): Unit = {
     intervals.clear(withSums)
-    forEachIndex { index =>
+    visitWhile(intervals.areWhole) { index =>
       window.read(index, windowRow)
       intervals.add(windowRow, window.sortBound(index), window.evictBound(index))
     }
   }
 
   private def evictAllBelow(): Unit =
-    forEachIndex(index => if (window.evictBound(index) < lower) evict(index))
+    visitWhile(true)(index => if (window.evictBound(index) < lower) evict(index))
 
-  private def forEachIndex(visit: Int => Unit): Unit = {
+  private def visitWhile(goesOn: => Boolean)(visit: Int => Unit): Unit = {
     var index = window.nextRow(window.head)
-    while (index < window.tail) {
+    while (index < window.tail && goesOn) {
       visit(index)
       index = window.nextRow(index + 1)
     }

@@ -110,19 +110,21 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
     size + 1 < ends.length
   }
 
-  private def hasRoomForBegin: Boolean = {
-    if (endOfBegins == begins.length) {
-      val kept = endOfBegins - firstBegin
-      val length = if (kept > begins.length / 2) begins.length * 2 else begins.length
-      if (sums == null || sums.reserveBegins(firstBegin, kept, length)) {
-        val target = if (length > begins.length) enlarged(begins) else begins
+  /** Without memory for more it gives up, though some begins may be of no more use: to move a few takes long. */
+  private def hasRoomForBegin: Boolean = endOfBegins < begins.length || {
+    val kept = endOfBegins - firstBegin
+    val grows = kept > begins.length / 2
+    val length = if (grows) begins.length * 2 else begins.length
+    (sums == null || sums.reserveBegins(firstBegin, kept, length)) && {
+      val target = if (grows) enlarged(begins) else begins
+      target.length == length && {
         System.arraycopy(begins, firstBegin, target, 0, kept)
         begins = target
         firstBegin = 0
         endOfBegins = kept
+        true
       }
     }
-    endOfBegins < begins.length
   }
 
   /** The bounds in an array twice as large; the array itself where there is no memory for that. */

@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.aggregate
 
+import org.apache.spark.sql.execution.debug.DebugExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 
@@ -44,7 +45,7 @@ class SkipPartialMergeSuite extends RangeJoinTest {
         val skips = nodes[SkipPartialMergeExec](df)
         assert(skips.size == 1, executedPlan(df))
         val skip = skips.head
-        (skip.metrics("numNotMerged").value, skip.merge.metrics("numOutputRows").value)
+        (skip.metrics("numNotMerged").value, skip.merge.get.metrics("numOutputRows").value)
       }
     assert(found.distinct.size == 1)
     found.head
@@ -71,6 +72,22 @@ class SkipPartialMergeSuite extends RangeJoinTest {
     val (notMerged, merged) = counts("l.id", "WITH ROLLUP")
     assert(notMerged == 64)
     assert(merged > 9000)
+  }
+
+  test("what stands in the place of the merge, or below it, takes all rows") {
+    sides()
+    val query = "SELECT /*+ BROADCAST(r) */ l.id, sum(r.x) FROM l LEFT JOIN r " +
+      "ON l.k = r.k AND r.t BETWEEN l.t - 20 AND l.t GROUP BY l.id"
+    withConf("spark.sql.adaptive.enabled" -> "false") {
+      val expected = withConf(Flag -> "false")(spark.sql(query).collect().length)
+      val df = spark.sql(query)
+      val Seq(skip) = nodes[SkipPartialMergeExec](df): @unchecked
+      // As `df.debug()` does it.
+      val wrapped = Seq(
+        skip.copy(DebugExec(skip.child)),
+        skip.transformUp { case rest: RestOfRowsExec => DebugExec(rest) })
+      for (plan <- wrapped) assert(plan.execute().count() == expected)
+    }
   }
 
   test("hashes of new groups that fall on others are no groups that came before") {
