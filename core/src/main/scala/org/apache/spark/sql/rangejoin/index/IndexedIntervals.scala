@@ -44,7 +44,7 @@ private[index] final class IndexedIntervals(index: RangeIndex) {
       visited: Long): Int =
     if (!runs.areExact) -1
     else {
-      if (!tried && visited > index.size) {
+      if (!tried && visited > index.size * pairsOfRow(runs)) {
         tried = true
         prepare(runs, rows)
       }
@@ -58,18 +58,20 @@ private[index] final class IndexedIntervals(index: RangeIndex) {
       }
     }
 
-  private def prepare(runs: RunAggregates, rows: RunRows): Unit = {
-    val isCount = runs.countsOnly && countsAll(runs, rows)
+  /** To sum a row, in two orders, costs what it costs to look at some pairs. */
+  private def pairsOfRow(runs: RunAggregates): Long =
+    if (runs.countsOnly) 1L else 2L + runs.exact.width
+
+  private def prepare(runs: RunAggregates, rows: RunRows): Unit =
     if (runs.takeMemory(index.size * EvictOrder.Bytes)) {
       order = EvictOrder.of(index.groups.starts, index.search.bounds).orNull
-      if (order != null && !isCount) {
+      if (order != null && !(runs.countsOnly && isCountOfRows(runs, rows))) {
         sums = IntervalSums.of(index, order, runs, rows).orNull
         if (sums == null) order = null
       }
     }
-  }
 
-  private def countsAll(runs: RunAggregates, rows: RunRows): Boolean = {
+  private def isCountOfRows(runs: RunAggregates, rows: RunRows): Boolean = {
     val row = new UnsafeRow(rows.runFields)
     var i = 0
     while (i < index.size && {

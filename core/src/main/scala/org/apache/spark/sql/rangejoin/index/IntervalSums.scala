@@ -36,7 +36,7 @@ private[index] final class IntervalSums private (
         (byEnd((from + below) * width + i) - byEnd(from * width + i))
       i += 1
     }
-    runs.add(numbers)
+    runs.give(numbers)
   }
 }
 

@@ -39,7 +39,7 @@ private[rangejoin] final case class ExactColumns(columns: Seq[ExactColumns.Colum
   val width: Int = kinds.length + kinds.count(_ == NullableLong)
 
   /**
-   * Reads the numbers of a buffer; false where one is not whole.
+   * Reads the numbers of a buffer; false where one is no whole number, or no DOUBLE holds it with certainty.
    *
    * @param numbers of `width`
    */

@@ -33,7 +33,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  * between that end and a block is kept as well: such a run costs one merge and up to 15 updates. Of runs that
  * grow from one to the next the last is enough; else it is kept for each block.
  *
- * Nothing is subtracted, so any function that can merge buffers is served, and rows are taken in their order.
+ * Of runs nothing is subtracted, so any function that can merge buffers is served, and rows are taken in their order.
  *
  * A block whose rows raise an error, or overflow by themselves, has no buffer: its rows are aggregated each
  * time, as if there were no blocks, and raise if they still do.
@@ -137,7 +137,7 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
     if (!aggregation.isEmpty) give(CountBuffers.fill(_, number.toLong))
 
   /** Makes `result` that of rows whose numbers add up to these. */
-  def add(numbers: Array[Long]): Unit = give(exact.write(numbers, _))
+  def give(numbers: Array[Long]): Unit = give(exact.write(numbers, _))
 
   private def give(fill: UnsafeRow => Unit): Unit = {
     target.clear()

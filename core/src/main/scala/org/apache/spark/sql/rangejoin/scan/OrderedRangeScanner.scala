@@ -109,7 +109,8 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
     if (!runs.areExact || upper < lower) -1
     else {
       if (!counting && isWorthCounting) beginCounting(runs)
-      if (!counting || !countsAll) -1
+      if (counting && intervals.wantSums) addAll(withSums = true)
+      if (!counting || !intervals.areWhole) -1
       else {
         val matches = intervals.aggregate(lower, upper)
         // Rows of no use to a later streamed row are looked for once they are as many as the others.
@@ -126,12 +127,6 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
     counting = true
     if (intervals == null) intervals = new SlidingIntervals(runs)
     addAll(withSums = intervals.haveSums || !runs.countsOnly)
-  }
-
-  /** Counts need sums where they do not count each row. */
-  private def countsAll: Boolean = {
-    if (!intervals.areWhole && !intervals.haveSums) addAll(withSums = true)
-    intervals.areWhole
   }
 
   private def addAll(withSums: Boolean): Unit = {
@@ -166,8 +161,10 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
     }
 
   override protected def store(): Unit = {
-    if (window.isEmpty) evictBoundsRise = true
-    else if (kernel.evictBound < lastEvictBound) evictBoundsRise = false
+    if (window.isEmpty) {
+      evictBoundsRise = true
+      counting = false
+    } else if (kernel.evictBound < lastEvictBound) evictBoundsRise = false
     lastEvictBound = kernel.evictBound
     appended += 1
     if (counting)

@@ -30,7 +30,7 @@ import org.apache.spark.sql.rangejoin.reduce.RunAggregates
  * That is so where no interval ends before it begins, and `lower <= upper`. What is counted may be summed likewise
  * ([[SlidingSums]]).
  *
- * Takes 16 bytes for each interval that a later streamed row may match, and with sums 12 and 16 for each of their
+ * Takes 16 bytes for each interval that a later streamed row may match, and with sums 8 and 16 for each of their
  * numbers.
  */
 private[scan] final class SlidingIntervals(runs: RunAggregates) {
@@ -43,6 +43,7 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
   private[this] var firstBegin = 0
   private[this] var endOfBegins = 0
   private[this] var works = true
+  private[this] var wantsSums = false
   // Null where each row counts as one.
   private[this] var sums: SlidingSums = _
 
@@ -55,12 +56,16 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
   /** Whether they are summed. */
   def haveSums: Boolean = sums != null
 
+  /** Whether they could not be counted for a row that does not count as one, which sums can. */
+  def wantSums: Boolean = wantsSums
+
   /** Begins with no rows. Sums are needed where a function does not count each row once, and stay. */
   def clear(withSums: Boolean): Unit = {
     size = 0
     firstBegin = 0
     endOfBegins = 0
     works = true
+    wantsSums = false
     if (withSums && sums == null) {
       sums = new SlidingSums(runs)
       works = sums.reserve(ends.length) && sums.reserveBegins(0, 0, begins.length)
@@ -73,14 +78,20 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
 
   /** Adds a row, not before those that were added. */
   def add(row: UnsafeRow, sortBound: Long, evictBound: Long): Unit = {
-    works = works && sortBound <= evictBound &&
-      (if (sums == null) runs.countsRow(row) else sums.read(row)) && makeRoom()
+    works = works && sortBound <= evictBound && read(row) && makeRoom()
     if (works) {
       push(evictBound, if (sums == null) 0 else sums.add(endOfBegins))
       begins(endOfBegins) = sortBound
       endOfBegins += 1
     }
   }
+
+  private def read(row: UnsafeRow): Boolean =
+    if (sums != null) sums.read(row)
+    else {
+      wantsSums = !runs.countsRow(row)
+      !wantsSums
+    }
 
   /**
    * Makes the result of `runs` that of the matches.
@@ -99,9 +110,9 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
     matches
   }
 
-  private def makeRoom(): Boolean = hasRoomForEnd && hasRoomForBegin
+  private def makeRoom(): Boolean = makeRoomForEnd() && makeRoomForBegin()
 
-  private def hasRoomForEnd: Boolean = {
+  private def makeRoomForEnd(): Boolean = {
     if (size + 1 == ends.length && (sums == null || sums.reserve(ends.length * 2))) {
       ends = enlarged(ends)
       if (slots != null && slots.length < ends.length)
@@ -111,7 +122,7 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
   }
 
   /** Without memory for more it gives up, though some begins may be of no more use: to move a few takes long. */
-  private def hasRoomForBegin: Boolean = endOfBegins < begins.length || {
+  private def makeRoomForBegin(): Boolean = endOfBegins < begins.length || {
     val kept = endOfBegins - firstBegin
     val grows = kept > begins.length / 2
     val length = if (grows) begins.length * 2 else begins.length

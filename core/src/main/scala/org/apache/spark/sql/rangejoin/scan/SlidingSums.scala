@@ -26,8 +26,10 @@ private[scan] final class SlidingSums(runs: RunAggregates) {
   private[this] val width = numbers.width
   // The numbers of each row, until it leaves.
   private[this] var ofRows = Array.emptyLongArray
+  // Slots that were used and are free again; those from `usedSlots` on were not used in the group.
   private[this] var free = Array.emptyIntArray
   private[this] var freeCount = 0
+  private[this] var usedSlots = 0
   // Of all rows before a row, by its place among the begins.
   private[this] var before = Array.emptyLongArray
   private[this] val added = new Array[Long](width)
@@ -39,12 +41,8 @@ private[scan] final class SlidingSums(runs: RunAggregates) {
     numbers.clear()
     java.util.Arrays.fill(added, 0L)
     java.util.Arrays.fill(staying, 0L)
-    freeCount = free.length
-    var i = 0
-    while (i < free.length) {
-      free(i) = free.length - 1 - i
-      i += 1
-    }
+    freeCount = 0
+    usedSlots = 0
   }
 
   /** Reads the numbers of the next row; false where they cannot be summed. */
@@ -52,8 +50,7 @@ private[scan] final class SlidingSums(runs: RunAggregates) {
 
   /** Adds the row that was read; returns its slot. */
   def add(begin: Int): Int = {
-    freeCount -= 1
-    val slot = free(freeCount)
+    val slot = nextSlot()
     var i = 0
     while (i < width) {
       val number = numbers.last(i)
@@ -65,6 +62,15 @@ private[scan] final class SlidingSums(runs: RunAggregates) {
     }
     slot
   }
+
+  private def nextSlot(): Int =
+    if (freeCount > 0) {
+      freeCount -= 1
+      free(freeCount)
+    } else {
+      usedSlots += 1
+      usedSlots - 1
+    }
 
   /** Removes the row of a slot. */
   def remove(slot: Int): Unit = {
@@ -85,35 +91,28 @@ private[scan] final class SlidingSums(runs: RunAggregates) {
       matching(i) = staying(i) - late
       i += 1
     }
-    runs.add(matching)
+    runs.give(matching)
   }
 
   /** Makes room for so many rows in all; false where there is no memory for them. */
-  def reserve(rows: Int): Boolean = rows <= free.length || {
-    val more = rows - free.length
-    runs.takeMemory(more * (8L * width + 4L + 4L)) && {
+  def reserve(rows: Int): Boolean = rows <= free.length ||
+    (hasLength(rows) && runs.takeMemory((rows - free.length) * (8L * width + 8L)) && {
       ofRows = java.util.Arrays.copyOf(ofRows, rows * width)
-      val slots = new Array[Int](rows)
-      System.arraycopy(free, 0, slots, 0, freeCount)
-      var slot = free.length
-      while (slot < rows) {
-        slots(freeCount) = slot
-        freeCount += 1
-        slot += 1
-      }
-      free = slots
+      free = java.util.Arrays.copyOf(free, rows)
       true
-    }
-  }
+    })
 
   /** Keeps some of the begins, as the first of so many; false where there is no memory for them. */
   def reserveBegins(first: Int, kept: Int, length: Int): Boolean = {
-    val larger = length.toLong * width - before.length
-    (larger <= 0L || runs.takeMemory(larger * 8L)) && {
-      val target = if (larger <= 0L) before else new Array[Long](length * width)
+    val more = length.toLong * width - before.length
+    (more <= 0L || (hasLength(length) && runs.takeMemory(more * 8L))) && {
+      val target = if (more <= 0L) before else new Array[Long](length * width)
       System.arraycopy(before, first * width, target, 0, kept * width)
       before = target
       true
     }
   }
+
+  /** Whether an array may have the numbers of so many rows. */
+  private def hasLength(rows: Int): Boolean = rows.toLong * width <= Int.MaxValue - 15
 }

@@ -58,9 +58,12 @@ class IntervalAggregatesSuite extends RangeJoinTest {
   private def metrics(df: DataFrame): Map[String, Long] =
     only(JoinReports.of(executedPlan(df))).metrics
 
-  /** Most of some 150,000 pairs are not looked at; the first ones are, since to sort has to be worth it. */
+  /**
+   * Most of some 107,000 pairs are not looked at; the first ones are, since to sort and to sum has to be worth it:
+   * in each of two tasks ten for each of 2,000 rows, where there are eight numbers.
+   */
   private def areFew(metrics: Map[String, Long], clue: String): Unit =
-    assert(metrics("numMatches") > 100000L && metrics("numPairs") < 10000L, clue)
+    assert(metrics("numMatches") > 100000L && metrics("numPairs") < 41000L, clue)
 
   private def areMost(metrics: Map[String, Long], clue: String): Unit =
     assert(metrics("numPairs") > 80000L, clue)

@@ -83,11 +83,14 @@ class SlidingIntervalsSuite extends AnyFunSuite with TaskMemory {
       add(intervals, 1L, 2L)
       assert(intervals.areWhole && intervals.aggregate(1L, 5L) == 1)
       add(intervals, 1L, 2L, x = null)
-      assert(!intervals.areWhole)
+      assert(!intervals.areWhole && intervals.wantSums)
       intervals.clear(withSums = false)
-      assert(intervals.areWhole)
+      assert(intervals.areWhole && !intervals.wantSums)
       add(intervals, 2L, 1L)
-      assert(!intervals.areWhole)
+      assert(!intervals.areWhole && !intervals.wantSums)
+      intervals.clear(withSums = true)
+      add(intervals, 1L, 2L, x = null)
+      assert(intervals.areWhole && intervals.aggregate(1L, 5L) == 1)
     }
     for ((of, withSums) <- Seq(counts -> false, sums -> true); bytes <- Seq(1L, 3000L))
       withIntervals(of, bytes) { (intervals, _) =>
