@@ -268,7 +268,7 @@ class CostlySideSuite extends SmallSidesTest {
         assert(writes(df).size == 1, executedPlan(df))
         val error =
           intercept[Exception](if (isCancelled) cancelled(rows(df)) else rows(df)).toString
-        assert(error.contains(if (isCancelled) "SPARK_JOB_CANCELLED" else "not yet"), error)
+        assert(error.contains(if (isCancelled) "cancelled as part of" else "not yet"), error)
         FailingFunction.seconds = -1
         assertSameRows(rows(query), expected, executedPlan(df).toString)
       }
