@@ -135,13 +135,14 @@ SEVERAL = "count(*);sum(r.v);max(r.v)"
 SECONDS = "l.a >= r.a AND l.a <= r.b"
 OVERLAP = "r.a <= l.b AND r.b >= l.a"
 KEYED = f"l.k = r.k AND {OVERLAP}"
+COUNT = "count(r.v)"
 SUMS = "count(*);sum(r.v);avg(r.v)"
 #: What other engines are given: the condition, and the functions.
 ENGINES = {
     "extremes": (HUNDRED, "min(r.v);max(r.v);avg(r.v)"),
-    "seconds": (SECONDS, "count(r.v)"),
-    "overlaps": (OVERLAP, "count(r.v)"),
-    "keyed": (KEYED, "count(r.v)"),
+    "seconds": (SECONDS, COUNT),
+    "overlaps": (OVERLAP, COUNT),
+    "keyed": (KEYED, COUNT),
     "sums": (KEYED, SUMS),
 }
 FAN_OUTS = (0.1, 1, 10, 100, 1000, 10_000)
@@ -175,21 +176,22 @@ def cases(rows: int) -> dict[str, Case]:
         return Case(contestants, rows, rows, keys)
 
     def of_intervals(
-        name: str, on: str, domain: int, length: int, keys: int = 1, functions: str = "count(r.v)"
+        name: str, on: str, domain: int, length: int, keys: int = 1, functions: str = COUNT
     ) -> Case:
         query = of_each(on, functions)
         columns = intervals(domain, length, keys)
         contestants = [
             Contestant("aggregated", query, settings=ON),
             Contestant("pairs", query),
-            # polars-bio counts overlaps, and nothing else.
-            *engines(name, "duckdb", "polars", *(["polars-bio"] * (functions == "count(r.v)"))),
+            *engines(name, "duckdb", "polars"),
         ]
+        if functions == COUNT:
+            contestants += engines(name, "polars-bio")
         return Case(contestants, rows, rows, keys, sides=(columns, columns))
 
     extremes = of(of_each(matching(100), EXTREMES), pairs=100)
     extremes.contestants += engines("extremes", "duckdb", "polars")
-    counted = of_each(SECONDS, "count(r.v)")
+    counted = of_each(SECONDS, COUNT)
     widths = (60, 600, 3600)
     seconds = Case(
         [
@@ -213,7 +215,7 @@ def cases(rows: int) -> dict[str, Case]:
         "all": of(of_each(EARLIER, EXTREMES + ";stddev(double(r.v))"), pairs=500),
         "hundred": of(of_each(EARLIER, SIMPLE), 100, 5000),
         "global": of(of_each(EARLIER, "count(*)", by=""), pairs=500),
-        "one": of(of_each(matching(1), "count(r.v)"), pairs=1),
+        "one": of(of_each(matching(1), COUNT), pairs=1),
         "seconds": seconds,
         "overlaps": of_intervals("overlaps", OVERLAP, 1000 * rows, 300_000),
         "keyed": of_intervals("keyed", KEYED, 1000 * rows // 24, 300_000, 24),

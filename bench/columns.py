@@ -24,30 +24,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from comet import JOINED, TABLE
-from comet import session as comet_session
+from comet import JOINED, reach_of, session, write_tables
 from pyspark.sql import SparkSession
-
-import rangejoin
 
 FORMS = {"sort-merge": "", "broadcast": "/*+ BROADCAST(r) */"}
 COLUMNS = "l.id, l.s, l.v, r.id, r.s, r.v"
-
-
-def session(comet: str | None) -> SparkSession:
-    """Beside Comet where there is one; else the same without it."""
-    if comet is not None:
-        return comet_session(comet)
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.driver.memory", "3g")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "ERROR")
-        .config("spark.sql.shuffle.partitions", "8")
-        .config("spark.sql.autoBroadcastJoinThreshold", "-1")
-    )
-    return rangejoin.configure(builder).getOrCreate()
 
 
 def nodes(plan: Any) -> Iterator[Any]:
@@ -108,7 +89,7 @@ def count(parts: list[Callable[[], Any]]) -> None:
 
 
 def measured(spark: SparkSession, query: str, rounds: int) -> dict[str, float]:
-    """Medians, after a round to warm up."""
+    """Medians, after two rounds to warm up."""
     jvm: Any = spark._jvm
     pid = int(jvm.java.lang.ProcessHandle.current().pid())
     taken: dict[str, list[float]] = {"join": [], "rows": [], "columns": []}
@@ -125,7 +106,6 @@ def measured(spark: SparkSession, query: str, rounds: int) -> dict[str, float]:
         }
         for name, run in runs.items():
             seconds = processor_seconds(pid, run)
-            # Two rounds warm up.
             if number > 1:
                 taken[name].append(seconds)
     return {name: statistics.median(seconds) for name, seconds in taken.items()}
@@ -141,13 +121,9 @@ def main() -> None:
     given = parser.parse_args()
     spark = session(given.comet and str(Path(given.comet).resolve()))
     spark.conf.set("spark.sql.adaptive.enabled", "false")
-    # Two matches a row: a key has rows / keys rows, spread over 2 ^ 20 values.
-    reach = 1048576 * given.keys // given.rows
+    reach = reach_of(given.keys, given.rows)
     with tempfile.TemporaryDirectory() as folder:
-        for seed, name in enumerate("lr"):
-            text = TABLE.format(keys=given.keys, rows=given.rows, seed=seed)
-            spark.sql(text).repartition(4).write.parquet(f"{folder}/{name}")
-            spark.read.parquet(f"{folder}/{name}").createOrReplaceTempView(name)
+        write_tables(spark, folder, given.keys, given.rows)
         for form, hint in FORMS.items():
             query = f"SELECT {hint} {COLUMNS} {JOINED.format(reach=reach)}"
             found = measured(spark, query, given.rounds)

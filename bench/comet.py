@@ -39,17 +39,10 @@ CONTESTANTS = {
 }
 
 
-def session(comet: str) -> SparkSession:
-    """Comet as docs/comet.md has it, and nothing broadcast."""
-    manager = "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager"
+def session(comet: str | None) -> SparkSession:
+    """Comet, if there is a jar of it, as docs/comet.md has it, and nothing broadcast."""
     builder = (
         SparkSession.builder.master("local[2]")
-        .config("spark.jars", comet)
-        .config("spark.driver.extraClassPath", comet)
-        .config("spark.plugins", "org.apache.spark.CometPlugin")
-        .config("spark.shuffle.manager", manager)
-        .config("spark.memory.offHeap.enabled", "true")
-        .config("spark.memory.offHeap.size", "2g")
         .config("spark.driver.memory", "3g")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
@@ -57,7 +50,30 @@ def session(comet: str) -> SparkSession:
         .config("spark.sql.shuffle.partitions", "8")
         .config("spark.sql.autoBroadcastJoinThreshold", "-1")
     )
+    if comet is not None:
+        manager = "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager"
+        builder = (
+            builder.config("spark.jars", comet)
+            .config("spark.driver.extraClassPath", comet)
+            .config("spark.plugins", "org.apache.spark.CometPlugin")
+            .config("spark.shuffle.manager", manager)
+            .config("spark.memory.offHeap.enabled", "true")
+            .config("spark.memory.offHeap.size", "2g")
+        )
     return rangejoin.configure(builder).getOrCreate()
+
+
+def write_tables(spark: SparkSession, folder: str, keys: int, rows: int) -> None:
+    """Both sides as Parquet, and as views of their names."""
+    for seed, name in enumerate("lr"):
+        text = TABLE.format(keys=keys, rows=rows, seed=seed)
+        spark.sql(text).repartition(4).write.parquet(f"{folder}/{name}")
+        spark.read.parquet(f"{folder}/{name}").createOrReplaceTempView(name)
+
+
+def reach_of(keys: int, rows: int) -> int:
+    """Two matches a row: a key has rows / keys rows, spread over 2 ^ 20 values."""
+    return 1048576 * keys // rows
 
 
 def seconds(spark: SparkSession, query: str, contestant: str) -> float:
@@ -82,13 +98,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     spark = session(str(Path(given.comet).resolve()))
-    # Two matches a row: a key has rows / keys rows, spread over 2 ^ 20 values.
-    reach = 1048576 * given.keys // given.rows
+    reach = reach_of(given.keys, given.rows)
     with tempfile.TemporaryDirectory() as folder:
-        for seed, name in enumerate("lr"):
-            text = TABLE.format(keys=given.keys, rows=given.rows, seed=seed)
-            spark.sql(text).repartition(4).write.parquet(f"{folder}/{name}")
-            spark.read.parquet(f"{folder}/{name}").createOrReplaceTempView(name)
+        write_tables(spark, folder, given.keys, given.rows)
         for name, query in QUERIES.items():
             taken: dict[str, list[float]] = {contestant: [] for contestant in CONTESTANTS}
             for number in range(given.rounds + 1):
