@@ -81,6 +81,10 @@ case class SkipPartialMergeExec(child: SparkPlan) extends UnaryExecNode {
 
 object SkipPartialMergeExec {
 
+  /** Over an aggregate that merges what its child has. */
+  def over(merge: HashAggregateExec): SkipPartialMergeExec =
+    SkipPartialMergeExec(merge.withNewChildren(Seq(RestOfRowsExec(merge.child))))
+
   /** Not that of shuffles, in a partition of which all hashes have the same remainder. */
   private val Seed = 73
 }

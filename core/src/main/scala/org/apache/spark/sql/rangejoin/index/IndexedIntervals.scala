@@ -71,13 +71,15 @@ private[index] final class IndexedIntervals(index: RangeIndex) {
       }
     }
 
-  private def isCountOfRows(runs: RunAggregates, rows: RunRows): Boolean = {
-    val row = new UnsafeRow(rows.runFields)
-    var i = 0
-    while (i < index.size && {
-        rows.readRun(i, row)
-        runs.countsRow(row)
-      }) i += 1
-    i == index.size
-  }
+  /** Of counts: whether they count each row. */
+  private def isCountOfRows(runs: RunAggregates, rows: RunRows): Boolean =
+    runs.exact.width == 0 || {
+      val row = new UnsafeRow(rows.runFields)
+      var i = 0
+      while (i < index.size && {
+          rows.readRun(i, row)
+          runs.countsRow(row)
+        }) i += 1
+      i == index.size
+    }
 }

@@ -82,7 +82,7 @@ private[index] object IntervalSums {
       var i = starts(group)
       while (works && i < starts(group + 1)) {
         rows.readRun(i, row)
-        works = runs.aggregateRow(row) && numbers.take()
+        works = numbers.read(row)
         val first = order.firstOf(starts(group), starts(group + 1), index.search.bounds.evict(i))
         put(numbers, byPosition, i + 1)
         put(numbers, byEnd, first + placed(first) + 1)

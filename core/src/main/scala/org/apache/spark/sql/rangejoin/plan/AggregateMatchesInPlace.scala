@@ -103,7 +103,6 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
       function.copy(mode = mode, filter = None)
     }
     val results = functions.map(_.resultAttribute)
-    val isSkipped = grouping.nonEmpty && functions.forall(_.mode == PartialMerge)
     // What Spark aggregates by objects is refused.
     val merged = Option(aggregate).collect {
       case hash: HashAggregateExec => hash.copy(
@@ -111,8 +110,7 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
           aggregateExpressions = functions,
           aggregateAttributes = results,
           initialInputBufferOffset = grouping.size,
-          child = if (isSkipped) RestOfRowsExec(child) else child
-        )
+          child = child)
       case sorted: SortAggregateExec => sorted.copy(
           groupingExpressions = grouping,
           aggregateExpressions = functions,
@@ -123,8 +121,10 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
     }
     merged.foreach(_.copyTagsFrom(aggregate))
     merged.map {
-      case hash: HashAggregateExec if isSkipped => SkipPartialMergeExec(hash)
-      case other                                => other
+      case hash: HashAggregateExec
+          if grouping.nonEmpty && functions.forall(_.mode == PartialMerge) =>
+        SkipPartialMergeExec.over(hash)
+      case other => other
     }
   }
 

@@ -35,11 +35,18 @@ private[rangejoin] final case class ExactColumns(columns: Seq[ExactColumns.Colum
 
   private[this] val kinds = columns.toArray
 
+  /** For each number, what the numbers of all rows may add up to without regard of their signs. */
+  val most: Array[Long] = kinds.flatMap {
+    case PlainLong    => Seq(Long.MaxValue)
+    case NullableLong => Seq(Long.MaxValue, Long.MaxValue)
+    case WholeDouble  => Seq(MostOfDouble)
+  }
+
   /** How many numbers a row adds. */
-  val width: Int = kinds.length + kinds.count(_ == NullableLong)
+  def width: Int = most.length
 
   /**
-   * Reads the numbers of a buffer; false where one is no whole number, or no DOUBLE holds it with certainty.
+   * Reads the numbers of a buffer; false where one is no whole number.
    *
    * @param numbers of `width`
    */
@@ -58,7 +65,7 @@ private[rangejoin] final case class ExactColumns(columns: Seq[ExactColumns.Colum
         case WholeDouble =>
           val value = buffer.getDouble(i)
           numbers(next) = value.toLong
-          isWhole &&= numbers(next).toDouble == value && math.abs(value) <= MostOfDouble
+          isWhole &&= numbers(next).toDouble == value
       }
       next += 1
       i += 1
@@ -82,13 +89,6 @@ private[rangejoin] final case class ExactColumns(columns: Seq[ExactColumns.Colum
       next += 1
       i += 1
     }
-  }
-
-  /** For each number, what the numbers of all rows may add up to without regard of their signs. */
-  val most: Array[Long] = kinds.flatMap {
-    case PlainLong    => Seq(Long.MaxValue)
-    case NullableLong => Seq(Long.MaxValue, Long.MaxValue)
-    case WholeDouble  => Seq(MostOfDouble)
   }
 }
 

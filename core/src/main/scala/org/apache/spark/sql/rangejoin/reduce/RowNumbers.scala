@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.reduce
 
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
 /**
  * The numbers of rows ([[ExactColumns]]), one row's behind the other's, as far as they can be added up in
  * any order without overflow.
@@ -31,8 +33,11 @@ private[rangejoin] final class RowNumbers(runs: RunAggregates) {
   /** Begins with no rows. */
   def clear(): Unit = java.util.Arrays.fill(absolute, 0L)
 
-  /** Takes the numbers of the row that `runs` has aggregated last; false where they are not to be added. */
-  def take(): Boolean = runs.exact.read(runs.result, last) && {
+  /** Reads the numbers of a row; false where it raises an error, or they are not to be added to those before. */
+  def read(row: UnsafeRow): Boolean =
+    runs.aggregateRow(row) && runs.exact.read(runs.result, last) && fits()
+
+  private def fits(): Boolean = {
     var i = 0
     var fits = true
     while (i < width) {

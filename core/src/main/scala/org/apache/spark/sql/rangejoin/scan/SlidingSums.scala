@@ -46,7 +46,7 @@ private[scan] final class SlidingSums(runs: RunAggregates) {
   }
 
   /** Reads the numbers of the next row; false where they cannot be summed. */
-  def read(row: UnsafeRow): Boolean = runs.aggregateRow(row) && numbers.take()
+  def read(row: UnsafeRow): Boolean = numbers.read(row)
 
   /** Adds the row that was read; returns its slot. */
   def add(begin: Int): Int = {
