@@ -29,6 +29,8 @@ WHEN NOT MATCHED THEN INSERT (id, k, y) VALUES (i.id, i.k, i.low)
 
 def plans(spark: SparkSession) -> list[str]:
     """Returns the plans of all queries so far, as the SQL tab shows them."""
+    # What it shows is told to it behind the queries.
+    spark._jsparkSession.sparkContext().listenerBus().waitUntilEmpty()
     store = spark._jsparkSession.sharedState().statusStore()
     executions = store.executionsList()
     return [executions.apply(i).physicalPlanDescription() for i in range(executions.size())]

@@ -45,20 +45,27 @@ trait JobsTest extends RangeJoinTest {
   protected def descriptions(jobs: Seq[SparkListenerJobStart]): Seq[String] =
     jobs.flatMap(job => Option(job.properties.getProperty(SparkContext.SPARK_JOB_DESCRIPTION)))
 
-  /** Runs a block, and cancels all jobs soon after the first of them has begun. */
+  /** Runs a block, and cancels all jobs soon after it has begun the first one of its own. */
   protected def cancelled[T](block: => T): T = {
     val sc = spark.sparkContext
-    val ended = new CountDownLatch(1)
+    val (begun, ended) = (new CountDownLatch(1), new CountDownLatch(1))
+    val listener = new SparkListener {
+      override def onJobStart(job: SparkListenerJobStart): Unit = begun.countDown()
+    }
     val cancelling = new Thread(() => {
-      while (sc.statusTracker.getActiveJobIds().isEmpty && !ended.await(10, MILLISECONDS)) {}
+      begun.await()
       ended.await(300, MILLISECONDS)
       sc.cancelAllJobs()
     })
+    // Of jobs before, too, it is told a little later.
+    sc.listenerBus.waitUntilEmpty()
+    sc.addSparkListener(listener)
     cancelling.start()
     try block
     finally {
-      ended.countDown()
+      Seq(begun, ended).foreach(_.countDown())
       cancelling.join()
+      sc.removeSparkListener(listener)
     }
   }
 }
