@@ -15,22 +15,27 @@
 package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.rangejoin.kernel.SortedBounds
+import org.apache.spark.sql.rangejoin.reduce.CountedEnds
 
 /**
- * The evict bounds of each group of an index, sorted: how many rows of a group have one below a lower bound.
- *
- * Where no row has its evict bound below its sort bound, as no interval has that ends before it begins, those rows
- * are all among the ones with a sort bound up to an upper bound, if that is not below the lower one. So
- * the number of matches is the difference of two ranks, however many they are and wherever they lie.
+ * The evict bounds of each group of an index, sorted: how many rows of a group have one below a lower bound. Those
+ * rows are all among the ones with a sort bound up to the upper bound ([[CountedEnds]]). So the number of matches is
+ * the difference of two ranks, however many they are and wherever they lie.
  */
-private[index] final class EvictOrder private (sorted: Array[Long]) {
+private[index] final class EvictOrder private (sorted: Array[Long], ends: CountedEnds) {
+
+  /** Whether the matches of a streamed row can be counted. */
+  def counts(lower: Long, upper: Long): Boolean = ends.areOf(lower, upper)
 
   /** The rows of a group with an evict bound below a lower bound. */
   def countBelow(from: Int, end: Int, lower: Long): Int = firstOf(from, end, lower) - from
 
-  /** The place of the first row of a group with an evict bound, or of the next greater one. */
-  def firstOf(from: Int, end: Int, evictBound: Long): Int =
-    SortedBounds.firstFrom(sorted, from, end, evictBound)
+  /** The place of the first row of a group that ends where a row of it does. */
+  def firstOf(from: Int, end: Int, sortBound: Long, evictBound: Long): Int =
+    firstOf(from, end, ends.of(sortBound, evictBound))
+
+  private def firstOf(from: Int, end: Int, bound: Long): Int =
+    SortedBounds.firstFrom(sorted, from, end, bound)
 }
 
 private[index] object EvictOrder {
@@ -38,23 +43,29 @@ private[index] object EvictOrder {
   /** Bytes for each row. */
   val Bytes = 8L
 
-  /** None where a row has its evict bound below its sort bound. */
-  def of(starts: Array[Int], bounds: IndexBounds): Option[EvictOrder] = {
+  /** None where a row cannot be counted for streamed rows like one with these bounds. */
+  def of(
+      starts: Array[Int],
+      bounds: IndexBounds,
+      lower: Long,
+      upper: Long): Option[EvictOrder] = {
+    val ends = new CountedEnds
+    ends.clear(lower, upper)
     val sorted = new Array[Long](starts.last)
-    var isProper = true
+    var works = true
     var i = 0
-    while (isProper && i < sorted.length) {
-      sorted(i) = bounds.evict(i)
-      isProper = bounds.sortBound(i) <= sorted(i)
+    while (works && i < sorted.length) {
+      works = ends.take(bounds.sortBound(i), bounds.evict(i))
+      sorted(i) = ends.of(bounds.sortBound(i), bounds.evict(i))
       i += 1
     }
-    if (isProper) {
+    if (works) {
       var group = 0
       while (group < starts.length - 1) {
         java.util.Arrays.sort(sorted, starts(group), starts(group + 1))
         group += 1
       }
-      Some(new EvictOrder(sorted))
+      Some(new EvictOrder(sorted, ends))
     } else None
   }
 }

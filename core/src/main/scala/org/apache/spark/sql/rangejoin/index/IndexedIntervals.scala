@@ -30,7 +30,7 @@ private[index] final class IndexedIntervals(index: RangeIndex) {
 
   /**
    * Makes the result of `runs` that of the rows of a group from its first up to an end that reach a lower
-   * bound.
+   * bound, and begin up to an upper bound.
    *
    * @param visited how many pairs were looked at
    * @return their number; -1 where matches have to be looked at
@@ -39,6 +39,7 @@ private[index] final class IndexedIntervals(index: RangeIndex) {
       group: Int,
       end: Int,
       lower: Long,
+      upper: Long,
       runs: RunAggregates,
       rows: RunRows,
       visited: Long): Int =
@@ -46,9 +47,9 @@ private[index] final class IndexedIntervals(index: RangeIndex) {
     else {
       if (!tried && visited > index.size * pairsOfRow(runs)) {
         tried = true
-        prepare(runs, rows)
+        prepare(lower, upper, runs, rows)
       }
-      if (order == null) -1
+      if (order == null || !order.counts(lower, upper)) -1
       else {
         val from = index.groups.starts(group)
         val below = order.countBelow(from, index.groups.starts(group + 1), lower)
@@ -62,9 +63,9 @@ private[index] final class IndexedIntervals(index: RangeIndex) {
   private def pairsOfRow(runs: RunAggregates): Long =
     if (runs.countsOnly) 1L else 2L + runs.exact.width
 
-  private def prepare(runs: RunAggregates, rows: RunRows): Unit =
+  private def prepare(lower: Long, upper: Long, runs: RunAggregates, rows: RunRows): Unit =
     if (runs.takeMemory(index.size * EvictOrder.Bytes)) {
-      order = EvictOrder.of(index.groups.starts, index.search.bounds).orNull
+      order = EvictOrder.of(index.groups.starts, index.search.bounds, lower, upper).orNull
       if (order != null && !(runs.countsOnly && isCountOfRows(runs, rows))) {
         sums = IntervalSums.of(index, order, runs, rows).orNull
         if (sums == null) order = null

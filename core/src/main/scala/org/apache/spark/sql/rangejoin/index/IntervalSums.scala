@@ -73,6 +73,7 @@ private[index] object IntervalSums {
     val numbers = new RowNumbers(runs)
     val row = new UnsafeRow(rows.runFields)
     val starts = index.groups.starts
+    val bounds = index.search.bounds
     // How many rows of an end have their place, by the first place of that end.
     val placed = new Array[Int](index.size)
     var group = 0
@@ -83,7 +84,11 @@ private[index] object IntervalSums {
       while (works && i < starts(group + 1)) {
         rows.readRun(i, row)
         works = numbers.read(row)
-        val first = order.firstOf(starts(group), starts(group + 1), index.search.bounds.evict(i))
+        val first = order.firstOf(
+          starts(group),
+          starts(group + 1),
+          bounds.sortBound(i),
+          bounds.evict(i))
         put(numbers, byPosition, i + 1)
         put(numbers, byEnd, first + placed(first) + 1)
         placed(first) += 1

@@ -357,9 +357,9 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) exten
     }
 
   private def aggregateScattered(runs: RunAggregates): Int =
-    if (asksSort || asksEvict || lower - 1L > greatest) -1
+    if (asksSort || asksEvict) -1
     else {
-      val matches = intervals.aggregate(group, end, lower, runs, this, visited)
+      val matches = intervals.aggregate(group, end, lower, greatest, runs, this, visited)
       if (matches >= 0) position = end
       matches
     }

@@ -106,11 +106,11 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
     else RunAggregates.NoEnd
 
   private def aggregateIntervals(runs: RunAggregates): Int =
-    if (!runs.areExact || upper < lower) -1
+    if (!runs.areExact) -1
     else {
       if (!counting && isWorthCounting) beginCounting(runs)
       if (counting && intervals.wantSums) addAll(withSums = true)
-      if (!counting || !intervals.areWhole) -1
+      if (!counting || !intervals.canCount(lower, upper)) -1
       else {
         val matches = intervals.aggregate(lower, upper)
         // Rows of no use to a later streamed row are looked for once they are as many as the others.
@@ -130,7 +130,7 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
   }
 
   private def addAll(withSums: Boolean): Unit = {
-    intervals.clear(withSums)
+    intervals.clear(withSums, lower, upper)
     visitWhile(intervals.areWhole) { index =>
       window.read(index, windowRow)
       intervals.add(windowRow, window.sortBound(index), window.evictBound(index))

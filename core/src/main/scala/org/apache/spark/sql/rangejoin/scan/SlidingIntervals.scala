@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.rangejoin.kernel.SortedBounds
-import org.apache.spark.sql.rangejoin.reduce.RunAggregates
+import org.apache.spark.sql.rangejoin.reduce.{CountedEnds, RunAggregates}
 
 /**
  * Counts the matches of a streamed row among intervals, which leave in another order than they come in, without
@@ -27,8 +27,8 @@ import org.apache.spark.sql.rangejoin.reduce.RunAggregates
  *   sort bound <= upper and evict bound >= lower   =   evict bound >= lower   less   sort bound > upper
  * }}}
  *
- * That is so where no interval ends before it begins, and `lower <= upper`. What is counted may be summed likewise
- * ([[SlidingSums]]).
+ * That is so where those that end too early have not begun too late ([[CountedEnds]]). What is counted may be summed
+ * likewise ([[SlidingSums]]).
  *
  * Takes 16 bytes for each interval that a later streamed row may match, and with sums 8 and 16 for each of their
  * numbers.
@@ -42,6 +42,7 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
   private[this] var begins = new Array[Long](16)
   private[this] var firstBegin = 0
   private[this] var endOfBegins = 0
+  private[this] val countedEnds = new CountedEnds
   private[this] var works = true
   private[this] var wantsSums = false
   // Null where each row counts as one.
@@ -53,14 +54,21 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
   /** Whether all rows so far could be counted. */
   def areWhole: Boolean = works
 
+  /** Whether the matches of a streamed row can be counted. */
+  def canCount(lower: Long, upper: Long): Boolean = works && countedEnds.areOf(lower, upper)
+
   /** Whether they are summed. */
   def haveSums: Boolean = sums != null
 
   /** Whether they could not be counted for a row that does not count as one, which sums can. */
   def wantSums: Boolean = wantsSums
 
-  /** Begins with no rows. Sums are needed where a function does not count each row once, and stay. */
-  def clear(withSums: Boolean): Unit = {
+  /**
+   * Begins with no rows, for streamed rows like one with these bounds. Sums are needed where a function does not
+   * count each row once, and stay.
+   */
+  def clear(withSums: Boolean, lower: Long, upper: Long): Unit = {
+    countedEnds.clear(lower, upper)
     size = 0
     firstBegin = 0
     endOfBegins = 0
@@ -78,9 +86,9 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
 
   /** Adds a row, not before those that were added. */
   def add(row: UnsafeRow, sortBound: Long, evictBound: Long): Unit = {
-    works = works && sortBound <= evictBound && read(row) && makeRoom()
+    works = works && countedEnds.take(sortBound, evictBound) && read(row) && makeRoom()
     if (works) {
-      push(evictBound, if (sums == null) 0 else sums.add(endOfBegins))
+      push(countedEnds.of(sortBound, evictBound), if (sums == null) 0 else sums.add(endOfBegins))
       begins(endOfBegins) = sortBound
       endOfBegins += 1
     }
@@ -96,7 +104,7 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
   /**
    * Makes the result of `runs` that of the matches.
    *
-   * @param lower no less than before, and no more than `upper`
+   * @param lower no less than before; with `upper` the bounds of a row that `canCount` is true of
    * @return their number
    */
   def aggregate(lower: Long, upper: Long): Int = {

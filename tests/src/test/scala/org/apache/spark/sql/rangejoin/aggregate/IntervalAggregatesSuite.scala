@@ -22,8 +22,10 @@ import org.apache.spark.sql.rangejoin.explain.JoinReports
 /** Intervals, of which a row may be in many, are counted and summed by their ends. */
 class IntervalAggregatesSuite extends RangeJoinTest {
 
-  private val Conditions =
-    Seq("l.a BETWEEN r.a AND r.b", "r.a <= l.b AND r.b >= l.a", "r.a < l.b AND r.b > l.a")
+  /** The left row is a point. */
+  private val OfPoints = Seq("l.a BETWEEN r.a AND r.b", "l.a >= r.a AND l.a < r.b")
+
+  private val Conditions = OfPoints ++ Seq("r.a <= l.b AND r.b >= l.a", "r.a < l.b AND r.b > l.a")
 
   private val Forms = Seq("MERGE(r)", "SHUFFLE_HASH(r)", "BROADCAST(r)")
 
@@ -69,7 +71,7 @@ class IntervalAggregatesSuite extends RangeJoinTest {
     assert(metrics("numPairs") > 80000L, clue)
 
   test("counts by a sort-merge join, in memory and on disk") {
-    // The last two have intervals that end before they begin, or have no end.
+    // The last has intervals without an end.
     val ends = Seq("r.b", "IF(r.id % 700 = 3, r.a - 9, r.b)", "IF(r.id % 700 = 3, NULL, r.b)")
     for (on <- Conditions; end <- ends; spill <- Seq(Nil, RangeJoinTest.spillingFrom(100))) {
       sides(end)
@@ -80,6 +82,22 @@ class IntervalAggregatesSuite extends RangeJoinTest {
         }
       }
     }
+  }
+
+  test("intervals that end before they begin, or as they begin") {
+    val functions = Seq("count(r.id), count(*)", "count(r.x), sum(r.x)")
+    for (on <- Conditions; ofTwo <- functions; inverted <- Seq("r.a - 9", "r.a - 1", "r.a")) {
+      sides(s"IF(r.id % 90 = 3, $inverted, r.b)")
+      compare(query(ofTwo, on)) { (metrics, clue) =>
+        if (OfPoints.contains(on)) areFew(metrics, clue)
+      }
+    }
+    // Some rows of the left side are points.
+    sides("IF(r.id % 9 = 3, r.a - 20, r.b)")
+    for (least <- Seq(0, 1, 500))
+      compare(query(
+        "count(*), sum(r.x)",
+        s"r.a <= IF(l.id % 2 = 0, l.a, l.b) AND r.b >= l.a + $least"))((_, _) => ())
   }
 
   test("sums, averages and counts of whole numbers") {

@@ -43,6 +43,10 @@ class SlidingIntervalsSuite extends AnyFunSuite with TaskMemory {
     finally runs.close()
   }
 
+  /** Begins with no intervals, for streamed rows that are no points. */
+  private def clear(intervals: SlidingIntervals, withSums: Boolean): Unit =
+    intervals.clear(withSums, lower = 1L, upper = 5L)
+
   private def add(to: SlidingIntervals, begin: Long, end: Long, x: Any = 1L): Unit =
     to.add(project(InternalRow(x)), begin, end)
 
@@ -55,7 +59,7 @@ class SlidingIntervalsSuite extends AnyFunSuite with TaskMemory {
           val added = mutable.ArrayBuffer.empty[(Long, Long, Any)]
           var begin = 0L
           var lower = 0L
-          intervals.clear(withSums)
+          clear(intervals, withSums)
           for (_ <- 1 to 300) {
             for (_ <- 1 to random.nextInt(6)) {
               begin += random.nextInt(4)
@@ -78,23 +82,49 @@ class SlidingIntervalsSuite extends AnyFunSuite with TaskMemory {
       }
     }
 
+  for ((kind, above) <- Seq("closed" -> 0, "half-open" -> 1))
+    test(s"points in $kind intervals, some of which end before they begin") {
+      withIntervals(counts) { (intervals, _) =>
+        for (seed <- 1 to 40) {
+          val random = new Random(seed)
+          val added = mutable.ArrayBuffer.empty[(Long, Long)]
+          var (begin, point) = (0L, 0L)
+          intervals.clear(withSums = false, above.toLong, 0L)
+          for (_ <- 1 to 300) {
+            for (_ <- 1 to random.nextInt(4)) {
+              begin += random.nextInt(3)
+              added += (begin -> (begin + random.nextInt(20) - 5))
+              add(intervals, begin, added.last._2)
+            }
+            point += random.nextInt(4)
+            assert(intervals.canCount(point + above, point))
+            val expected = added.count { case (a, b) => a <= point && b >= point + above }
+            assert(intervals.aggregate(point + above, point) == expected, s"seed $seed")
+          }
+          assert(!intervals.canCount(point, point + 1) && !intervals.canCount(
+            point,
+            point + above - 1))
+        }
+      }
+    }
+
   test("rows that cannot be counted: NULL, an end before the begin, and no memory") {
     withIntervals(aggregation(Count(x))) { (intervals, _) =>
       add(intervals, 1L, 2L)
       assert(intervals.areWhole && intervals.aggregate(1L, 5L) == 1)
       add(intervals, 1L, 2L, x = null)
       assert(!intervals.areWhole && intervals.wantSums)
-      intervals.clear(withSums = false)
+      clear(intervals, withSums = false)
       assert(intervals.areWhole && !intervals.wantSums)
       add(intervals, 2L, 1L)
       assert(!intervals.areWhole && !intervals.wantSums)
-      intervals.clear(withSums = true)
+      clear(intervals, withSums = true)
       add(intervals, 1L, 2L, x = null)
       assert(intervals.areWhole && intervals.aggregate(1L, 5L) == 1)
     }
     for ((of, withSums) <- Seq(counts -> false, sums -> true); bytes <- Seq(1L, 3000L))
       withIntervals(of, bytes) { (intervals, _) =>
-        intervals.clear(withSums)
+        clear(intervals, withSums)
         for (i <- 1L to 1000L) add(intervals, i, i)
         assert(!intervals.areWhole)
       }
@@ -105,13 +135,13 @@ class SlidingIntervalsSuite extends AnyFunSuite with TaskMemory {
         Seq(Long.MaxValue, 0L) -> true,
         Seq(Long.MaxValue, -1L) -> false,
         Seq(Long.MinValue) -> false)) withIntervals(aggregation(new Sum(x))) { (intervals, _) =>
-      intervals.clear(withSums = true)
+      clear(intervals, withSums = true)
       values.foreach(add(intervals, 1L, 2L, _))
       assert(intervals.areWhole == areWhole)
     }
     for ((value, areWhole) <- Seq((1L << 52) -> true, ((1L << 52) + 1L) -> false))
       withIntervals(aggregation(new Average(x))) { (intervals, _) =>
-        intervals.clear(withSums = true)
+        clear(intervals, withSums = true)
         add(intervals, 1L, 2L, -value)
         add(intervals, 1L, 2L, value)
         assert(intervals.areWhole == areWhole)
