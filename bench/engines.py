@@ -1,20 +1,32 @@
-"""One run of DuckDB or Polars: `python bench/engines.py ENGINE FOLDER CASE`; prints the seconds."""
+"""One run of DuckDB or Polars, in the process that calls it."""
 
 from __future__ import annotations
 
-import json
+import os
 import re
-import sys
 import time
+from typing import Any
 
-from cases import CASES, Case
+from cases import Case
+
+#: Settings of the process: what DuckDB may take (as it writes sizes), and where it writes the rest.
+MEMORY = "BENCH_MEMORY"
+SCRATCH = "BENCH_SCRATCH"
+
+
+def connect() -> Any:
+    """DuckDB on two threads, within the memory that the process is given, if it is given any."""
+    import duckdb
+
+    config: dict[str, Any] = {"threads": 2}
+    if MEMORY in os.environ:
+        config |= {"memory_limit": os.environ[MEMORY], "temp_directory": os.environ[SCRATCH]}
+    return duckdb.connect(config=config)
 
 
 def duckdb_run(case: Case, folder: str) -> tuple[float, list[int]]:
     """Seconds and result of DuckDB on two threads."""
-    import duckdb
-
-    connection = duckdb.connect(config={"threads": 2})
+    connection = connect()
     left, right = (f"'{folder}/{name}/*.parquet'" for name in ("l", "r"))
     kind = "SEMI" if case.join == "LEFT SEMI" else ""
     begin = time.monotonic()
@@ -48,14 +60,3 @@ def polars_run(case: Case, folder: str) -> tuple[float, list[int]]:
     frame = joined.select(pl.len(), left, right.alias("w")).collect()
     seconds = time.monotonic() - begin
     return seconds, [int(x) for x in frame.row(0)]
-
-
-def main() -> None:
-    """Runs what the arguments say."""
-    engine, folder, name = sys.argv[1:]
-    run = {"duckdb": duckdb_run, "polars": polars_run}[engine]
-    print(json.dumps(run(CASES[name], folder)))
-
-
-if __name__ == "__main__":
-    main()

@@ -12,6 +12,16 @@ from typing import Any
 #: What a measurement printed, or None and why there is none.
 Outcome = tuple[dict[str, Any] | None, str | None]
 
+#: What the JVM, DuckDB, Polars and Python say of it.
+OUT_OF_MEMORY = (
+    "OutOfMemoryError",
+    "Java heap space",
+    "GC overhead",
+    "Out of Memory Error",
+    "memory allocation of",
+    "MemoryError",
+)
+
 
 def run(program: str, case: str, contestant: str, heap: str, limit: int) -> Outcome:
     """Runs `program --measure case contestant`, whose last line of output is JSON."""
@@ -30,13 +40,13 @@ def run(program: str, case: str, contestant: str, heap: str, limit: int) -> Outc
         return None, f"not done in {limit} s"
     if process.returncode == 0:
         return json.loads(out.strip().splitlines()[-1]), None
-    if "OutOfMemoryError" in err or "Java heap space" in err or "GC overhead" in err:
+    if any(words in err for words in OUT_OF_MEMORY):
         return None, "out of memory"
     if "ConnectionRefusedError" in err or "Answer from Java side is empty" in err:
         return None, "lost its JVM"
     if process.returncode < 0:
         return None, f"ended by signal {-process.returncode}"
-    return None, "failed: " + err.strip().splitlines()[-1][:200]
+    return None, "failed: " + (err.strip().splitlines() or ["no message"])[-1][:200]
 
 
 def alternate(

@@ -26,7 +26,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -34,6 +33,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import engines
+import processes
 from cases import CASES, Case
 from pyspark.sql import DataFrame, SparkSession
 from sessions import FLAG, SMALL, session, stages
@@ -173,26 +174,12 @@ class Contest:
 
     def process(self, contestant: str) -> Run | None:
         """A run of another engine, in a process of its own; its start is not counted."""
-        program = Path(__file__).with_name("engines.py")
-        command = [sys.executable, str(program), contestant, str(self.folder), self.name]
-        environment = {**os.environ, "POLARS_MAX_THREADS": "2"}
-        try:
-            done = subprocess.run(
-                command,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=self.limit + 10,
-                check=True,
-            )
-        except subprocess.TimeoutExpired:
+        limit = int(self.limit) + 10
+        result, reason = processes.run(__file__, str(self.folder), contestant, "1g", limit)
+        if result is None:
+            print(f"{contestant}: {reason}", file=sys.stderr)
             return None
-        except subprocess.CalledProcessError as error:
-            last = (error.stderr.strip().splitlines() or ["killed"])[-1]
-            print(f"{contestant}: {last}", file=sys.stderr)
-            return None
-        seconds, result = json.loads(done.stdout)
-        return Run(seconds, result, None)
+        return Run(result["seconds"], result["rows"], None)
 
     def sweep(self) -> None:
         """Finds the best size of bins."""
@@ -340,6 +327,14 @@ def chart(results: list[dict[str, Any]], contestants: list[str], limit: float, p
     pyplot.close(figure)
 
 
+def measure(folder: str, engine: str) -> None:
+    """Runs another engine once, on the tables of a case in the folder of its name."""
+    os.environ["POLARS_MAX_THREADS"] = "2"
+    run = {"duckdb": engines.duckdb_run, "polars": engines.polars_run}[engine]
+    seconds, rows = run(CASES[Path(folder).name], folder)
+    print(json.dumps({"seconds": seconds, "rows": rows}))
+
+
 def main() -> None:
     """Runs the cases that are asked for; prints a table, and writes all figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -353,7 +348,11 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file for the figures")
     parser.add_argument("--chart", type=Path, help="file for a picture")
     parser.add_argument("--draw", type=Path, help="draw the table of this file, and run nothing")
+    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.measure:
+        measure(*args.measure)
+        return
     if args.draw:
         kept = json.loads(args.draw.read_text())["table"]
         chart(kept, args.contestants, args.limit, args.chart)
