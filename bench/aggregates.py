@@ -32,6 +32,7 @@ import sys
 import time
 
 from asof import STEP, band
+from engines import connect
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from sessions import AGGREGATED
@@ -73,19 +74,19 @@ def intervals(domain: int, length: int, keys: int = 1) -> str:
     return f"id AS v;id % {keys} AS k;{begin} AS a;{begin} + pmod(xxhash64(id, 7), {length}) AS b"
 
 
-def duckdb_run(name: str, folder: str) -> None:
-    """DuckDB, on two threads."""
-    import duckdb
-
+def duckdb_run(name: str, folder: str) -> list[int]:
+    """DuckDB, on two threads: how many rows there are, and the sum of each function."""
     on, functions = ENGINES[name]
-    functions = ", ".join(f"{f} AS a{i}" for i, f in enumerate(functions.split(";")))
+    names = [f"a{i}" for i in range(len(functions.split(";")))]
+    shown = ", ".join(f"{f} AS {a}" for f, a in zip(functions.split(";"), names, strict=True))
     left, right = (f"'{folder}/{side}/*.parquet' AS {side}" for side in "lr")
-    grouped = f"SELECT l.v, {functions} FROM {left} LEFT JOIN {right} ON {on} GROUP BY l.v"
-    connection = duckdb.connect(config={"threads": 2})
-    connection.execute(f"SELECT count(*), sum(a0) FROM ({grouped})").fetchall()
+    grouped = f"SELECT l.v, {shown} FROM {left} LEFT JOIN {right} ON {on} GROUP BY l.v"
+    sums = ", ".join(f"sum({a})" for a in names)
+    row = connect().execute(f"SELECT count(*), {sums} FROM ({grouped})").fetchone()
+    return [int(x) for x in row]
 
 
-def polars_run(name: str, folder: str) -> None:
+def polars_run(name: str, folder: str) -> list[int]:
     """Polars, on the threads of `POLARS_MAX_THREADS`; rows without a match are left out."""
     import polars as pl
 
@@ -99,7 +100,10 @@ def polars_run(name: str, folder: str) -> None:
     left, right = side("l"), side("r")
     joined = left.join_where(right, *[read(part) for part in on.split(" AND ")])
     columns = [read(f).alias(f"a{i}") for i, f in enumerate(functions.split(";"))]
-    joined.group_by("l_v").agg(columns).select(pl.len(), pl.col("a0").sum()).collect()
+    # A sum of counts, which have 32 bits, would wrap around.
+    sums = [pl.col(f"a{i}").cast(pl.Int64).sum() for i in range(len(columns))]
+    grouped = joined.group_by("l_v").agg(columns)
+    return [int(x) for x in grouped.select(pl.len(), *sums).collect().row(0)]
 
 
 def bio_run(name: str, folder: str) -> None:
@@ -139,6 +143,7 @@ COUNT = "count(r.v)"
 SUMS = "count(*);sum(r.v);avg(r.v)"
 #: What other engines are given: the condition, and the functions.
 ENGINES = {
+    "simple": (HUNDRED, SIMPLE),
     "extremes": (HUNDRED, "min(r.v);max(r.v);avg(r.v)"),
     "seconds": (SECONDS, COUNT),
     "overlaps": (OVERLAP, COUNT),

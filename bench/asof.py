@@ -33,6 +33,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import engines
 import processes
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812
@@ -143,10 +144,8 @@ class Contest:
 
 def duckdb_run(folder: str) -> list[int]:
     """DuckDB on two threads."""
-    import duckdb
-
     row = (
-        duckdb.connect(config={"threads": 2})
+        engines.connect()
         .execute(
             f"SELECT count(*), sum(l.v), sum(r.v) FROM '{folder}/l/*.parquet' AS l "
             f"ASOF LEFT JOIN '{folder}/r/*.parquet' AS r ON l.k = r.k AND l.t >= r.t"
