@@ -19,9 +19,10 @@ package org.apache.spark.sql.rangejoin.reduce
  * end before it. So an interval that ends too early has to begin in time, which it does if it does not end before it
  * begins, and `lower <= upper + 1`.
  *
- * An interval that does end before it begins is in reach of no point, be its own end in the interval
- * (`lower = upper`) or not (`lower = upper + 1`). Where streamed rows are points of one of these kinds it counts as
- * one that ends where it begins, just before the first point that could meet it: it is taken away from when it is added.
+ * An interval that does end before it begins is in reach of no point, whether the intervals have both of their ends
+ * in them (`lower = upper`), one (`lower = upper + 1`) or none (`lower = upper + 2`, and one of a single value is
+ * in reach of none as well). Where streamed rows are points of one of these kinds it counts as one that ends
+ * just before the first point that it begins in time for: it is taken away from when it is added.
  */
 private[rangejoin] final class CountedEnds {
   import CountedEnds._
@@ -33,27 +34,41 @@ private[rangejoin] final class CountedEnds {
   /** Begins with no intervals, and with the bounds of a streamed row that others are expected to be like. */
   def clear(lower: Long, upper: Long): Unit = {
     val above = lower - upper
-    ofPoints = if (above == 0L || above == 1L) above else NoPoints
+    ofPoints =
+      if (lower >= upper && above >= 0L && above <= MostOfPoints) above.toInt else NoPoints
     anyInverted = false
   }
 
   /** Whether an interval can be counted. */
   def take(sortBound: Long, evictBound: Long): Boolean =
-    sortBound <= evictBound || ofPoints != NoPoints
+    ofPoints != NoPoints || isProper(sortBound, evictBound)
 
   /** The end that it is counted by. */
   def of(sortBound: Long, evictBound: Long): Long =
-    if (sortBound <= evictBound) evictBound
+    if (isProper(sortBound, evictBound)) evictBound
     else {
       anyInverted = true
-      sortBound - 1L + ofPoints
+      plus(sortBound, ofPoints - 1)
     }
+
+  /** Whether it is in reach of some streamed row. */
+  private def isProper(sortBound: Long, evictBound: Long): Boolean =
+    plus(sortBound, most - 1) <= evictBound
+
+  /** The most that the lower bound of a streamed row may be above its upper one. */
+  def most: Int = math.max(1, ofPoints)
 
   /** Whether the matches of a streamed row can be counted. */
   def areOf(lower: Long, upper: Long): Boolean =
-    if (anyInverted) lower - upper == ofPoints else lower - 1L <= upper && lower != Long.MinValue
+    if (anyInverted) lower >= upper && lower - upper == ofPoints
+    else lower >= Long.MinValue + most && lower - most <= upper
 }
 
 private object CountedEnds {
-  private final val NoPoints = -1L
+  private final val NoPoints = -1
+  private final val MostOfPoints = 2L
+
+  /** The greatest bound where the sum is greater. */
+  private def plus(bound: Long, few: Int): Long =
+    if (few > 0 && bound > Long.MaxValue - few) Long.MaxValue else bound + few
 }

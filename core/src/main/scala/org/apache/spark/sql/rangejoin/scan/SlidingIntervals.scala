@@ -109,7 +109,9 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
    */
   def aggregate(lower: Long, upper: Long): Int = {
     while (size > 0 && ends(1) < lower) pop()
-    firstBegin = SortedBounds.firstFrom(begins, firstBegin, endOfBegins, lower)
+    // Those that begin too late for a point may begin before its lower bound, where that is above its upper one.
+    firstBegin =
+      SortedBounds.firstFrom(begins, firstBegin, endOfBegins, lower - (countedEnds.most - 1))
     val firstLate =
       if (upper == Long.MaxValue) endOfBegins
       else SortedBounds.firstFrom(begins, firstBegin, endOfBegins, upper + 1L)

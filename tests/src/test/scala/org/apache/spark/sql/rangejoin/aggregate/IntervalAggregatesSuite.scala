@@ -23,7 +23,8 @@ import org.apache.spark.sql.rangejoin.explain.JoinReports
 class IntervalAggregatesSuite extends RangeJoinTest {
 
   /** The left row is a point. */
-  private val OfPoints = Seq("l.a BETWEEN r.a AND r.b", "l.a >= r.a AND l.a < r.b")
+  private val OfPoints =
+    Seq("l.a BETWEEN r.a AND r.b", "l.a >= r.a AND l.a < r.b", "l.a > r.a AND l.a < r.b")
 
   private val Conditions = OfPoints ++ Seq("r.a <= l.b AND r.b >= l.a", "r.a < l.b AND r.b > l.a")
 

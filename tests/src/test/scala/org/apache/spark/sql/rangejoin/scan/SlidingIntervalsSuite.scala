@@ -82,7 +82,7 @@ class SlidingIntervalsSuite extends AnyFunSuite with TaskMemory {
       }
     }
 
-  for ((kind, above) <- Seq("closed" -> 0, "half-open" -> 1))
+  for ((kind, above) <- Seq("closed" -> 0, "half-open" -> 1, "open" -> 2))
     test(s"points in $kind intervals, some of which end before they begin") {
       withIntervals(counts) { (intervals, _) =>
         for (seed <- 1 to 40) {
