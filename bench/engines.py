@@ -60,3 +60,7 @@ def polars_run(case: Case, folder: str) -> tuple[float, list[int]]:
     frame = joined.select(pl.len(), left, right.alias("w")).collect()
     seconds = time.monotonic() - begin
     return seconds, [int(x) for x in frame.row(0)]
+
+
+#: What runs a case on tables in a folder, by engine.
+RUNS = {"duckdb": duckdb_run, "polars": polars_run}

@@ -330,8 +330,7 @@ def chart(results: list[dict[str, Any]], contestants: list[str], limit: float, p
 def measure(folder: str, engine: str) -> None:
     """Runs another engine once, on the tables of a case in the folder of its name."""
     os.environ["POLARS_MAX_THREADS"] = "2"
-    run = {"duckdb": engines.duckdb_run, "polars": engines.polars_run}[engine]
-    seconds, rows = run(CASES[Path(folder).name], folder)
+    seconds, rows = engines.RUNS[engine](CASES[Path(folder).name], folder)
     print(json.dumps({"seconds": seconds, "rows": rows}))
 
 

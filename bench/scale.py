@@ -53,7 +53,6 @@ from sessions import AGGREGATED, FLAG, SMALL, session
 import rangejoin
 
 OTHERS = ("duckdb", "polars")
-CONTESTANTS = ("ours", "stock", "bins", "union", *OTHERS, "comet")
 #: Seconds for a process to start and to end, and to write tables.
 START = 180
 WRITING = 7200
@@ -274,7 +273,7 @@ def arguments() -> argparse.Namespace:
     number = lambda text: int(float(text))  # noqa: E731
     parser.add_argument("--rows", type=number, nargs="+", default=[10**6], help="a side (1e6)")
     parser.add_argument("--shapes", nargs="+", default=list(SHAPES), choices=list(SHAPES))
-    names = list(CONTESTANTS)
+    names = list(scale_chart.NAMES)
     parser.add_argument("--contestants", nargs="+", default=names, choices=names)
     parser.add_argument("--runs", type=int, default=3, help="runs that count")
     parser.add_argument("--limit", type=float, default=60, help="seconds a run may take")

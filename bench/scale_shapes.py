@@ -152,5 +152,4 @@ def engine_run(engine: str, name: str, rows: int, folder: str) -> list[int]:
     if name == "aggregate":
         summing = {"duckdb": aggregates.duckdb_run, "polars": aggregates.polars_run}
         return summing[engine]("simple", folder)
-    joining = {"duckdb": engines.duckdb_run, "polars": engines.polars_run}
-    return joining[engine](SHAPES[name].case(rows), folder)[1]
+    return engines.RUNS[engine](SHAPES[name].case(rows), folder)[1]
