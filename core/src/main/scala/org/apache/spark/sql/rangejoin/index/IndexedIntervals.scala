@@ -20,8 +20,10 @@ import org.apache.spark.sql.rangejoin.reduce.{RunAggregates, RunRows}
 /**
  * Counts, and sums, the rows of intervals by their sorted ends ([[EvictOrder]], [[IntervalSums]]), from the time on
  * that as many pairs were looked at as there are rows: a sort is to be worth it.
+ *
+ * @param rows of the index
  */
-private[index] final class IndexedIntervals(index: RangeIndex) {
+private[index] final class IndexedIntervals(index: RangeIndex, rows: RunRows) {
   // Null where rows cannot be counted, or were not yet.
   private[this] var order: EvictOrder = _
   // Null where each row counts as one.
@@ -41,13 +43,12 @@ private[index] final class IndexedIntervals(index: RangeIndex) {
       lower: Long,
       upper: Long,
       runs: RunAggregates,
-      rows: RunRows,
       visited: Long): Int =
     if (!runs.areExact) -1
     else {
       if (!tried && visited > index.size * pairsOfRow(runs)) {
         tried = true
-        prepare(lower, upper, runs, rows)
+        prepare(lower, upper, runs)
       }
       if (order == null || !order.counts(lower, upper)) -1
       else {
@@ -63,17 +64,17 @@ private[index] final class IndexedIntervals(index: RangeIndex) {
   private def pairsOfRow(runs: RunAggregates): Long =
     if (runs.countsOnly) 1L else 2L + runs.exact.width
 
-  private def prepare(lower: Long, upper: Long, runs: RunAggregates, rows: RunRows): Unit =
+  private def prepare(lower: Long, upper: Long, runs: RunAggregates): Unit =
     if (runs.takeMemory(index.size * EvictOrder.Bytes)) {
       order = EvictOrder.of(index.groups.starts, index.search.bounds, lower, upper).orNull
-      if (order != null && !(runs.countsOnly && isCountOfRows(runs, rows))) {
+      if (order != null && !(runs.countsOnly && isCountOfRows(runs))) {
         sums = IntervalSums.of(index, order, runs, rows).orNull
         if (sums == null) order = null
       }
     }
 
   /** Of counts: whether they count each row. */
-  private def isCountOfRows(runs: RunAggregates, rows: RunRows): Boolean =
+  private def isCountOfRows(runs: RunAggregates): Boolean =
     runs.exact.width == 0 || {
       val row = new UnsafeRow(rows.runFields)
       var i = 0

@@ -103,7 +103,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) exten
   private[this] var beforeEnd = 0
 
   private[this] var visited = 0L
-  private[this] val intervals = new IndexedIntervals(index)
+  private[this] val intervals = new IndexedIntervals(index, this)
   // Rows of a group with one bound each are all within reach from the first on.
   private[this] val commonEnd =
     if (mode != null && evict == null && !points) RunAggregates.Begin else RunAggregates.NoEnd
@@ -359,7 +359,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) exten
   private def aggregateScattered(runs: RunAggregates): Int =
     if (asksSort || asksEvict) -1
     else {
-      val matches = intervals.aggregate(group, end, lower, greatest, runs, this, visited)
+      val matches = intervals.aggregate(group, end, lower, greatest, runs, visited)
       if (matches >= 0) position = end
       matches
     }
