@@ -22,9 +22,6 @@ import org.scalatest.funsuite.AnyFunSuite
 /** The window: rows by index, in the order of their sort bounds, with holes and without. */
 class RangeWindowSuite extends AnyFunSuite with TaskMemory {
 
-  private def append(window: RangeWindow, ids: Long*): Unit =
-    ids.foreach(id => window.append(row(id), id * 10, id * 10 + 5))
-
   /** The rows of the window by index; their bounds have to be those they came with. */
   private def ids(window: RangeWindow): Seq[Long] = {
     val into = emptyRow

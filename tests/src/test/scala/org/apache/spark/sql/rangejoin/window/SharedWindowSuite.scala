@@ -57,9 +57,6 @@ class SharedWindowSuite extends AnyFunSuite with TaskMemory {
     finally window.leave()
   }
 
-  private def append(window: RangeWindow, ids: Long*): Unit =
-    ids.foreach(id => window.append(row(id, payload = 40), id * 10, id * 10 + 5))
-
   /** The ids of all rows, each read in a use of its own and looked at after it. */
   private def ids(window: RangeWindow): Seq[Long] = {
     val found = mutable.ArrayBuffer.empty[Long]

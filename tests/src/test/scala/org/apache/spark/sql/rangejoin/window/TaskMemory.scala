@@ -122,6 +122,10 @@ trait TaskMemory extends Assertions {
   protected def row(id: Long, payload: Int = 8): UnsafeRow =
     project(InternalRow(id, Array.fill(payload)(id.toByte)))
 
+  /** Rows of these numbers, with bounds in proportion to them. */
+  protected def append(window: RangeWindow, ids: Long*): Unit =
+    ids.foreach(id => window.append(row(id, payload = 40), id * 10, id * 10 + 5))
+
   /** The number of a row, whose payload has to be whole. */
   protected def idOf(row: UnsafeRow): Long = {
     val id = row.getLong(0)
