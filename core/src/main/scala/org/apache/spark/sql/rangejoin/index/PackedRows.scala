@@ -97,18 +97,30 @@ private[index] object PackedRows {
 
   val Empty: PackedRows = new PackedRows(Array.empty, null, 0, WordBits, 0)
 
-  /** Takes rows in the order they get their numbers. */
-  final class Builder(expected: Int, wordBits: Int = WordBits) {
+  /**
+   * Takes rows in the order they get their numbers.
+   *
+   * @param expected how many there will be, where that is known
+   * @param expectedBytes likewise of their bytes
+   */
+  final class Builder(expected: Int, wordBits: Int = WordBits, expectedBytes: Long = 0L) {
     private[this] val chunkBytes = 8 << wordBits
     private[this] val mostChunks = 1 << (32 - wordBits)
     private[this] val closed = mutable.ArrayBuffer.empty[Array[Byte]]
-    private[this] var chunk = new Array[Byte](FirstChunkBytes)
+    private[this] var chunk = newChunk(FirstChunkBytes)
     private[this] var used = 0
     // Of the rows, and of the end of the last one.
     private[this] var addresses = new Array[Int](math.max(expected, 16) + 1)
     private[this] var count = 0
     private[this] var rowSize = 0
     private[this] var closedBytes = 0L
+    // Kept, so that rows are read for it.
+    private[this] var lastTouched = 0L
+
+    private def newChunk(otherwise: Int): Array[Byte] = {
+      val left = expectedBytes - closedBytes
+      new Array[Byte](math.min(chunkBytes.toLong, if (left > 0L) left else otherwise.toLong).toInt)
+    }
 
     def size: Int = count
 
@@ -135,6 +147,7 @@ private[index] object PackedRows {
      */
     def drain(visit: UnsafeRow => Unit, numFields: Int)(released: Long => Unit): Unit = {
       closeChunk()
+      chunk = Array.emptyByteArray
       val row = new UnsafeRow(numFields)
       var open = 0
       var i = 0
@@ -156,18 +169,18 @@ private[index] object PackedRows {
     def append(row: UnsafeRow): Unit = {
       val bytes = row.getSizeInBytes
       rowSize = if (count == 0 || rowSize == bytes) bytes else Varying
-      if (used > 0 && used.toLong + bytes > chunkBytes) closeChunk()
+      if (used > 0 && used.toLong + bytes > chunkBytes) beginChunk()
       reserve(used + bytes)
       setAddress()
-      Platform.copyMemory(
+      copyWords(
         row.getBaseObject,
         row.getBaseOffset,
         chunk,
         Platform.BYTE_ARRAY_OFFSET + used.toLong,
-        bytes.toLong)
+        bytes)
       used += bytes
       count += 1
-      if (used >= chunkBytes) closeChunk()
+      if (used >= chunkBytes) beginChunk()
       setAddress()
     }
 
@@ -178,6 +191,48 @@ private[index] object PackedRows {
       pointInto(row, inChunk, addresses(i), addresses(i + 1), wordBits)
     }
 
+    /**
+     * The rows in another order, which are copied.
+     *
+     * @param order their numbers
+     */
+    def inOrder(order: Array[Int]): PackedRows = {
+      val ordered = new Builder(order.length, wordBits, rowBytes)
+      val row = new UnsafeRow(0)
+      var touched = 0L
+      var i = 0
+      while (i < order.length) {
+        if (i % TouchedRows == 0) {
+          touched ^= touch(order, i, math.min(i + TouchedRows, order.length))
+        }
+        read(order(i), row)
+        ordered.append(row)
+        i += 1
+      }
+      lastTouched = touched
+      ordered.result()
+    }
+
+    /**
+     * Reads a word of each of some rows before they are copied: rows in no order are not in a cache, and
+     * such reads overlap, while copies wait for each other.
+     */
+    private def touch(order: Array[Int], from: Int, end: Int): Long = {
+      var touched = 0L
+      var i = from
+      while (i < end) {
+        val address = addresses(order(i))
+        val number = address >>> wordBits
+        val inChunk = if (number == closed.size) chunk else closed(number)
+        touched ^= Platform.getLong(
+          inChunk,
+          Platform.BYTE_ARRAY_OFFSET + offsetOf(address, wordBits).toLong)
+        i += 1
+      }
+      touched
+    }
+
+    /** All rows; no more can be appended, nor read from here. */
     def result(): PackedRows = {
       closeChunk()
       val varying = if (rowSize == Varying) java.util.Arrays.copyOf(addresses, count + 1) else null
@@ -205,10 +260,36 @@ private[index] object PackedRows {
       closed += (if (chunk.length == used) chunk else java.util.Arrays.copyOf(chunk, used))
       closedBytes += used
       used = 0
+    }
+
+    private def beginChunk(): Unit = {
+      closeChunk()
       // Where one chunk was filled there are many rows.
-      chunk = new Array[Byte](math.min(chunkBytes, LaterChunkBytes))
+      chunk = newChunk(LaterChunkBytes)
     }
   }
 
   private val Varying = -2
+
+  /** Up to this size a loop is faster than the call that copies memory. */
+  private final val ShortBytes = 256
+
+  /** Of how many rows reads may overlap. */
+  private final val TouchedRows = 16
+
+  /** Copies a row, whose bytes are a multiple of eight. */
+  private def copyWords(
+      from: AnyRef,
+      fromOffset: Long,
+      to: Array[Byte],
+      toOffset: Long,
+      bytes: Int): Unit =
+    if (bytes > ShortBytes) Platform.copyMemory(from, fromOffset, to, toOffset, bytes.toLong)
+    else {
+      var i = 0
+      while (i < bytes) {
+        Platform.putLong(to, toOffset + i, Platform.getLong(from, fromOffset + i))
+        i += 8
+      }
+    }
 }

@@ -15,16 +15,13 @@
 package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.unsafe.array.LongArray
-import org.apache.spark.unsafe.memory.MemoryBlock
 import org.apache.spark.util.collection.PrimitiveVector
-import org.apache.spark.util.collection.unsafe.sort.RadixSort
 
 /**
  * Builds an index of rows that come in any order: rows are numbered as they come, the numbers sorted
- * by sort bound (radix sort) and then by group (counting sort, which is stable), and the rows
- * copied in that order. All of it takes time in proportion to the rows. Where bounds are prefixes,
- * rows of equal ones are sorted by the values, and evict bounds become ranks within the group.
+ * by group and sort bound ([[RowOrder]]), and the rows copied in that order. All of it takes time in
+ * proportion to the rows. Where bounds are prefixes, rows of equal ones are sorted by the values, and
+ * evict bounds become ranks within the group.
  *
  * Asks for memory before it takes it. Where there is none, `add` and `result` say so and change nothing;
  * the rows can then be had back (`drain`).
@@ -128,28 +125,40 @@ private[index] final class RangeIndexBuilder(
   /** The index, whose memory stays held; None where there is no memory for it. Without rows it is free. */
   def result(ofNoRows: Boolean, beginNanos: Long): Option[RangeIndex] = {
     val starts = groupStarts
-    val isSearched = largestGroup(starts) > linearScanThreshold
-    val bytes = if (ofNoRows) 0L else bytesToFinish(isSearched) + first
+    val order = new RowOrder(groups, starts)
+    val isSearched = order.largestGroup > linearScanThreshold
+    val isGiven = order.isGiven(if (isSearched) Some(sort) else None)
+    val bytes = if (ofNoRows) 0L else bytesToFinish(order, isSearched, isGiven) + first
     if (memory.acquire(bytes)) {
       held += bytes
-      val index = build(starts, isSearched, ofNoRows, beginNanos)
+      val sorted =
+        if (!isSearched) null else if (isGiven) sort.toArray else new Array[Long](sort.size)
+      val numbers =
+        if (isGiven) null else if (isSearched) order.byBound(sort, sorted) else order.byGroup
+      val index = build(starts, numbers, sorted, ofNoRows, beginNanos)
       holdOnly(index.estimatedSize + ofMarks)
       Some(index)
     } else None
   }
 
+  /**
+   * @param numbers of the rows in the order of the index; null if they have come in that order
+   * @param sorted the sort bounds in that order; null where no group is searched
+   */
   private def build(
       starts: Array[Int],
-      isSearched: Boolean,
+      numbers: Array[Int],
+      sorted: Array[Long],
       ofNoRows: Boolean,
       beginNanos: Long
   ): RangeIndex = {
-    val order = rowsInOrder(starts, isSearched)
+    val ordering = if (descending) lower.order else upper.order
+    val order = if (sorted == null || ordering == null) numbers else byValue(numbers, ordering)
     new RangeIndex(
       KeyGroups(keys.result(), starts),
-      permutedRows(order),
+      if (order == null) rows.result() else rows.inOrder(order),
       fields,
-      if (isSearched) searchOf(boundsInOrder(starts, order)) else null,
+      if (sorted == null) null else searchOf(boundsInOrder(starts, order, sorted)),
       IndexOrigin(
         ofNoRows,
         System.nanoTime() - beginNanos,
@@ -163,20 +172,19 @@ private[index] final class RangeIndexBuilder(
     else if (descending) CoveredRanges.until(sort.size, ~sort(_))
     else CoveredRanges.from(sort.size, sort(_))
 
-  /** What `build` allocates, at most. */
-  private def bytesToFinish(isSearched: Boolean): Long = {
+  /** What `result` allocates, at most. */
+  private def bytesToFinish(order: RowOrder, isSearched: Boolean, isGiven: Boolean): Long = {
     val count = groups.size.toLong
     val ofGroups = keys.bytesToFinish + (keys.groups + 1L) * 8L
-    val sorts = isSearched && !isSorted
-    val isInOrder = !sorts && isGrouped
-    // Pairs of number and bound, twice, while they are sorted; the numbers in two orders.
-    val ofOrder = if (isInOrder) 0L else count * (if (sorts) 40L else 8L)
-    val ofRows = count * 4L + (if (isInOrder) 0L else rows.rowBytes + (1L << 20))
+    val ofNumbers = if (isGiven) 0L else count * 4L
+    val ofSort = if (isGiven || !isSearched) 0L else count * 8L + order.bytesToSort
+    val ofRows = count * 4L + (if (isGiven) 0L else rows.rowBytes + (1L << 20))
     val ofBounds = if (isSearched) count * (if (evict == null) 24L else 40L) else 0L
     // Boxed places, and values that are no columns, while they are sorted.
     val ofValues =
       if (!isSearched || (upper.order == null && lower.order == null)) 0L else count * 64L
-    ofMarks + ofGroups + ofRows + math.max(ofOrder, ofBounds) + ofValues + RangeIndex.Objects
+    ofMarks + ofGroups + ofNumbers + ofRows + math.max(ofSort, ofBounds) + ofValues +
+      RangeIndex.Objects
   }
 
   /** Of who keeps the rows, and has to mark them. */
@@ -223,18 +231,11 @@ private[index] final class RangeIndexBuilder(
     starts
   }
 
-  private def largestGroup(starts: Array[Int]): Int = {
-    var largest = 0
-    var group = 0
-    while (group < keys.groups) {
-      largest = math.max(largest, starts(group + 1) - starts(group))
-      group += 1
-    }
-    largest
-  }
-
-  private def boundsInOrder(starts: Array[Int], order: Array[Int]): IndexBounds = {
-    val sorted = permuted(sort, order)
+  private def boundsInOrder(
+      starts: Array[Int],
+      order: Array[Int],
+      sorted: Array[Long]
+  ): IndexBounds = {
     val ends = if (evict == null) null else permuted(evict, order)
     if (ends == null) IndexBounds.ofOne(starts, sorted)
     else if (sameValues && java.util.Arrays.equals(sorted, ends)) {
@@ -265,17 +266,6 @@ private[index] final class RangeIndexBuilder(
     byEvict
   }
 
-  /** The numbers of the rows, by group and, where wanted, by sort bound; null if they are in order. */
-  private def rowsInOrder(starts: Array[Int], bySortBound: Boolean): Array[Int] = {
-    val sorted = if (bySortBound && !isSorted) numbersBySortBound else null
-    val grouped =
-      if (sorted == null && isGrouped) null
-      else if (keys.groups == 1) sorted
-      else byGroup(sorted, starts)
-    val ordering = if (descending) lower.order else upper.order
-    if (bySortBound && ordering != null) byValue(grouped, ordering) else grouped
-  }
-
   /** Sorts rows of one group with equal sort bounds by the value. */
   private def byValue(order: Array[Int], by: ValueOrder): Array[Int] = {
     val sorted = if (order == null) Array.range(0, sort.size) else order
@@ -294,52 +284,6 @@ private[index] final class RangeIndexBuilder(
     sorted
   }
 
-  private def byGroup(sorted: Array[Int], starts: Array[Int]): Array[Int] = {
-    val next = java.util.Arrays.copyOf(starts, keys.groups)
-    val order = new Array[Int](groups.size)
-    var i = 0
-    while (i < order.length) {
-      val number = if (sorted == null) i else sorted(i)
-      val group = groups(number)
-      order(next(group)) = number
-      next(group) += 1
-      i += 1
-    }
-    order
-  }
-
-  private def isSorted: Boolean = {
-    var i = 1
-    while (i < sort.size && sort(i - 1) <= sort(i)) i += 1
-    i >= sort.size
-  }
-
-  private def isGrouped: Boolean = {
-    var i = 1
-    while (i < groups.size && groups(i - 1) <= groups(i)) i += 1
-    i >= groups.size
-  }
-
-  private def numbersBySortBound: Array[Int] = {
-    val count = sort.size
-    // Pairs of number and bound, and as much again for the sort.
-    val pairs = new LongArray(MemoryBlock.fromLongArray(new Array[Long](count * 4)))
-    var i = 0
-    while (i < count) {
-      pairs.set(2 * i, i)
-      pairs.set(2 * i + 1, sort(i))
-      i += 1
-    }
-    val from = RadixSort.sortKeyPrefixArray(pairs, 0, count, 0, 7, false, true)
-    val numbers = new Array[Int](count)
-    i = 0
-    while (i < count) {
-      numbers(i) = pairs.get(from + 2 * i).toInt
-      i += 1
-    }
-    numbers
-  }
-
   private def permuted(values: PrimitiveVector[Long], order: Array[Int]): Array[Long] =
     if (order == null) values.toArray
     else {
@@ -350,20 +294,6 @@ private[index] final class RangeIndexBuilder(
         i += 1
       }
       result
-    }
-
-  private def permutedRows(order: Array[Int]): PackedRows =
-    if (order == null) rows.result()
-    else {
-      val ordered = new PackedRows.Builder(order.length, wordBits)
-      val row = new UnsafeRow(fields)
-      var i = 0
-      while (i < order.length) {
-        rows.read(order(i), row)
-        ordered.append(row)
-        i += 1
-      }
-      ordered.result()
     }
 }
 

@@ -1,0 +1,71 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+import scala.util.Random
+
+import org.apache.spark.util.collection.PrimitiveVector
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Rows by group and bound: the numbers that a stable sort of pairs gives. */
+class RowOrderSuite extends AnyFunSuite {
+
+  private def vector[T](values: Seq[T])(empty: PrimitiveVector[T]): PrimitiveVector[T] = {
+    values.foreach(empty += _)
+    empty
+  }
+
+  private def orderOf(groups: Seq[Int], count: Int): RowOrder = {
+    val starts = Array.tabulate(count + 1)(group => groups.count(_ < group))
+    new RowOrder(vector(groups)(new PrimitiveVector[Int]), starts)
+  }
+
+  private def check(groups: Seq[Int], bounds: Seq[Long], count: Int): Unit = {
+    val order = orderOf(groups, count)
+    val expected = groups.indices.sortBy(i => (groups(i), bounds(i)))
+    val vectorOfBounds = vector(bounds)(new PrimitiveVector[Long])
+    val sorted = new Array[Long](bounds.size)
+    assert(order.byBound(vectorOfBounds, sorted).toSeq == expected)
+    assert(sorted.toSeq == expected.map(bounds))
+    assert(order.byGroup.toSeq == groups.indices.sortBy(groups))
+    assert(order.isGiven(Some(vectorOfBounds)) == (expected == groups.indices))
+    assert(order.isGiven(None) == (groups == groups.sorted))
+  }
+
+  test("groups of every size about where another sort begins, and bounds of every kind") {
+    val random = new Random(21)
+    val extremes = Seq(Long.MinValue, -1L, 0L, Long.MaxValue)
+    for (size <- Seq(0, 1, 2, 47, 48, 49, 50, 200, 5000)) {
+      val groups = random.shuffle(Seq.fill(size)(1) ++ Seq.fill(60)(2) ++ Seq.fill(3)(4))
+      check(groups, groups.map(_ => random.nextLong()), 5)
+      check(groups, groups.map(_ => random.nextInt(7).toLong - 3), 5)
+      check(groups, groups.map(_ => extremes(random.nextInt(4))), 5)
+      check(groups, groups.indices.map(_.toLong), 5)
+      check(groups, groups.indices.map(-_.toLong), 5)
+      val inGroups = groups.sorted
+      check(inGroups, inGroups.indices.map(i => (i / 3).toLong), 5)
+      check(inGroups, inGroups.map(_ => random.nextInt(100).toLong), 5)
+    }
+  }
+
+  test("no rows, and groups without rows") {
+    check(Nil, Nil, 0)
+    check(Nil, Nil, 3)
+    check(Seq(2), Seq(5L), 4)
+    assert(orderOf(Seq(0, 2, 2), 4).largestGroup == 2)
+    assert(orderOf(Nil, 1).largestGroup == 0)
+  }
+}
