@@ -15,11 +15,11 @@ AGGREGATED = "spark.sql.join.aggregatedMatches.enabled"
 SMALL = "spark.sql.autoBroadcastJoinThreshold"
 
 
-def session() -> SparkSession:
-    """A session on two cores, with the extension."""
+def session(master: str = "local[2]") -> SparkSession:
+    """A session with the extension; on two cores, unless another master is given."""
     os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-memory 8g pyspark-shell")
     builder = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.master(master)
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")

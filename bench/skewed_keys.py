@@ -7,7 +7,8 @@ Two contestants take turns, ours with skewed keys split and without; medians are
     longest   CPU time of the longest task of the join by the mean of `--tasks` tasks
 
 Adaptive execution is told to aim at `--tasks` tasks, as on a cluster with so many cores: on a small
-machine the seconds say nothing about that, and the longest task does.
+machine the seconds say nothing about that, and the longest task does. With `--master
+"local-cluster[2,32,2048]"` there are two workers with 32 slots each, as far as Spark knows.
 """
 
 from __future__ import annotations
@@ -91,9 +92,10 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--tasks", type=int, default=64)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--threshold", default="32MB")
+    parser.add_argument("--threshold", default="8MB", help="what splitting has to save")
+    parser.add_argument("--master", default="local[2]")
     args = parser.parse_args()
-    spark = session()
+    spark = session(args.master)
     spark.conf.set("spark.sql.shuffle.partitions", args.tasks)
     spark.conf.set("spark.sql.adaptive.coalescePartitions.minPartitionNum", args.tasks)
     spark.conf.set("spark.sql.join.skew.threshold", args.threshold)

@@ -96,9 +96,9 @@ object RangeJoinConf {
       .createWithDefault(0))
 
   val SkewThreshold: ConfigEntry[Long] = entry("spark.sql.join.skew.threshold")(
-    "Keys of a sort-merge range join are split only if a task would read more than this " +
-      "number of bytes of the shuffle, of both sides together.")(
-    _.bytesConf(ByteUnit.BYTE).createWithDefaultString("32MB"))
+    "Keys of a sort-merge range join are split only if that saves its longest task more than " +
+      "this number of bytes of the shuffle, of both sides together.")(
+    _.bytesConf(ByteUnit.BYTE).createWithDefaultString("8MB"))
 
   val SortedTables: ConfigEntry[Boolean] = flag("spark.sql.join.sortedTables.enabled")(
     "When true, and range joins are on, a sort-merge range join takes the rows of a table that is " +

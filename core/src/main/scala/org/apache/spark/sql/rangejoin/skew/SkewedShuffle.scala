@@ -63,7 +63,7 @@ private[skew] object SkewedShuffle {
   /** Cost of sampling and reshuffling a row, relative to sorting and joining it. */
   private val CostOfSplitting = 2.5
 
-  /** Split only if the longest task takes more than this many times the estimate with splitting. */
+  /** The longest task has to take more than this many times the estimate with splitting. */
   private val Margin = 1.3
 
   private def bytes(sides: Map[Side, ShuffledSide], partition: Int): Long =
@@ -72,7 +72,7 @@ private[skew] object SkewedShuffle {
   /**
    * The shuffle of a join; None where it is even, or small, or not the join's own.
    *
-   * @param threshold where no partition has more bytes, none is skewed
+   * @param threshold bytes that splitting has to save the longest task
    * @param isForced whether all partitions are skewed
    */
   def of(
@@ -91,22 +91,18 @@ private[skew] object SkewedShuffle {
           left.sizeOf(l) + right.sizeOf(r)
         }).max
       if skewed.nonEmpty &&
-        (isForced || longest > threshold && isWorthIt(all, skewed, target, longest))
+        (isForced || saved(all, skewed, target, longest) > threshold)
       rest <- restOf(left, right, skewed.toSet)
     } yield SkewedShuffle(sides, skewed, target, longest, rest)
   }
 
   /**
-   * Whether the longest task, as Spark has planned it, takes longer than to split, in units of what joining
-   * takes a task that has what it ought to: all tasks share in dealing the skewed partitions out anew.
+   * By how many bytes the longest task, as Spark has planned it, is longer than with splitting at worst.
+   * All tasks share in dealing the skewed partitions out anew.
    */
-  private def isWorthIt(
-      bytes: Seq[Long],
-      skewed: Seq[Int],
-      target: Long,
-      longest: Long): Boolean = {
+  private def saved(bytes: Seq[Long], skewed: Seq[Int], target: Long, longest: Long): Double = {
     val splitting = CostOfSplitting * skewed.map(bytes(_)).sum / bytes.sum
-    longest.toDouble / target > Margin * (splitting + Behind)
+    longest - Margin * (splitting + Behind) * target
   }
 
   private def targetBytes(plan: SparkPlan, bytes: Seq[Long]): Long = {

@@ -138,6 +138,30 @@ class SkewPlansSuite extends SkewTest {
     assert(shuffles(ran(text, BySize :+ (RangeJoinConf.Skew.key -> "false"))).isEmpty)
   }
 
+  test("by default a key of 20 MB is split where there are many tasks to take it over") {
+    val payload = "array_join(transform(sequence(1, 160), i -> sha2(concat(id, '-', i), 512)), '')"
+    for ((name, seed) <- Seq("l" -> 3, "r" -> 5)) {
+      spark.range(500).selectExpr(
+        "id",
+        "7 AS k",
+        s"pmod(hash(id, $seed), 40000) AS p",
+        s"$payload AS s")
+        .createOrReplaceTempView(name)
+    }
+    for ((tasks, isSplit) <- Seq(4 -> false, 32 -> true)) {
+      val df = ran(
+        s"SELECT l.id, r.id, hash(l.s, r.s) FROM l JOIN r ON $Band",
+        Seq(
+          SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
+          SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1",
+          SQLConf.SHUFFLE_PARTITIONS.key -> "32",
+          SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_NUM.key -> tasks.toString
+        )
+      )
+      assert(rangeJoins(df).nonEmpty && shuffles(df).nonEmpty == isSplit, executedPlan(df))
+    }
+  }
+
   test("where rows have to stay together by key, nothing is split, and EXPLAIN says so") {
     views(Skewed)
     val byKey = "an operator above the join needs the rows of a key in one task"
