@@ -313,8 +313,7 @@ private[index] object RowKeys {
       keys.bytesToAppend(key.getSizeInBytes) + ofSlots + ofHashes
     }
 
-    // The last rows and their addresses are copied.
-    override def bytesToFinish: Long = groups * 8L + (64L << 10)
+    override def bytesToFinish: Long = keys.bytesToFinish + groups * 4L
 
     override def add(key: UnsafeRow): Int = {
       val hash = key.hashCode

@@ -137,6 +137,9 @@ private[index] object PackedRows {
       ofRow + (if (count + 1 < addresses.length) 0L else larger(addresses.length) * 4L)
     }
 
+    /** Bytes that the result allocates. */
+    def bytesToFinish: Long = used + (count + 1) * 4L
+
     /** Bytes of the rows alone. */
     def rowBytes: Long = closedBytes + used
 
@@ -146,7 +149,8 @@ private[index] object PackedRows {
      * @param released is told of the bytes of each array that is given up
      */
     def drain(visit: UnsafeRow => Unit, numFields: Int)(released: Long => Unit): Unit = {
-      closeChunk()
+      // As it is: the end of its last row is known, and there may be no memory for a copy.
+      closed += chunk
       chunk = Array.emptyByteArray
       val row = new UnsafeRow(numFields)
       var open = 0

@@ -152,8 +152,7 @@ private[index] final class RangeIndexBuilder(
       ofNoRows: Boolean,
       beginNanos: Long
   ): RangeIndex = {
-    val ordering = if (descending) lower.order else upper.order
-    val order = if (sorted == null || ordering == null) numbers else byValue(numbers, ordering)
+    val order = if (sorted == null || ordering == null) numbers else byValue(numbers)
     new RangeIndex(
       KeyGroups(keys.result(), starts),
       if (order == null) rows.result() else rows.inOrder(order),
@@ -167,6 +166,9 @@ private[index] final class RangeIndexBuilder(
     )
   }
 
+  /** The order of rows whose sort bounds are the same; null where there are no such rows. */
+  private def ordering: ValueOrder = if (descending) lower.order else upper.order
+
   private def coveredRanges: CoveredRanges =
     if (evict != null) CoveredRanges.ofTwo(sort.size, sort(_), evict(_))
     else if (descending) CoveredRanges.until(sort.size, ~sort(_))
@@ -176,13 +178,17 @@ private[index] final class RangeIndexBuilder(
   private def bytesToFinish(order: RowOrder, isSearched: Boolean, isGiven: Boolean): Long = {
     val count = groups.size.toLong
     val ofGroups = keys.bytesToFinish + (keys.groups + 1L) * 8L
-    val ofNumbers = if (isGiven) 0L else count * 4L
+    // Rows of the same bound may be in another order than they came in.
+    val isCopied = !isGiven || (isSearched && ordering != null)
+    val ofNumbers = if (isCopied) count * 4L else 0L
     val ofSort = if (isGiven || !isSearched) 0L else count * 8L + order.bytesToSort
-    val ofRows = count * 4L + (if (isGiven) 0L else rows.rowBytes + (1L << 20))
+    val ofRows =
+      if (isCopied) count * 8L + rows.rowBytes + (1L << 20) else rows.bytesToFinish
     val ofBounds = if (isSearched) count * (if (evict == null) 24L else 40L) else 0L
     // Boxed places, and values that are no columns, while they are sorted.
-    val ofValues =
-      if (!isSearched || (upper.order == null && lower.order == null)) 0L else count * 64L
+    val byValue = if (isSearched) Seq(upper.order, lower.order).filter(_ != null) else Nil
+    val ofValues = (if (byValue.isEmpty) 0L else count * 64L) +
+      (if (byValue.forall(_.isColumn)) 0L else rows.rowBytes)
     ofMarks + ofGroups + ofNumbers + ofRows + math.max(ofSort, ofBounds) + ofValues +
       RangeIndex.Objects
   }
@@ -266,10 +272,15 @@ private[index] final class RangeIndexBuilder(
     byEvict
   }
 
-  /** Sorts rows of one group with equal sort bounds by the value. */
-  private def byValue(order: Array[Int], by: ValueOrder): Array[Int] = {
+  /**
+   * Sorts rows of one group with equal sort bounds by the value.
+   *
+   * @param order the numbers of the rows; null, as in the result, where they are in order
+   */
+  private def byValue(order: Array[Int]): Array[Int] = {
     val sorted = if (order == null) Array.range(0, sort.size) else order
-    val values = new RowValues(by, ascending = !descending, rows, fields, null)
+    val values = new RowValues(ordering, ascending = !descending, rows, fields, null)
+    var isGiven = order == null
     var from = 0
     while (from < sorted.length) {
       var end = from + 1
@@ -278,10 +289,15 @@ private[index] final class RangeIndexBuilder(
       // What may be unknown has no value.
       if (end - from > 1 && sort(sorted(from)) != Long.MinValue) {
         values.sort(sorted, from, end)
+        var i = from
+        while (isGiven && i < end) {
+          isGiven = sorted(i) == i
+          i += 1
+        }
       }
       from = end
     }
-    sorted
+    if (isGiven) null else sorted
   }
 
   private def permuted(values: PrimitiveVector[Long], order: Array[Int]): Array[Long] =
@@ -299,6 +315,6 @@ private[index] final class RangeIndexBuilder(
 
 private[index] object RangeIndexBuilder {
 
-  /** Arrays of twice as many rows there cannot be. */
-  private val MostRows = 1 << 29
+  /** Arrays of four times as many rows there cannot be. */
+  private val MostRows = (1 << 29) - 8
 }

@@ -14,12 +14,19 @@
 
 package org.apache.spark.sql.rangejoin.index
 
+import java.lang.management.ManagementFactory
+
 import scala.collection.mutable
 import scala.util.Random
 
 import org.apache.spark.TaskKilledException
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.catalyst.expressions.{
+  BoundReference,
+  Literal,
+  UnsafeProjection,
+  UnsafeRow
+}
 import org.apache.spark.sql.rangejoin.window.TaskMemory
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -102,6 +109,40 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
     }
     assert(built.toSet == (if (count == 0) Set(true) else Set(true, false)))
   }
+
+  for (isSorted <- Seq(false, true))
+    test(
+      s"an index asks for the rows that it copies, in the order of values that agree in a prefix: $isSorted") {
+      val project = UnsafeProjection.create(types.toArray[DataType])
+      val random = new Random(7)
+      val padding = UTF8String.fromString("x" * 1000)
+      val of = Seq.tabulate(20000) { i =>
+        val value = if (isSorted) i.toLong else random.nextLong()
+        project(InternalRow(1L, padding, value, value, i)).copy()
+      }
+      val value = BoundReference(2, LongType, nullable = true)
+      val ofPrefix = mode(ofStrings = false, twoBounds = false)
+        .copy(sortBound = Some(Literal(0L)), sortValue = Some(value))("")
+      val memory = new CountedMemory(Long.MaxValue)
+      val build = new IndexBuild(ofPrefix, 0, keepsUnmatchable = false, memory)
+      assert(of.forall(build.add))
+      val held = memory.held
+      val threads =
+        ManagementFactory.getThreadMXBean.asInstanceOf[com.sun.management.ThreadMXBean]
+      val before = threads.getThreadAllocatedBytes(Thread.currentThread.getId)
+      val index = build.result().get
+      val allocated = threads.getThreadAllocatedBytes(Thread.currentThread.getId) - before
+      // A chunk of the copies is allocated twice, cut to its rows in the end.
+      assert(allocated <= 2 * (memory.peak - held))
+      assert(rowsOf(index) == numbers(of))
+      val row = new UnsafeRow(types.size)
+      val values = of.indices.map { i =>
+        index.rows.read(i, row)
+        row.getLong(2)
+      }
+      assert(values == values.sorted)
+      assert((allocated > 20000L * 1000) == !isSorted, "rows in order are not copied")
+    }
 
   test("memory is the task's, and all of it is given back") {
     val of = rows(3000, 50)
