@@ -1,8 +1,8 @@
 """Broadcast range joins beside stock Spark's: `python bench/broadcast.py [--only CASE ...]`.
 
 Every measurement is a process of its own, two cores, and data made in it; contestants alternate. A
-process runs the query five times and gives its first and its fastest time. Prints tables in Markdown. Needs the
-package `rangejoin` (see README.md).
+process runs the query five times and gives its first and its fastest time. Prints tables in
+Markdown. Needs the package `rangejoin` (see README.md).
 
     networks   addresses to networks: a point in an interval, no keys
     overlap    intervals that overlap, of very different lengths, no keys
@@ -13,8 +13,8 @@ package `rangejoin` (see README.md).
     unique     one row of the broadcast side in a key: nothing to be won
     unlimited  every row of a key is in the range: nothing to be won
     build      a million rows to be broadcast, for hardly any join
-    labs       events and 400,123 lab results of the same patient within 90 days: a left join, build included
-    no labs    likewise events without one: an anti join
+    labs       events and 400,123 lab results of a patient within 90 days: a left join
+    no labs    likewise events without such a result: an anti join
 """
 
 from __future__ import annotations
