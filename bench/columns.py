@@ -2,7 +2,7 @@
 
 `python bench/columns.py [--comet COMET_JAR] [--rows N] [--rounds 3]`
 
-Two tables as Parquet, read in columns, as in `comet.py`, joined by a sort-merge and by a broadcast
+Two tables as Parquet, read in columns, as in `beside.py`, joined by a sort-merge and by a broadcast
 range join. Measured is processor time of the JVM: of the join, whose rows are dropped; of the parts
 of its plan that end with rows made of columns (`ColumnarToRow`, and what is generated with it), and
 of what is below these alone, in columns. The difference of the last two is what the turn takes, at
@@ -24,7 +24,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from comet import JOINED, reach_of, session, write_tables
+from beside import JOINED, reach_of, write_tables
+from comet import session
 from pyspark.sql import SparkSession
 
 FORMS = {"sort-merge": "", "broadcast": "/*+ BROADCAST(r) */"}
