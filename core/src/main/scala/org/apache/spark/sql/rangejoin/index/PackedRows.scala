@@ -190,9 +190,12 @@ private[index] object PackedRows {
 
     /** Points `row` at a row that was appended, valid until the next is. */
     def read(i: Int, row: UnsafeRow): Unit = {
-      val number = addresses(i) >>> wordBits
-      val inChunk = if (number == closed.size) chunk else closed(number)
-      pointInto(row, inChunk, addresses(i), addresses(i + 1), wordBits)
+      pointInto(row, chunkOf(addresses(i)), addresses(i), addresses(i + 1), wordBits)
+    }
+
+    private def chunkOf(address: Int): Array[Byte] = {
+      val number = address >>> wordBits
+      if (number == closed.size) chunk else closed(number)
     }
 
     /**
@@ -226,10 +229,8 @@ private[index] object PackedRows {
       var i = from
       while (i < end) {
         val address = addresses(order(i))
-        val number = address >>> wordBits
-        val inChunk = if (number == closed.size) chunk else closed(number)
         touched ^= Platform.getLong(
-          inChunk,
+          chunkOf(address),
           Platform.BYTE_ARRAY_OFFSET + offsetOf(address, wordBits).toLong)
         i += 1
       }

@@ -131,10 +131,9 @@ private[index] final class RangeIndexBuilder(
     val bytes = if (ofNoRows) 0L else bytesToFinish(order, isSearched, isGiven) + first
     if (memory.acquire(bytes)) {
       held += bytes
-      val sorted =
-        if (!isSearched) null else if (isGiven) sort.toArray else new Array[Long](sort.size)
-      val numbers =
-        if (isGiven) null else if (isSearched) order.byBound(sort, sorted) else order.byGroup
+      val numbers = if (isGiven) null else order.byGroup
+      val sorted = if (isSearched) permuted(sort, numbers) else null
+      if (isSearched && !isGiven) order.sortGroups(numbers, sorted)
       val index = build(starts, numbers, sorted, ofNoRows, beginNanos)
       holdOnly(index.estimatedSize + ofMarks)
       Some(index)
@@ -280,7 +279,6 @@ private[index] final class RangeIndexBuilder(
   private def byValue(order: Array[Int]): Array[Int] = {
     val sorted = if (order == null) Array.range(0, sort.size) else order
     val values = new RowValues(ordering, ascending = !descending, rows, fields, null)
-    var isGiven = order == null
     var from = 0
     while (from < sorted.length) {
       var end = from + 1
@@ -289,15 +287,10 @@ private[index] final class RangeIndexBuilder(
       // What may be unknown has no value.
       if (end - from > 1 && sort(sorted(from)) != Long.MinValue) {
         values.sort(sorted, from, end)
-        var i = from
-        while (isGiven && i < end) {
-          isGiven = sorted(i) == i
-          i += 1
-        }
       }
       from = end
     }
-    if (isGiven) null else sorted
+    if (order == null && sorted.indices.forall(i => sorted(i) == i)) null else sorted
   }
 
   private def permuted(values: PrimitiveVector[Long], order: Array[Int]): Array[Long] =

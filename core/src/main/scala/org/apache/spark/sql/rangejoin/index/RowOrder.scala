@@ -51,7 +51,7 @@ private[index] final class RowOrder(groups: PrimitiveVector[Int], starts: Array[
     i >= count
   }
 
-  /** Bytes that `byBound` allocates beside its result. */
+  /** Bytes that `sortGroups` allocates. */
   def bytesToSort: Long = if (largestGroup > InsertionRows) largestGroup * 32L else 0L
 
   /** The numbers of the rows by group. */
@@ -69,18 +69,12 @@ private[index] final class RowOrder(groups: PrimitiveVector[Int], starts: Array[
   }
 
   /**
-   * The numbers of the rows by group and bound.
+   * Sorts the rows of each group by bound.
    *
-   * @param bounds of the rows as they come
-   * @param sorted becomes the bounds in the order of the index
+   * @param numbers of the rows by group
+   * @param bounds of these rows
    */
-  def byBound(bounds: PrimitiveVector[Long], sorted: Array[Long]): Array[Int] = {
-    val numbers = byGroup
-    var i = 0
-    while (i < count) {
-      sorted(i) = bounds(numbers(i))
-      i += 1
-    }
+  def sortGroups(numbers: Array[Int], bounds: Array[Long]): Unit = {
     // Pairs of number and bound, and as much again for the sort.
     val pairs =
       if (bytesToSort == 0L) null
@@ -88,11 +82,10 @@ private[index] final class RowOrder(groups: PrimitiveVector[Int], starts: Array[
     var group = 0
     while (group < starts.length - 1) {
       val (from, end) = (starts(group), starts(group + 1))
-      if (end - from > InsertionRows) radixSort(sorted, numbers, from, end, pairs)
-      else insertionSort(sorted, numbers, from, end)
+      if (end - from > InsertionRows) radixSort(bounds, numbers, from, end, pairs)
+      else insertionSort(bounds, numbers, from, end)
       group += 1
     }
-    numbers
   }
 }
 

@@ -37,8 +37,10 @@ class RowOrderSuite extends AnyFunSuite {
     val order = orderOf(groups, count)
     val expected = groups.indices.sortBy(i => (groups(i), bounds(i)))
     val vectorOfBounds = vector(bounds)(new PrimitiveVector[Long])
-    val sorted = new Array[Long](bounds.size)
-    assert(order.byBound(vectorOfBounds, sorted).toSeq == expected)
+    val numbers = order.byGroup
+    val sorted = numbers.map(bounds)
+    order.sortGroups(numbers, sorted)
+    assert(numbers.toSeq == expected)
     assert(sorted.toSeq == expected.map(bounds))
     assert(order.byGroup.toSeq == groups.indices.sortBy(groups))
     assert(order.isGiven(Some(vectorOfBounds)) == (expected == groups.indices))
