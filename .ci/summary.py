@@ -1,4 +1,4 @@
-"""Counts the tests of a run from its JUnit reports; the counts end the log.
+"""Names the failed tests of a run, by its JUnit reports, and counts all; the counts end the log.
 
     python3 .ci/summary.py PARTS_FAILED REPORT...
 
@@ -15,12 +15,13 @@ from pathlib import Path
 
 
 def count(report: Path) -> Counter[str]:
-    """Returns how many tests of a report passed, failed or were skipped."""
+    """Returns how many tests of a report passed, failed or were skipped; prints which failed."""
     found: Counter[str] = Counter()
     for test in ElementTree.parse(report).iter("testcase"):
         outcomes = {child.tag for child in test}
         if outcomes & {"failure", "error"}:
             found["failed"] += 1
+            print(f"failed: {test.get('classname')}: {test.get('name')}")
         elif "skipped" in outcomes:
             found["skipped"] += 1
         else:
