@@ -13,7 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import rangejoin
 from rangejoin.demo.contest import executed_plan
-from rangejoin.prepared import BYTES_PER_BUCKET, MOST_BUCKETS, PreparedTable, _buckets_for
+from rangejoin.layout import PreparedTable
+from rangejoin.prepared import BYTES_PER_BUCKET, MOST_BUCKETS, _buckets_for
 
 FLAG = rangejoin.ENABLED_CONF
 
@@ -116,7 +117,7 @@ def test_a_size_that_spark_does_not_know_is_asked_for(spark: SparkSession) -> No
         ({"buckets": 0}, "has to be a positive number"),
         ({"buckets": True}, "has to be a positive number"),
         ({"mode": "replace"}, "may be one of append, overwrite"),
-        ({"format": "iceberg"}, "create it with PARTITIONED BY (bucket(n, key))"),
+        ({"format": "iceberg"}, "add org.apache.iceberg.spark.extensions.Iceberg"),
         ({"format": "Delta"}, "a table of Delta Lake has no buckets"),
     ],
 )

@@ -9,10 +9,11 @@ from rangejoin.asof import join_asof
 from rangejoin.errors import RangeJoinError
 from rangejoin.explained import Explanation, JoinExplanation, PairEstimate, explain
 from rangejoin.health import check
+from rangejoin.layout import PreparedTable
 from rangejoin.measured import metrics
 from rangejoin.names import ENABLED_CONF, EXTENSION_CLASS
 from rangejoin.packaged import jar_path
-from rangejoin.prepared import PreparedTable, prepare
+from rangejoin.prepared import prepare
 from rangejoin.session import configure
 
 __all__ = [

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rangejoin.columns import is_case_sensitive, quoted, unordered
+from rangejoin import bucketed, iceberg
+from rangejoin.columns import is_case_sensitive, unordered
 from rangejoin.errors import RangeJoinError
+from rangejoin.layout import PreparedTable, check_same
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 BYTES_PER_BUCKET = 128 << 20
 """What a bucket is meant to have, as Spark estimates the size of the rows."""
@@ -23,42 +23,7 @@ MOST_BUCKETS = 1 << 12
 _NOT_ESTIMATED = ("Join", "LogicalRDD", "Generate", "Expand")
 """Nodes of a logical plan whose size Spark does not know: of a join it takes the product."""
 
-_WITHOUT_BUCKETS = {
-    "iceberg": (
-        "a table of Iceberg has no buckets of Spark: create it with PARTITIONED BY (bucket(n, "
-        "key)), and joins by that key need no shuffle (docs/iceberg.md has the settings)"
-    ),
-    "delta": (
-        "a table of Delta Lake has no buckets, and is shuffled and sorted for each join: prepare a "
-        "copy of it in another format, as parquet"
-    ),
-}
-"""What to do instead, in formats without buckets."""
-
 _MODES = ("append", "overwrite", "error", "errorifexists", "ignore")
-
-
-@dataclass(frozen=True)
-class PreparedTable:
-    """A table whose rows are bucketed by keys, and sorted by keys and range column."""
-
-    name: str
-    """The table."""
-    keys: tuple[str, ...]
-    """The columns it is bucketed by."""
-    range: tuple[str, ...]
-    """The columns it is sorted by within a key."""
-    buckets: int
-    """The number of buckets, each a file for every time the table was written to."""
-
-    def __str__(self) -> str:
-        """What the table is, and what a join of it will do."""
-        keys, order = ", ".join(self.keys), ", ".join(self.keys + self.range)
-        return (
-            f"{self.name}: {self.buckets} buckets by {keys}, sorted by {order}. A range join by "
-            f"{keys} with a range on {self.range[0]} reads it without a shuffle and without a sort "
-            f"where the other side has {self.buckets} buckets by its keys, too."
-        )
 
 
 def prepare(
@@ -76,6 +41,9 @@ def prepare(
     The rows are shuffled once, by their keys, so that there is one file a bucket. A table that is
     appended to has a file more in each bucket, which joins merge as they read them.
 
+    A table of Iceberg is partitioned by buckets of its first key, and has its order set, so that
+    rows written later by anyone are in order. Joins read it without a shuffle, and sort its rows.
+
     Args:
         df: a DataFrame of a classic or a Spark Connect session.
         table: the name of the table, as `DataFrameWriter.saveAsTable` takes it.
@@ -86,7 +54,8 @@ def prepare(
             estimate of the size of `df`, 128 MiB a bucket, and at least its default parallelism.
         mode: `append`, `overwrite`, `errorifexists` or `ignore`, as Spark has them; `ignore` leaves
             a table that there is as it is, and returns what it is.
-        format: `parquet`, `orc`, or another format that Spark can bucket; not `iceberg` or `delta`.
+        format: `parquet`, `orc`, or another format that Spark can bucket; or `iceberg`, with the
+            table in a catalog of Iceberg.
 
     Returns:
         What the table is; prints as what the next join of it will do.
@@ -94,7 +63,8 @@ def prepare(
     Raises:
         RangeJoinError: a column is not one of `df`, or cannot be a key or a range; the number of
             buckets is not a positive number, or nothing says what it should be; a table that is
-            there has other buckets, or none; there is no such mode; the format has no buckets.
+            there has other buckets, or none; there is no such mode; the format has no buckets, as
+            `delta`; the session or the catalog has no Iceberg, or Iceberg no buckets of the type.
     """
     key_columns = _columns(df, keys, "key")
     range_columns = _columns(df, range, "range")
@@ -103,25 +73,37 @@ def prepare(
         raise RangeJoinError(f"{', '.join(sorted(both))}: a column is a key or has the range")
     if mode not in _MODES:
         raise RangeJoinError(f"mode is {mode!r}, and may be one of {', '.join(_MODES)}")
-    if format.lower() in _WITHOUT_BUCKETS:
-        raise RangeJoinError(_WITHOUT_BUCKETS[format.lower()])
-    known = _described(df.sparkSession, table) if mode in ("append", "ignore") else None
+    kind = format.lower()
+    if kind == "delta":
+        raise RangeJoinError(
+            "a table of Delta Lake has no buckets, and is shuffled and sorted for each join: "
+            "prepare a copy of it in another format, as parquet or iceberg"
+        )
+    spark = df.sparkSession
+    if kind == "iceberg":
+        iceberg.check(spark, table)
+    known = None
+    if kind == "iceberg" and mode in ("append", "ignore", "overwrite"):
+        known = iceberg.described(spark, table, len(key_columns))
+    elif mode in ("append", "ignore"):
+        known = bucketed.described(spark, table)
     if known is not None and mode == "ignore":
         return known
     if buckets is not None and (
         isinstance(buckets, bool) or not isinstance(buckets, int) or buckets < 1
     ):
         raise RangeJoinError(f"buckets is {buckets!r}, and has to be a positive number")
+    if buckets is None:
+        buckets = _buckets_for(df) if known is None else known.buckets
+    wanted = PreparedTable(table, key_columns, range_columns, buckets, kind)
     if known is not None:
-        _check_same(known, key_columns, range_columns, buckets)
-        buckets = known.buckets
-    elif buckets is None:
-        buckets = _buckets_for(df)
-    first, *others = key_columns
-    rows = df.repartition(buckets, *(quoted(name) for name in key_columns))
-    writer = rows.write.format(format).mode(mode).bucketBy(buckets, first, *others)
-    writer.sortBy(first, *others, *range_columns).saveAsTable(table)
-    return PreparedTable(table, key_columns, range_columns, buckets)
+        check_same(known, wanted)
+    if kind == "iceberg":
+        iceberg.check_types(df, wanted)
+        iceberg.write(df, wanted, mode, exists=known is not None)
+    else:
+        bucketed.write(df, wanted, mode)
+    return wanted
 
 
 def _columns(df: DataFrame, names: str | Sequence[str], role: str) -> tuple[str, ...]:
@@ -156,51 +138,6 @@ def _columns(df: DataFrame, names: str | Sequence[str], role: str) -> tuple[str,
     if len(set(found)) < len(found):
         raise RangeJoinError(f"{', '.join(found)}: a {role} column is named twice")
     return tuple(found)
-
-
-def _described(spark: SparkSession, table: str) -> PreparedTable | None:
-    """A table as it is; None where there is none.
-
-    Raises:
-        RangeJoinError: it has no buckets, or they are not sorted.
-    """
-    if not spark.catalog.tableExists(table):
-        return None
-    rows = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
-    # The columns come first, and may have any name.
-    names = [row["col_name"] for row in rows]
-    below = rows[names.index("# Detailed Table Information") :]
-    told = {row["col_name"]: row["data_type"] for row in below}
-    keys, order = (_names(told.get(of, "")) for of in ("Bucket Columns", "Sort Columns"))
-    if not keys or order[: len(keys)] != keys or len(order) == len(keys):
-        raise RangeJoinError(
-            f"the table {table} is there, and is not bucketed by keys and sorted by them and by a "
-            "range: write it anew with mode='overwrite', or under another name"
-        )
-    return PreparedTable(table, keys, order[len(keys) :], int(told["Num Buckets"]))
-
-
-def _names(quoted: str) -> tuple[str, ...]:
-    """The names in a list such as "[`a`, `b`]"."""
-    return tuple(name.replace("``", "`") for name in re.findall(r"`((?:[^`]|``)+)`", quoted))
-
-
-def _check_same(
-    known: PreparedTable, keys: tuple[str, ...], order: tuple[str, ...], buckets: int | None
-) -> None:
-    """Returns if rows can be appended to a table."""
-    if buckets not in (None, known.buckets):
-        raise RangeJoinError(
-            f"the table {known.name} has {known.buckets} buckets, and not {buckets}: leave out "
-            "`buckets`, or write it anew with mode='overwrite'"
-        )
-    if [name.lower() for name in keys + order] != [
-        name.lower() for name in known.keys + known.range
-    ]:
-        raise RangeJoinError(
-            f"the table {known.name} is bucketed by {', '.join(known.keys)} and sorted within them "
-            f"by {', '.join(known.range)}: append by these, or write it anew with mode='overwrite'"
-        )
 
 
 def _buckets_for(df: DataFrame) -> int:
