@@ -34,9 +34,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  * @param mostRows greatest number of rows of a block
  */
 private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
-  import SpilledTail._
-
-  private[this] var blocks = new java.util.ArrayList[Block]()
+  private[this] var blocks = new java.util.ArrayList[SpilledBlock]()
   // The position in `blocks` of the block asked for last.
   private[this] var position = 0
   private[this] var liveRows = 0
@@ -152,7 +150,7 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
     if (blocks.isEmpty || blocks.get(blocks.size - 1).bytes != null) {
       val start = if (blocks.isEmpty) index else tail
       filling.clear()
-      blocks.add(new Block(start))
+      blocks.add(new SpilledBlock(start))
     }
     val block = blocks.get(blocks.size - 1)
     if (block.live == 0) {
@@ -169,12 +167,12 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
 
   /** Puts the rows that are in memory before all others; they keep their indices. */
   def prepend(rows: MemoryRows): Unit = {
-    val added = new java.util.ArrayList[Block]()
+    val added = new java.util.ArrayList[SpilledBlock]()
     val buffer = new RowBlock
     val row = new UnsafeRow(0)
     var index = rows.head
     while (index < rows.tail) {
-      val block = new Block(index)
+      val block = new SpilledBlock(index)
       while (index < rows.tail && !buffer.isFull(mostRows)) {
         if (rows.isHole(index)) {
           buffer.appendHole()
@@ -248,13 +246,13 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
   def compactIfSparse(): Unit =
     if (blocks.size > 1 && isSparse) {
       val old = blocks
-      blocks = new java.util.ArrayList[Block]()
+      blocks = new java.util.ArrayList[SpilledBlock]()
       val unwritten = old.get(old.size - 1).bytes == null
       val written = if (unwritten) old.size - 1 else old.size
       val last = if (unwritten) old.get(old.size - 1) else null
       val buffer = new RowBlock
       val row = new UnsafeRow(0)
-      var target: Block = null
+      var target: SpilledBlock = null
       var i = 0
       while (i < written) {
         val block = old.get(i)
@@ -262,7 +260,7 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
         var slot = block.nextLive(0)
         while (slot < block.slots) {
           if (target == null) {
-            target = new Block(block.start + slot)
+            target = new SpilledBlock(block.start + slot)
             target.firstBound = rows.sortBound(slot)
           }
           rows.read(slot, row)
@@ -287,7 +285,7 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
       position = 0
     }
 
-  private def finish(block: Block, buffer: RowBlock): Unit = {
+  private def finish(block: SpilledBlock, buffer: RowBlock): Unit = {
     write(block, buffer)
     buffer.clear()
     blocks.add(block)
@@ -330,30 +328,30 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
   /** Bytes on disk that were written so far. */
   def diskBytes: Long = files.bytesWritten
 
-  private def seal(block: Block): Unit = {
+  private def seal(block: SpilledBlock): Unit = {
     write(block, filling)
     // The rows just written may be asked for next.
     filling = loaded.exchange(block.bytes, filling)
   }
 
-  private def write(block: Block, rows: RowBlock): Unit = {
+  private def write(block: SpilledBlock, rows: RowBlock): Unit = {
     block.bytes = rows.writeTo(files)
     rowsWritten += block.live
     bytesWritten += rows.size
   }
 
-  private def drop(block: Block): Unit = {
+  private def drop(block: SpilledBlock): Unit = {
     files.release(block.bytes)
     allSlots -= block.slots
     blocks.remove(position)
     if (position > 0 && position == blocks.size) position -= 1
   }
 
-  private def load(block: Block): RowBlock =
+  private def load(block: SpilledBlock): RowBlock =
     if (block.bytes == null) filling else loaded(block.bytes)
 
   /** The block of an index, or the first after it; the last where there is none. */
-  private def find(index: Int): Block = {
+  private def find(index: Int): SpilledBlock = {
     var block = blocks.get(position)
     if (index < block.firstIndex || index >= block.start + block.slots) {
       var low = 0
@@ -373,35 +371,5 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
       block = blocks.get(low)
     }
     block
-  }
-}
-
-private[window] object SpilledTail {
-
-  /** Rows behind one another; `bytes` is null while they are not on disk. */
-  private final class Block(var start: Int) {
-    var slots = 0
-    var live = 0
-    var firstLive = 0
-    var firstBound = 0L
-    var bytes: SpilledBytes = _
-    val dead = new java.util.BitSet()
-    val matched = new java.util.BitSet()
-
-    def firstIndex: Int = start + firstLive
-
-    /** The first slot from one on that has a row; the number of slots where there is none. */
-    def nextLive(slot: Int): Int = math.min(dead.nextClearBit(slot), slots)
-
-    /** The number of rows from the first on whose sort bound is no more than one; without holes. */
-    def slotsUpTo(bound: Long, rows: RowBlock): Int = {
-      var low = firstLive
-      var high = slots
-      while (low < high) {
-        val middle = (low + high) >>> 1
-        if (rows.sortBound(middle) <= bound) low = middle + 1 else high = middle
-      }
-      low - firstLive
-    }
   }
 }
