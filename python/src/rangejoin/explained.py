@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rangejoin.errors import RangeJoinError
 from rangejoin.names import REPORTS_CLASS
 from rangejoin.rendered import as_html, as_text
 from rangejoin.served import server_reports
-from rangejoin.session import can_load
+from rangejoin.session import loaded_class
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -184,12 +183,7 @@ def explain(df: DataFrame, sample: bool = False) -> Explanation:
     if jdf is None:
         return Explanation(tuple(_join(report) for report in server_reports(df, sample)))
     jvm: Any = vars(df.sparkSession)["_jvm"]
-    if not can_load(jvm, REPORTS_CLASS):
-        raise RangeJoinError(
-            f"the driver has no class {REPORTS_CLASS}: the jar of the range join is not on its "
-            "class path; build the session with rangejoin.configure(SparkSession.builder)"
-        )
-    reports = getattr(jvm, REPORTS_CLASS)
+    reports = loaded_class(jvm, REPORTS_CLASS)
     query = jdf.queryExecution()
     found = reports.jsonWithEstimates(query) if sample else reports.json(query)
     return Explanation(tuple(_join(report) for report in json.loads(found)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rangejoin.errors import RangeJoinError
 from rangejoin.names import METRICS_CLASS
-from rangejoin.session import can_load
+from rangejoin.session import loaded_class
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,10 +40,6 @@ def metrics(df: DataFrame) -> list[dict[str, int]]:
             "df.executionInfo.metrics.toText()"
         )
     jvm: Any = vars(df.sparkSession)["_jvm"]
-    if not can_load(jvm, METRICS_CLASS):
-        raise RangeJoinError(
-            f"the driver has no class {METRICS_CLASS}: the jar of the range join is not on its "
-            "class path; build the session with rangejoin.configure(SparkSession.builder)"
-        )
-    found: list[dict[str, int]] = json.loads(getattr(jvm, METRICS_CLASS).json(jdf.queryExecution()))
+    metrics_of = loaded_class(jvm, METRICS_CLASS)
+    found: list[dict[str, int]] = json.loads(metrics_of.json(jdf.queryExecution()))
     return found

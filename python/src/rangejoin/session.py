@@ -167,3 +167,17 @@ def can_load(jvm: Any, class_name: str) -> bool:
     except Py4JError:
         return False
     return True
+
+
+def loaded_class(jvm: Any, class_name: str) -> Any:
+    """A class of the driver.
+
+    Raises:
+        RangeJoinError: the jar of the range join is not on its class path.
+    """
+    if not can_load(jvm, class_name):
+        raise RangeJoinError(
+            f"the driver has no class {class_name}: the jar of the range join is not on its "
+            "class path; build the session with rangejoin.configure(SparkSession.builder)"
+        )
+    return getattr(jvm, class_name)

@@ -29,7 +29,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.index.{IndexedRangeJoinExec, RangeIndex, RangeIndexMode}
-import org.apache.spark.sql.rangejoin.join.{CandidateScanner, RangeJoinIterator}
+import org.apache.spark.sql.rangejoin.join.{CandidateScanner, DriverMetrics, RangeJoinIterator}
 import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.rangejoin.shims.HashJoins
 
@@ -162,15 +162,11 @@ case class BroadcastRangeJoinExec(
   @transient private lazy val index: BuiltIndex = {
     val broadcast = buildPlan.executeBroadcast[RangeIndex]()
     val built = broadcast.value
-    val figures = Seq(
-      longMetric("indexSize") -> built.estimatedSize,
-      longMetric("indexRows") -> built.size.toLong,
-      longMetric("indexTime") -> built.buildNanos)
-    figures.foreach { case (metric, value) => metric.set(value) }
-    SQLMetrics.postDriverMetricUpdates(
-      sparkContext,
-      sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY),
-      figures.map(_._1))
+    DriverMetrics.post(
+      this,
+      "indexSize" -> built.estimatedSize,
+      "indexRows" -> built.size.toLong,
+      "indexTime" -> built.buildNanos)
     BuiltIndex(
       CursorFactory(broadcast, Some(longMetric("numCandidates")), join.best),
       built.buildIsEmpty,

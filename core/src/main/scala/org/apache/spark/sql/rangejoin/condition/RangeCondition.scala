@@ -104,7 +104,4 @@ case class RangeCondition(
    */
   def preferredOrderOf(side: Side): Option[RangeBound] =
     orderOf(side).orElse(if (side == streamed) None else evictBound)
-
-  /** The range as a user would write it. */
-  def sql: String = predicates.map(_.sql).mkString(" AND ")
 }

@@ -18,6 +18,8 @@ import scala.util.{Left, Right}
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.JoinType
+import org.apache.spark.sql.catalyst.plans.logical.Join
+import org.apache.spark.sql.execution.joins.BaseJoinExec
 
 /**
  * Finds the range in the condition of a join: a pure function of the condition and of the columns
@@ -56,6 +58,20 @@ object RangeExtractor {
       streamed: Option[Side] = None
   ): Either[Reason, RangeCondition] =
     ranges(joinType, condition, left, right, streamed).map(_.head)
+
+  /** The range of a join of a logical plan, whose equi keys are part of its condition. */
+  def extract(join: Join, streamed: Option[Side]): Either[Reason, RangeCondition] =
+    ranges(join, streamed).map(_.head)
+
+  /** The range of a join that Spark has planned. */
+  def extract(join: BaseJoinExec): Either[Reason, RangeCondition] =
+    extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
+
+  /** The ranges that may drive a join of a logical plan. */
+  def ranges(join: Join, streamed: Option[Side]): Either[Reason, Seq[RangeCondition]] = {
+    val condition = Predicates.conditionBesideKeys(join).getOrElse(join.condition)
+    ranges(join.joinType, condition, join.left.outputSet, join.right.outputSet, streamed)
+  }
 
   /**
    * The ranges that may drive a join, the one that does first. Of others only what has two ends, which are as

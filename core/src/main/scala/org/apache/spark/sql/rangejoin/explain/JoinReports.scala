@@ -212,7 +212,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
         ShuffledRangeJoinExec.of(hashed).extracted
           .fold(identity, _ => switchedOff(RangeJoinConf.Shuffled))
       case _ =>
-        rangeOf(join).fold(
+        RangeExtractor.extract(join).fold(
           identity,
           _ =>
             join match {
@@ -220,10 +220,6 @@ object JoinReports extends AdaptiveSparkPlanHelper {
               case _                       => switchedOff()
             })
     })
-
-  private def rangeOf(join: BaseJoinExec): Either[Reason, RangeCondition] =
-    RangeExtractor
-      .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
 
   private def noKey: Reason =
     Seq(RangeJoinConf.Enabled, RangeJoinConf.RangePartitioning)

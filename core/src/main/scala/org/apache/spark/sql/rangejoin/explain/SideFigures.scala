@@ -46,8 +46,6 @@ case class SideFigures(
 
 object SideFigures {
 
-  val Unknown: SideFigures = SideFigures(None, None, Nil, 0)
-
   def of(side: SparkPlan): SideFigures = {
     val path = pathToRows(side, Nil)
     val source = path.head

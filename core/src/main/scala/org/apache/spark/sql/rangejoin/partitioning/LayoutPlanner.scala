@@ -209,7 +209,7 @@ final class LayoutPlanner(
     steps.iterator.scanLeft(0.0)(_ + _).slice(1, layout.numBuckets + 1).toArray
   }
 
-  private lazy val pairs: Double = LayoutPlanner.pairs(owner, copied, ordering)
+  private lazy val pairs: Double = PairCount(owner, copied, ordering)
 
   /**
    * For each pair in another range and in one bucket, how many pairs there are in the range that the buckets are of.
@@ -236,10 +236,10 @@ final class LayoutPlanner(
     val positions = Position.ordering(other.dataType)
     val within = copies.groupBy(_._1).map { case (bucket, rows) =>
       placed.get(bucket).fold(0.0) { rowsOfOwner =>
-        LayoutPlanner.pairs(ofOwner.of(rowsOfOwner), ofCopied.of(rows.map(_._2)), positions)
+        PairCount(ofOwner.of(rowsOfOwner), ofCopied.of(rows.map(_._2)), positions)
       }
     }.sum
-    LayoutPlanner.pairs(owner.of(owners), copied.of(others), ordering) / within
+    PairCount(owner.of(owners), copied.of(others), ordering) / within
   }
 }
 
@@ -266,39 +266,4 @@ object LayoutPlanner {
 
   /** Samples are no more exact than that. */
   private val Slack = 1.1
-
-  /** Pairs whose positions meet. */
-  def pairs(owner: SideSample, copied: SideSample, ordering: Ordering[Position]): Double = {
-    val starts = new Cumulated(owner.positions, owner.weight, ordering)
-    val ends = owner.high.fold(starts)(new Cumulated(_, owner.weight, ordering))
-    copied.weight.indices.map { i =>
-      val begun = copied.high.fold(starts.total)(high => starts.upTo(high(i)))
-      val ended = copied.low.fold(0.0)(low => ends.before(low(i)))
-      math.max(0.0, begun - ended) * copied.weight(i)
-    }.sum
-  }
-
-  /** Sums of weights by position. */
-  private class Cumulated(
-      positions: Array[Position],
-      weights: Array[Double],
-      ordering: Ordering[Position]) {
-    private val order = positions.indices.toArray.sortBy(positions(_))(ordering)
-    private val sums = order.scanLeft(0.0)((sum, i) => sum + weights(i))
-
-    def total: Double = sums.last
-
-    def upTo(position: Position): Double = sums(count(ordering.lteq(_, position)))
-
-    def before(position: Position): Double = sums(count(ordering.lt(_, position)))
-
-    private def count(holds: Position => Boolean): Int = {
-      var (low, high) = (0, order.length)
-      while (low < high) {
-        val middle = (low + high) >>> 1
-        if (holds(positions(order(middle)))) low = middle + 1 else high = middle
-      }
-      low
-    }
-  }
 }

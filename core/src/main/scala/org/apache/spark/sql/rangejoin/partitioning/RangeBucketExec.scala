@@ -27,7 +27,7 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, ShuffleExchangeExec}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.rangejoin.join.BesideShuffle
+import org.apache.spark.sql.rangejoin.join.{BesideShuffle, DriverMetrics}
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
 
@@ -128,12 +128,8 @@ case class RangeBucketExec(
         })
         ofCopies.usedBuckets
       }
-    longMetric("numBuckets").set(buckets)
-    longMetric("largestBucket").set(chosen.largest)
-    if (isOwner) longMetric("samplingTime").set(chosen.millis)
-    val posted = Seq("numBuckets", "largestBucket") ++ (if (isOwner) Seq("samplingTime") else Nil)
-    val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
-    SQLMetrics.postDriverMetricUpdates(sparkContext, execution, posted.map(longMetric))
+    DriverMetrics.post(this, "numBuckets" -> buckets, "largestBucket" -> chosen.largest)
+    if (isOwner) DriverMetrics.post(this, "samplingTime" -> chosen.millis)
   }
 
   // ---------------------------------------------------------------- interpreted

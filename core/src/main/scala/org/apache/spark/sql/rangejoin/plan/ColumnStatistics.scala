@@ -44,7 +44,7 @@ private[plan] class ColumnStatistics(join: Join) {
     for {
       left <- sample(join.left, positions.ofOwner, LeftRows)
       right <- sample(join.right, positions.ofCopied, RightRows)
-    } yield LayoutPlanner.pairs(left, right, Position.ordering(positions.dataType)) /
+    } yield PairCount(left, right, Position.ordering(positions.dataType)) /
       (left.rows * right.rows)
   }
 

@@ -162,7 +162,8 @@ private[plan] object CorrelatedRows {
   private def isSame(a: Seq[SortOrder], b: Seq[SortOrder]): Boolean =
     a.size == b.size && a.zip(b).forall { case (x, y) => x.semanticEquals(y) }
 
-  private def isCorrelated(plan: LogicalPlan): Boolean =
+  /** Whether a plan reads columns of an outer query. */
+  private[plan] def isCorrelated(plan: LogicalPlan): Boolean =
     plan.exists(_.expressions.exists(_.exists(_.isInstanceOf[OuterReference])))
 
   /** Whether a value can be computed above a join. */

@@ -60,8 +60,8 @@ object DeferShuffle extends PredicateHelper {
   def of(join: Join, conf: SQLConf): Map[Side, SparkPlan] = {
     val measures = pending(join, conf)
     Seq[Side](LeftSide, RightSide).map { side =>
-      val plan = PlanLater(sideOf(join, side))
-      val others = measures ++ shuffledBelow(sideOf(join, side.other), conf)
+      val plan = PlanLater(side.of(join))
+      val others = measures ++ shuffledBelow(side.other.of(join), conf)
       side -> (if (others.isEmpty) plan else DeferShuffleExec(plan, others))
     }.toMap
   }
@@ -72,16 +72,16 @@ object DeferShuffle extends PredicateHelper {
    */
   private def pending(join: Join, conf: SQLConf): Seq[SparkPlan] = {
     val measures = measuresOf(join).filter { case (side, measured) =>
-      sideOf(join, side).outputSet == measured.columns
+      side.of(join).outputSet == measured.columns
     }
     val fresh = (if (isMeasured(join, conf)) candidates(join, conf) else Nil)
       .filterNot(measures.contains)
-      .map(side => side -> Measured(new SideMeasure(limit(conf)), sideOf(join, side).outputSet))
+      .map(side => side -> Measured(new SideMeasure(limit(conf)), side.of(join).outputSet))
     if (fresh.nonEmpty) join.setTagValue(Measures, measures ++ fresh)
     (measures ++ fresh).toSeq.collect {
       case (side, Measured(measure, _))
-          if measure.isSmall.isEmpty && !isWritten(sideOf(join, side)) =>
-        MeasureSideExec.exchange(measure, PlanLater(sideOf(join, side)))
+          if measure.isSmall.isEmpty && !isWritten(side.of(join)) =>
+        MeasureSideExec.exchange(measure, PlanLater(side.of(join)))
     }
   }
 
@@ -101,7 +101,7 @@ object DeferShuffle extends PredicateHelper {
     val small = measuresOf(join).collectFirst {
       case (side, measured)
           if measured.measure.isSmall.contains(true) &&
-            sideOf(join, side).outputSet.subsetOf(measured.columns) => side
+            side.of(join).outputSet.subsetOf(measured.columns) => side
     }
     small.map { side =>
       BroadcastNestedLoopJoinExec(
@@ -115,9 +115,6 @@ object DeferShuffle extends PredicateHelper {
 
   private def measuresOf(join: Join): Map[Side, Measured] =
     join.getTagValue(Measures).getOrElse(Map.empty)
-
-  private def sideOf(join: Join, side: Side): LogicalPlan =
-    if (side == LeftSide) join.left else join.right
 
   private def isOn(conf: SQLConf): Boolean =
     conf.adaptiveExecutionEnabled && conf.getConf(RangeJoinConf.DeferShuffle)
@@ -135,7 +132,7 @@ object DeferShuffle extends PredicateHelper {
     val sides = JoinTypeBehavior.of(join.joinType).toSeq
       .flatMap(_.streamed.fold(Seq[Side](LeftSide, RightSide))(kept => Seq(kept.other)))
     sides.filter { side =>
-      val plan = sideOf(join, side)
+      val plan = side.of(join)
       isUnknown(plan, conf) && !hasJoinWithoutKeys(plan)
     }
   }

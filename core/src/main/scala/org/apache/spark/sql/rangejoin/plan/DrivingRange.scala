@@ -19,12 +19,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, Project}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins._
-import org.apache.spark.sql.rangejoin.condition.{
-  DrivenBy,
-  Predicates,
-  RangeCondition,
-  RangeExtractor
-}
+import org.apache.spark.sql.rangejoin.condition.{DrivenBy, RangeCondition, RangeExtractor}
 
 /**
  * Which of several ranges drives a join. Example: of ranges of latitude and longitude one drives, and the
@@ -97,11 +92,8 @@ private[rangejoin] object DrivingRange {
     case _ => None
   }
 
-  private def ranges(join: Join): Seq[RangeCondition] = {
-    val condition = Predicates.conditionBesideKeys(join).getOrElse(join.condition)
-    RangeExtractor.ranges(join.joinType, condition, join.left.outputSet, join.right.outputSet)
-      .fold(_ => Nil, _.take(MostRanges))
-  }
+  private def ranges(join: Join): Seq[RangeCondition] =
+    RangeExtractor.ranges(join, streamed = None).fold(_ => Nil, _.take(MostRanges))
 
   private def isCostly(range: RangeCondition): Boolean =
     range.predicates.exists(CostlySide.isCostly(_: Expression))

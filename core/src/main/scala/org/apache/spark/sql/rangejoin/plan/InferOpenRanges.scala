@@ -72,12 +72,7 @@ object InferOpenRanges extends Rule[LogicalPlan] {
   }
 
   private def extracted(join: Join, streamed: Side): Either[Reason, RangeCondition] =
-    RangeExtractor.extract(
-      join.joinType,
-      Predicates.conditionBesideKeys(join).getOrElse(join.condition),
-      join.left.outputSet,
-      join.right.outputSet,
-      Some(streamed))
+    RangeExtractor.extract(join, Some(streamed))
 
   private def hasKeys(join: Join): Boolean = Predicates.conditionBesideKeys(join).isDefined
 
@@ -85,12 +80,10 @@ object InferOpenRanges extends Rule[LogicalPlan] {
   private def mayWin(join: Join, streamed: Side): Boolean = join match {
     case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) =>
       val keys = ExpressionSet(if (streamed == LeftSide) rightKeys else leftKeys)
-      !buffered(join, streamed).distinctKeys.exists(_.subsetOf(keys))
+      !streamed.other.of(join).distinctKeys.exists(_.subsetOf(keys))
     case _ =>
-      val (size, ofStreamed) =
-        (
-          buffered(join, streamed).stats.sizeInBytes,
-          buffered(join, streamed.other).stats.sizeInBytes)
+      val size = streamed.other.of(join).stats.sizeInBytes
+      val ofStreamed = streamed.of(join).stats.sizeInBytes
       // Spark broadcasts a streamed side that is tiny, and compares its rows with all others.
       val isWorthIt = size <= conf.autoBroadcastJoinThreshold ||
         (size <= mostBroadcast && ofStreamed >= LeastStreamed)
@@ -98,9 +91,6 @@ object InferOpenRanges extends Rule[LogicalPlan] {
       hintOf(join, streamed.other).isEmpty &&
       hintOf(join, streamed).fold(isWorthIt)(_.strategy.contains(BROADCAST))
   }
-
-  private def buffered(join: Join, streamed: Side): LogicalPlan =
-    if (streamed == LeftSide) join.right else join.left
 
   private def hintOf(join: Join, streamed: Side): Option[HintInfo] =
     if (streamed == LeftSide) join.hint.rightHint else join.hint.leftHint

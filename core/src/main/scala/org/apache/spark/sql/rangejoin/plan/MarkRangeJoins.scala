@@ -135,7 +135,7 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
   /** Marks a join where it has a range, and otherwise says why there is none. */
   private def mark(join: SparkPlan, hinted: Boolean): Option[Reason] = {
     val (tags, range) = join match {
-      case smj: SortMergeJoinExec       => (sortMergeMarks(hinted, smj.conf), rangeOf(smj))
+      case smj: SortMergeJoinExec => (sortMergeMarks(hinted, smj.conf), RangeExtractor.extract(smj))
       case hashed: ShuffledHashJoinExec => (Seq(ShuffledMark), shuffledRangeOf(hashed, hinted))
       case other                        =>
         val broadcasts = hinted || isOn(RangeJoinConf.Broadcast)
@@ -163,10 +163,6 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
         case _                        => Reason.NoKey
       })
   }
-
-  private def rangeOf(join: SortMergeJoinExec): Either[Reason, RangeCondition] =
-    RangeExtractor
-      .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
 }
 
 object MarkRangeJoins extends Logging {

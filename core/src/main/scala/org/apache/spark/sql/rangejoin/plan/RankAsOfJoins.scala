@@ -80,13 +80,10 @@ object RankAsOfJoins extends Rule[LogicalPlan] {
         node.condition.toSeq ++ asOf ++ times.map(IsNotNull(_)),
         Seq(SortOrder(node.orderExpression, Ascending)),
         limit = 1)
-      if !isCorrelated(node) && node.output.forall(found.plan.outputSet.contains)
+      // A subquery that reads columns of the outer query is rewritten by Spark, which has to know the node.
+      if !CorrelatedRows.isCorrelated(node) && node.output.forall(found.plan.outputSet.contains)
     } yield Project(
       node.output,
       if (node.joinType == Inner) found.matched else found.plan)
   }
-
-  /** A subquery that reads columns of the query around it is rewritten by Spark, which has to know the node. */
-  private def isCorrelated(node: AsOfJoin): Boolean =
-    node.exists(_.expressions.exists(_.exists(_.isInstanceOf[OuterReference])))
 }

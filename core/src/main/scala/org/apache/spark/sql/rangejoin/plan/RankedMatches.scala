@@ -68,10 +68,9 @@ private[plan] object RankedMatches {
       limit: Int): Option[RankedMatches] = {
     val id = Alias(MonotonicallyIncreasingID(), "id")()
     val numbered = Project(left.output :+ id, left)
-    val ranking = if (order.size == 1) Ranking.RowNumber else Ranking.Rank
     val wanted = WantedPairs(
       Seq(id.toAttribute),
-      BestMatches(order.head.copy(sameOrderExpressions = Nil), limit, ranking))
+      BestMatches(order.head.copy(sameOrderExpressions = Nil), limit, Ranking.ofRowNumber(order)))
     for {
       best <- wanted.of(numbered.outputSet, right.outputSet).toOption
       if !left.isStreaming && !right.isStreaming
@@ -123,18 +122,11 @@ private[plan] object RankedMatches {
 
   /** Whether a range join of these sides finds the best matches of left rows. */
   private def isServed(join: Join, best: BestMatches): Boolean = {
-    val withoutKeys = Predicates.conditionBesideKeys(join)
-    RangeExtractor
-      .extract(
-        join.joinType,
-        withoutKeys.getOrElse(join.condition),
-        join.left.outputSet,
-        join.right.outputSet,
-        Some(LeftSide))
-      .exists { range =>
-        BestOrder.of(range, best).isDefined &&
-        (withoutKeys.isDefined || !range.isOneSided || isSmall(join.right))
-      }
+    val hasKeys = Predicates.conditionBesideKeys(join).isDefined
+    RangeExtractor.extract(join, Some(LeftSide)).exists { range =>
+      BestOrder.of(range, best).isDefined &&
+      (hasKeys || !range.isOneSided || isSmall(join.right))
+    }
   }
 
   /** Without a key or a second end, only a broadcast spares the comparison of all rows with all. */

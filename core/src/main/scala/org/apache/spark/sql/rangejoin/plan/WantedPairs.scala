@@ -118,8 +118,7 @@ private[plan] object WantedPairs {
       function: Expression,
       limit: Int): Option[WantedPairs] = {
     val ranking = Option(function).collect {
-      // By more than a column, those that tie by it are ranked by the rest.
-      case _: RowNumber => if (order.size == 1) Ranking.RowNumber else Ranking.Rank
+      case _: RowNumber => Ranking.ofRowNumber(order)
       case _: Rank      => Ranking.Rank
       case _: DenseRank => Ranking.DenseRank
     }

@@ -61,9 +61,8 @@ object InferRangeFilters extends Rule[LogicalPlan] {
   }
 
   private def inferred(join: Join, shared: SharedSides): LogicalPlan = {
-    val condition = Predicates.conditionBesideKeys(join).getOrElse(join.condition)
     RangeExtractor
-      .extract(join.joinType, condition, join.left.outputSet, join.right.outputSet)
+      .extract(join, streamed = None)
       .fold(
         _ => join,
         range => {

@@ -26,7 +26,8 @@ import org.apache.spark.sql.execution.metric.{
   SQLShuffleReadMetricsReporter,
   SQLShuffleWriteMetricsReporter
 }
-import org.apache.spark.sql.execution.{SQLExecution, ShuffledRowRDD, SparkPlan, UnsafeRowSerializer}
+import org.apache.spark.sql.execution.{ShuffledRowRDD, SparkPlan, UnsafeRowSerializer}
+import org.apache.spark.sql.rangejoin.join.DriverMetrics
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.rangejoin.partitioning.{BucketAssigner, KeyedColumns, PlacedRows}
 import org.apache.spark.sql.rangejoin.shims.PlacedShuffle
@@ -97,13 +98,12 @@ case class SkewReshuffleExec(
   }
 
   private def postMetrics(chosen: SkewSplit): Unit = {
-    longMetric("numSkewedKeys").set(chosen.plan.skewedKeys)
-    longMetric("numBuckets").set(chosen.plan.buckets)
-    longMetric("largestBucket").set(chosen.plan.largest)
-    if (isOwner) longMetric("samplingTime").set(chosen.millis)
-    val posted = Seq("numSkewedKeys", "numBuckets", "largestBucket", "samplingTime")
-    val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
-    SQLMetrics.postDriverMetricUpdates(sparkContext, execution, posted.map(longMetric))
+    DriverMetrics.post(
+      this,
+      "numSkewedKeys" -> chosen.plan.skewedKeys,
+      "numBuckets" -> chosen.plan.buckets,
+      "largestBucket" -> chosen.plan.largest)
+    if (isOwner) DriverMetrics.post(this, "samplingTime" -> chosen.millis)
   }
 
   /** A shuffle whose keys are the partitions. */

@@ -43,8 +43,7 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
     if (join.joinType == FullOuter) Left("a FULL OUTER join keeps the rows of both sides")
     else {
       for {
-        range <- RangeExtractor
-          .extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
+        range <- RangeExtractor.extract(join)
           .toOption
           .flatMap(PartitionedRange.of(_, join.joinType, shuffle.larger))
           .filter(range => isOfShuffles(needed(range)))
