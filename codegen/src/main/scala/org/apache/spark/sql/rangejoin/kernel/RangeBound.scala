@@ -65,7 +65,10 @@ case class RangeBound(
    * What rows are sorted by to be in the order of this bound, where unknown means the smallest:
    * the bound itself, or the value that it is a prefix of.
    */
-  def sortKey: Expression = if (isLossless) this else GuardedValue(child)
+  def sortKey: Expression = prefixedValue.getOrElse(this)
+
+  /** The value that the bound is a prefix of; None where it is the whole of it. */
+  def prefixedValue: Option[Expression] = if (isLossless) None else Some(GuardedValue(child))
 
   override def children: Seq[Expression] = child +: trusted.toSeq
 

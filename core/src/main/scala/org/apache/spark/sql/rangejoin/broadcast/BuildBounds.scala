@@ -58,9 +58,9 @@ private[broadcast] case class BuildBounds(
   def evict: Option[Expression] = range.evictBound.map(read)
 
   /** What the bound is a prefix of, if it is. */
-  def sortValue: Option[Expression] = range.sortBound.flatMap(valueOf).map(read)
+  def sortValue: Option[Expression] = range.sortBound.flatMap(_.prefixedValue).map(read)
 
-  def evictValue: Option[Expression] = range.evictBound.flatMap(valueOf).map(read)
+  def evictValue: Option[Expression] = range.evictBound.flatMap(_.prefixedValue).map(read)
 
   private def unlessKeyIsNull(attempt: Attempt): Expression =
     // A key that raises here raises on the driver, as in stock; one with a user's code runs there only.
@@ -86,9 +86,6 @@ private[broadcast] object BuildBounds {
 
   /** Whether a column of a broadcast side is a bound that was added to it. */
   def isAdded(attribute: Attribute): Boolean = attribute.metadata.contains(MarkKey)
-
-  private def valueOf(bound: RangeBound): Option[Expression] =
-    if (bound.isLossless) None else Some(bound.sortKey)
 
   /**
    * What has to be evaluated in a task.

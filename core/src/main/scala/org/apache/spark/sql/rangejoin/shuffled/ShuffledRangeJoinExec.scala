@@ -96,8 +96,8 @@ case class ShuffledRangeJoinExec(
     packed(otherKeys).map(ofBuild),
     range.sortBound.map(ofBuild),
     range.evictBound.map(ofBuild),
-    range.sortBound.filterNot(_.isLossless).map(bound => ofBuild(bound.sortKey)),
-    range.evictBound.filterNot(_.isLossless).map(bound => ofBuild(bound.sortKey)),
+    range.sortBound.flatMap(_.prefixedValue).map(ofBuild),
+    range.evictBound.flatMap(_.prefixedValue).map(ofBuild),
     if (range.sortBound.isEmpty && range.evictBound.isEmpty) Int.MaxValue
     else conf.getConf(RangeJoinConf.LinearScanThreshold)
   )()
