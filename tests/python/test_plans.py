@@ -173,6 +173,26 @@ def test_python_udfs_work_in_correlated_subqueries(spark: SparkSession, columns:
         assert Counter(tuple(row) for row in spark.sql(query).collect()) == rows
 
 
+@pytest.mark.usefixtures("tables")
+@pytest.mark.parametrize("how", ["scalar", "LEFT JOIN", "INNER JOIN"])
+def test_python_udfs_are_not_called_for_rows_without_a_match(spark: SparkSession, how: str) -> None:
+    if spark.version.startswith("3."):
+        pytest.skip("Spark 3.5 allows no LIMIT in a subquery that is correlated by a range")
+    # Fails for a NULL.
+    spark.udf.register("one_more", F.udf(lambda a: a + 1, "long", useArrow=False))
+    of = "FROM r WHERE r.k = l.k AND r.y <= l.y - 9 ORDER BY r.y DESC, r.id LIMIT 1"
+    last = f"SELECT one_more(r.id) AS o {of}"
+    query = (
+        f"SELECT l.id, ({last}) AS o FROM l"
+        if how == "scalar"
+        else f"SELECT l.id, x.o FROM l {how} LATERAL ({last}) AS x"
+    )
+    rows = Counter(tuple(row) for row in spark.sql(query).collect())
+    assert any(o is None for _, o in rows) == (how != "INNER JOIN")
+    for _ in flag_off(spark):
+        assert Counter(tuple(row) for row in spark.sql(query).collect()) == rows
+
+
 @pytest.mark.usefixtures("tables", "adaptive")
 def test_rows_small_enough_to_check_by_eye(spark: SparkSession) -> None:
     query = spark.sql(

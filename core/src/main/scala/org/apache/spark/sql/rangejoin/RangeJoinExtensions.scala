@@ -25,6 +25,7 @@ import org.apache.spark.sql.rangejoin.plan.{
   AggregateMatchesInPlace,
   InferOpenRanges,
   MarkRangeJoins,
+  OptimizeRankedMatches,
   PlaceRangeJoins,
   PlanBegunStages,
   RankAsOfJoins,
@@ -55,6 +56,7 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[KeepRangeJoinHint]]        | analysis: when relations are resolved                       |
  * | [[RankAsOfJoins]]            | between analysis and optimizer, once for each query         |
  * | [[RankCorrelatedRows]]       | likewise                                                    |
+ * | [[OptimizeRankedMatches]]    | optimizer: with Spark's rules for filters and columns       |
  * | [[InferRangeFilters]]        | optimizer, once: when filters are where they belong         |
  * | [[InferOpenRanges]]          | optimizer, once: after it                                   |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
@@ -85,6 +87,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       extensions.injectPostHocResolutionRule(_ => KeepRangeJoinHint)
       extensions.injectPlanNormalizationRule(_ => RankAsOfJoins)
       extensions.injectPlanNormalizationRule(_ => RankCorrelatedRows)
+      extensions.injectOptimizerRule(_ => OptimizeRankedMatches)
       extensions.injectPreCBORule(_ => InferRangeFilters)
       extensions.injectPreCBORule(_ => InferOpenRanges)
       // First: a join over a stage that has begun for it is planned as that, and by no other strategy.

@@ -44,6 +44,9 @@ private[plan] case class CorrelatedRows(
     case column                     => column
   }
 
+  /** Whether values are computed by Python, which would be called for rows without a match as well. */
+  def isOfPython: Boolean = output.exists(_.exists(_.isInstanceOf[PythonUDF]))
+
   /** The first rows for each row of the query around; None where no range join finds them. */
   def over(left: LogicalPlan): Option[RankedMatches] = {
     val (ofLeft, ofRows) = (left.outputSet, rows.outputSet)

@@ -19,7 +19,6 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.rangejoin.condition.Predicates
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
 /**
@@ -39,35 +38,8 @@ object RankAsOfJoins extends Rule[LogicalPlan] {
       !conf.getConf(RangeJoinConf.AsOf)) plan
     else
       plan.transformDownWithSubqueries {
-        case filter @ Filter(condition, child) =>
-          val (ofLeft, others) = Predicates.split(condition).partition(_.deterministic)
-          val below = ofLeft.foldLeft((child, Seq.empty[Expression])) {
-            case ((under, kept), predicate) =>
-              pushed(predicate, under).fold((under, kept :+ predicate))(_ -> kept)
-          }
-          if (below._1.eq(child)) filter
-          else (below._2 ++ others).reduceOption(And(_, _))
-            .fold(rankedOrNot(below._1))(Filter(_, below._1))
-        case join: AsOfJoin => rankedOrNot(join)
+        case join: AsOfJoin => ranked(join).getOrElse(join)
       }
-
-  private def rankedOrNot(plan: LogicalPlan): LogicalPlan = plan match {
-    case join: AsOfJoin => ranked(join).getOrElse(join)
-    case other          => other
-  }
-
-  /** A filter on columns of the left side, below the join; Spark cannot tell that it may be there. */
-  private def pushed(predicate: Expression, plan: LogicalPlan): Option[LogicalPlan] = plan match {
-    case join: AsOfJoin
-        if predicate.references.nonEmpty && predicate.references.subsetOf(join.left.outputSet) &&
-          !SubqueryExpression.hasSubquery(predicate) && ranked(join).isDefined =>
-      Some(join.copy(left = Filter(predicate, join.left)))
-    case project @ Project(columns, child) if columns.forall(_.isInstanceOf[Attribute]) =>
-      pushed(predicate, child).map(under => project.copy(child = under))
-    case alias: SubqueryAlias if predicate.references.subsetOf(alias.child.outputSet) =>
-      pushed(predicate, alias.child).map(under => alias.copy(child = under))
-    case _ => None
-  }
 
   private def ranked(node: AsOfJoin): Option[LogicalPlan] = {
     val asOf = Some(node.asOfCondition).filterNot(_ == TrueLiteral)

@@ -58,6 +58,7 @@ object RankCorrelatedRows extends Rule[LogicalPlan] {
     for {
       isOuter <- keepsLeft(join.joinType)
       rows <- CorrelatedRows.of(join.right.plan)
+      if !rows.isOfPython || !(isOuter || rows.isTotal)
       found <- rows.over(join.left)
     } yield {
       val columns = rows.columns(found).zip(join.right.plan.output).map { case (value, column) =>
@@ -81,7 +82,7 @@ object RankCorrelatedRows extends Rule[LogicalPlan] {
     val subqueries = expressions.flatMap(_.collect { case s: ScalarSubquery => s })
     val found = subqueries.view.flatMap { subquery =>
       for {
-        rows <- CorrelatedRows.of(subquery.plan) if rows.limit == 1
+        rows <- CorrelatedRows.of(subquery.plan) if rows.limit == 1 && !rows.isOfPython
         over <- rows.over(child)
         value <- rows.columns(over).headOption
       } yield (subquery, over.plan, value)

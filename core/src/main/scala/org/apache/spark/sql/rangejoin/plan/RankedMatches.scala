@@ -21,7 +21,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder, Ranking}
-import org.apache.spark.sql.types.IntegerType
+import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
 
 /**
  * The best matches of each left row, as plain operators of Spark's:
@@ -59,6 +59,11 @@ private[plan] case class RankedMatches(
 
 private[plan] object RankedMatches {
 
+  private val NumberKey = "rangejoin.rowNumber"
+
+  /** Marks the number of each left row. */
+  private val Number = new MetadataBuilder().putBoolean(NumberKey, true).build()
+
   /** None where no range join finds the best matches of these sides by this order. */
   def of(
       left: LogicalPlan,
@@ -66,7 +71,7 @@ private[plan] object RankedMatches {
       conditions: Seq[Expression],
       order: Seq[SortOrder],
       limit: Int): Option[RankedMatches] = {
-    val id = Alias(MonotonicallyIncreasingID(), "id")()
+    val id = Alias(MonotonicallyIncreasingID(), "id")(explicitMetadata = Some(Number))
     val numbered = Project(left.output :+ id, left)
     val wanted = WantedPairs(
       Seq(id.toAttribute),
@@ -132,4 +137,52 @@ private[plan] object RankedMatches {
   /** Without a key or a second end, only a broadcast spares the comparison of all rows with all. */
   private def isSmall(side: LogicalPlan): Boolean =
     side.stats.sizeInBytes <= SQLConf.get.autoBroadcastJoinThreshold
+
+  /** The numbers of rows that a plan adds, seen through filters and limits. */
+  def numbers(left: LogicalPlan): AttributeSet = left match {
+    case Project(columns, _) => AttributeSet(columns.collect {
+        case alias: Alias if alias.metadata.contains(NumberKey) => alias.toAttribute
+      })
+    case _: Filter | _: LocalLimit => numbers(left.children.head)
+    case _                         => AttributeSet.empty
+  }
+
+  /** The window of a ranking, and the join below it. */
+  object OfWindow {
+    def unapply(plan: LogicalPlan): Option[(Window, Join)] = plan match {
+      case window: Window =>
+        joinBelow(window.child).filter { join =>
+          val partition = AttributeSet.fromAttributeSets(window.partitionSpec.map(_.references))
+          window.windowExpressions.forall(isRowNumber) && join.joinType == LeftOuter &&
+          numbers(join.left).exists(partition.contains)
+        }.map(window -> _)
+      case _ => None
+    }
+  }
+
+  /** The join of a ranking of which each left row comes out once, with its first match if it has one. */
+  object First {
+    def unapply(plan: LogicalPlan): Option[Join] = plan match {
+      case Filter(LessThanOrEqual(rank: Attribute, IntegerLiteral(1)), OfWindow(window, join))
+          if window.windowExpressions.exists(_.exprId == rank.exprId) => Some(join)
+      case _ => None
+    }
+  }
+
+  /** The same with another left side. */
+  def withLeft(plan: LogicalPlan, left: LogicalPlan): LogicalPlan = plan match {
+    case join: Join => join.copy(left = left)
+    case other      => other.withNewChildren(other.children.map(withLeft(_, left)))
+  }
+
+  private def joinBelow(plan: LogicalPlan): Option[Join] = plan match {
+    case join: Join                                                           => Some(join)
+    case Project(columns, child) if columns.forall(_.isInstanceOf[Attribute]) => joinBelow(child)
+    case _                                                                    => None
+  }
+
+  private def isRowNumber(column: NamedExpression): Boolean = column match {
+    case Alias(WindowExpression(_: RowNumber, _), _) => true
+    case _                                           => false
+  }
 }

@@ -95,7 +95,7 @@ class CorrelatedRowsSuite extends RangeJoinTest {
         s"SELECT min(struct(r.t, r.id)) FROM r WHERE r.k = l.k AND l.t < r.t"
       ) if hasLimits || !of.contains("LIMIT")) {
       check(s"SELECT l.id, ($of) AS found FROM l")
-      check(s"SELECT l.id FROM l WHERE ($of) IS NOT NULL AND l.v < 4")
+      check(s"SELECT l.id FROM l WHERE hash(($of)) % 3 <> 1 AND l.v < 4")
     }
     val other = s"SELECT min(t) FROM r WHERE k = l.k AND t > l.t"
     check(s"SELECT id, ($other) - (SELECT max(t) FROM r WHERE $Range) AS gap FROM l", joins = 2)
