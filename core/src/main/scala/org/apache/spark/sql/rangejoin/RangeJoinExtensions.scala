@@ -57,24 +57,26 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[RankAsOfJoins]]            | between analysis and optimizer, once for each query         |
  * | [[RankCorrelatedRows]]       | likewise                                                    |
  * | [[OptimizeRankedMatches]]    | optimizer: with Spark's rules for filters and columns       |
- * | [[InferRangeFilters]]        | optimizer, once: when filters are where they belong         |
- * | [[InferOpenRanges]]          | optimizer, once: after it                                   |
+ * | [[InferRangeFilters]]        | optimizer: pre-CBO rule, after predicate pushdown           |
+ * | [[InferOpenRanges]]          | optimizer: pre-CBO rule, the next one                       |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
  * | [[PlanBegunStages]]          | planner strategy: joins over stages that have begun         |
  * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
  * | [[SplitSkewedKeys]]          | adaptive execution: likewise, when sizes are known          |
  * | [[PruneStreamedScans]]       | adaptive execution: likewise, when an index is there        |
  * | [[RemoveRedundantDeferrals]] | adaptive execution: a query stage preparation rule          |
- * | [[WantBestMatches]]          | adaptive execution: the query stage preparation rules' last |
- * | [[WantAggregatedMatches]]    | seven                                                       |
- * | [[PlaceRangeJoins]]          |                                                             |
- * | [[RankMatchesInPlace]]       |                                                             |
- * | [[AggregateMatchesInPlace]]  |                                                             |
- * | [[PruneLimitedScans]]        |                                                             |
- * | [[SortPreparedWrites]]       |                                                             |
- * | [[WriteCostlySides]]         | adaptive execution: after them                              |
- * | [[PruneByIndexedKeys]]       | adaptive execution: after all of these                      |
- * | the nine                     | otherwise: before columnar transitions and code generation  |
+ * | [[WantBestMatches]]          | adaptive execution: the next preparation rules, in order    |
+ * | [[WantAggregatedMatches]]    | likewise                                                    |
+ * | [[PlaceRangeJoins]]          | likewise                                                    |
+ * | [[RankMatchesInPlace]]       | likewise                                                    |
+ * | [[AggregateMatchesInPlace]]  | likewise                                                    |
+ * | [[PruneLimitedScans]]        | likewise                                                    |
+ * | [[SortPreparedWrites]]       | likewise                                                    |
+ * | [[WriteCostlySides]]         | likewise                                                    |
+ * | [[PruneByIndexedKeys]]       | likewise                                                    |
+ *
+ * Without adaptive execution, the rules from [[WantBestMatches]] to [[PruneByIndexedKeys]] run in
+ * the same order before columnar transitions and code generation.
  *
  * On a Spark it was not made for it does nothing but warn, once.
  */

@@ -61,7 +61,7 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
       }
     }
 
-  /** None where the join has to give all pairs, which it says. */
+  /** None if the join has to return all pairs; the reason is put on the join as a tag. */
   private def served(wanted: AggregatedPairs, join: RangeJoinExec): Option[Side] = {
     val side = for {
       sides <- wanted.sides(join.left.outputSet, join.right.outputSet)
@@ -141,7 +141,7 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
       case _ => aggregate
     }
 
-  /** What an aggregate merges that does nothing else. */
+  /** The input of an aggregate that only merges buffers; None of another operator. */
   private def inputOf(plan: SparkPlan): Option[SparkPlan] = plan match {
     case SkipPartialMergeExec(merge) => inputOf(merge)
     case merge: BaseAggregateExec

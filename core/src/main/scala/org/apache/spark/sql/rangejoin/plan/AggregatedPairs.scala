@@ -33,8 +33,8 @@ private[plan] case class AggregatedPairs(
     expansion: Option[ExpandedRows] = None) {
 
   /**
-   * The sides each row of which may have its matches aggregated: grouped by its columns alone, with functions
-   * of one side each. Or what stands against it.
+   * The sides each row of which may have its matches aggregated: the pairs are grouped by its
+   * columns alone, and each function reads one side. Left: why there is none.
    */
   def sides(left: AttributeSet, right: AttributeSet): Either[String, Seq[Side]] = {
     def isOf(e: Expression, side: AttributeSet) = e.references.subsetOf(side)
@@ -68,7 +68,7 @@ private[plan] object AggregatedPairs extends AliasHelper {
   /** From 4.3 on an aggregate that needs no shuffle has one step. */
   private def isOfRows(mode: AggregateMode): Boolean = mode == Partial || mode == Complete
 
-  /** Why the matches of a row cannot be aggregated by a function ahead of those of others. */
+  /** Why a function cannot be aggregated row by row and merged. */
   private def refusalOf(function: AggregateExpression): Option[String] =
     if (function.isDistinct) Some(s"${sqlOf(function)} is of distinct values")
     else if (!function.deterministic || function.filter.exists(!_.deterministic))
@@ -97,7 +97,10 @@ private[plan] object AggregatedPairs extends AliasHelper {
     case _ => wanted
   }
 
-  /** Where rows differ in columns that are grouped by alone, pairs may be aggregated before there are several. */
+  /**
+   * If the rows that Expand makes differ only in grouping columns, the pairs are aggregated below
+   * the Expand.
+   */
   private def belowExpand(wanted: AggregatedPairs, expand: ExpandExec): Option[AggregatedPairs] = {
     val same = AttributeMap(expand.output.zip(expand.projections.transpose).collect {
       case (column, values) if values.forall(_.semanticEquals(values.head)) =>

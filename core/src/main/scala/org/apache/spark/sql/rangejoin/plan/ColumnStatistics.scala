@@ -89,16 +89,19 @@ private[plan] class ColumnStatistics(join: Join) {
 
 private object ColumnStatistics {
 
-  /** Rows that stand for a side; of the two sides they are at other parts of the way. */
+  /**
+   * Number of rows that model a side. They differ, so that the quantiles of the two sides do not
+   * coincide.
+   */
   private val LeftRows = 2000
   private val RightRows = 1777
 
-  /** So few rows tell nothing. */
+  /** Fewer rows tell nothing. */
   private val FewRows = 20
 
   private def hasEnds(statistics: ColumnStat) = statistics.min.isDefined && statistics.max.isDefined
 
-  /** So many values of a column in their order; None of a type that has none in between. */
+  /** `rows` evenly spaced quantiles of a column; None for a type without interpolation. */
   private def quantiles(
       dataType: DataType,
       stat: ColumnStat,

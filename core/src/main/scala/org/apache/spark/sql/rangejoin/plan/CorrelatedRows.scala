@@ -22,12 +22,13 @@ import org.apache.spark.sql.rangejoin.condition.Predicates
 import org.apache.spark.sql.rangejoin.shims.ReplacedExpressions
 
 /**
- * What a correlated subquery asks for: of the rows of one plan that meet some conditions the first ones in an order.
- * Columns of the query around it are plain attributes here.
+ * What a correlated subquery asks for: the first rows, in some order, of the rows of a plan that
+ * meet some conditions. Columns of the outer query are plain attributes here.
  *
- * @param rows without any column of the query around
+ * @param rows without any column of the outer query
  * @param output in the order of the subquery's columns
- * @param isTotal whether there is a row where no row is found, too: of aggregates, whose values are NULL then
+ * @param isTotal whether the subquery returns a row even if it finds none (an aggregate, whose
+ *   values are then NULL)
  */
 private[plan] case class CorrelatedRows(
     rows: LogicalPlan,
@@ -47,7 +48,7 @@ private[plan] case class CorrelatedRows(
   /** Whether values are computed by Python, which would be called for rows without a match as well. */
   def isOfPython: Boolean = output.exists(_.exists(_.isInstanceOf[PythonUDF]))
 
-  /** The first rows for each row of the query around; None where no range join finds them. */
+  /** The first rows for each row of the outer query; None where no range join finds them. */
   def over(left: LogicalPlan): Option[RankedMatches] = {
     val (ofLeft, ofRows) = (left.outputSet, rows.outputSet)
     val read = AttributeSet.fromAttributeSets(
@@ -66,7 +67,7 @@ private[plan] case class CorrelatedRows(
       case outer        => Alias(under(outer), outer.name)(exprId = outer.exprId)
     })
 
-  /** An expression of the output in the columns of `rows` and of the query around. */
+  /** An expression of the output in the columns of `rows` and of the outer query. */
   private def under(e: Expression): Expression = {
     val aliases = AttributeMap(output.collect { case a: Alias => a.toAttribute -> a.child })
     ReplacedExpressions(e).transformUp {
@@ -110,7 +111,7 @@ private[plan] object CorrelatedRows {
     case _ => None
   }
 
-  /** Aggregates that all ask for what is at one end of one order. */
+  /** Aggregates that all ask for the same end of the same order. */
   private def extremes(
       found: CorrelatedRows,
       columns: Seq[NamedExpression]): Option[CorrelatedRows] = {

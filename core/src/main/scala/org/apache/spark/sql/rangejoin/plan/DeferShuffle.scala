@@ -86,9 +86,9 @@ object DeferShuffle extends PredicateHelper {
   }
 
   /**
-   * A side, if there may be shuffles below it. It is planned twice, once to be waited for; whether
-   * what is shuffled is the same, and is shuffled once, is for [[RemoveRedundantDeferrals]] to see. It never is
-   * below another join without keys.
+   * A side that may contain shuffles. It is planned twice, once only to be waited for;
+   * [[RemoveRedundantDeferrals]] keeps the wait only if both plans run the same shuffles. None
+   * where there is another join without keys below.
    */
   private def shuffledBelow(side: LogicalPlan, conf: SQLConf): Option[SparkPlan] =
     if (isOn(conf) && conf.exchangeReuseEnabled && !isRead(side) && !hasJoinWithoutKeys(side))
@@ -166,8 +166,8 @@ object DeferShuffle extends PredicateHelper {
   }
 
   /**
-   * Whether there may be far less than Spark thinks. Conditions that rule out NULLs are everywhere, and those that
-   * are inferred from limits of the other side are in a query whose user expects no filter there.
+   * Whether a side may be far smaller than Spark thinks. `IsNotNull` says nothing, as nearly every
+   * plan has it. Inferred limits are ignored too, since the user wrote no filter there.
    */
   private def isUnknown(plan: LogicalPlan, conf: SQLConf): Boolean = plan match {
     case Filter(condition, child) =>

@@ -29,7 +29,7 @@ import org.apache.spark.sql.rangejoin.condition.{DrivenBy, RangeCondition, Range
  */
 private[rangejoin] object DrivingRange {
 
-  /** Estimates are rough: another range drives where so many times fewer pairs are in it. */
+  /** Estimates are rough: another range drives only if it has this many times fewer pairs. */
   val TimesFewer = 2
 
   /** More of them are not looked at. */
@@ -53,7 +53,7 @@ private[rangejoin] object DrivingRange {
   def chosen(join: Join): Join = better(join).fold(join)(range =>
     join.copy(condition = join.condition.map(DrivenBy(range, _))))
 
-  /** Likewise, what Spark has planned for a join. */
+  /** The node that Spark has planned for `join`, with the driving range in its condition. */
   def chosen(planned: SparkPlan, join: Join): SparkPlan = better(join).fold(planned) { range =>
     def by(condition: Option[Expression]) = condition.map(DrivenBy(range, _))
     val driven = planned match {

@@ -28,7 +28,7 @@ import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
  * `min_by` and the like, or by `NEAREST BY`, which Spark makes `min_by` of. Then it is planned as a range join,
  * which finds them by a search; stock Spark compares all rows of a key.
  *
- * Runs once, when filters are where they belong.
+ * Runs once, after predicate pushdown (a pre-CBO rule).
  */
 object InferOpenRanges extends Rule[LogicalPlan] {
 

@@ -42,10 +42,10 @@ import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
  * Where Spark has planned a nested loop over two large sides, [[PartitionRangeJoins]] answers with a join by
  * range buckets instead; or [[DeferShuffle]] does, if one of them has turned out to be small.
  *
- * Has no answer where nothing is marked: the strategies of other extensions, which come later, are to
- * see every join that is not ours. As asking repeats warnings about hints, `JoinSelection` is asked only
- * where the condition holds a range. (Where it does, and Spark plans a join of another kind, a hint that
- * cannot be followed is warned of twice.)
+ * Returns Nil where nothing is marked, so that strategies of other extensions see every other join.
+ * `JoinSelection` is asked only if the condition has a range, since asking repeats its hint
+ * warnings. (If Spark then plans another kind of join, a hint that it cannot follow is warned
+ * about twice.)
  *
  * Steps aside for streaming plans, and where a finished broadcast stage decides the join.
  *

@@ -94,8 +94,9 @@ object PartitionRangeJoins extends JoinSelectionHelper {
   private val Partitioning = TreeNodeTag[JoinPartitioning]("rangejoin.partitioning")
 
   /**
-   * In the plan of a sample, the buckets that the same join has in the query. Had it some of its own, it would
-   * be sampled for each join above it, and what is below it twice as often.
+   * While a sample is planned: the partitioning that this join already has in the query. With one
+   * of its own it would be sampled again in the sample of each join above it, so that the number
+   * of samples would double at each level.
    */
   private def ofQuery(join: Join): Option[JoinPartitioning] =
     if (!JoinPartitioning.isPlanningSample) None

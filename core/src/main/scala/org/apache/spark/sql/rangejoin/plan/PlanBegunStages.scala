@@ -31,14 +31,15 @@ import org.apache.spark.sql.rangejoin.index.RangeIndexMode
 import org.apache.spark.sql.rangejoin.partitioning.RangeBucketExec
 
 /**
- * Plans a join again one side of which has begun to run for it, or has run: what `LogicalQueryStageStrategy`
- * is for the broadcasts of Spark's own joins.
+ * Replans a join one side of which is a stage that was made for it, running or finished; the
+ * counterpart of `LogicalQueryStageStrategy`, which does it for the broadcasts of Spark's own
+ * joins.
  *
  *  - A side that is broadcast as a range index: as the join the index was made for.
  *  - A side that is shuffled by its buckets: the other side gets buckets of the same `JoinPartitioning`.
  *
- * Whatever the settings or sizes are by now; where it is not the join that the stage was made for, the
- * present plan is kept.
+ * Settings and sizes are ignored. If the stage was made for another join, replanning is refused
+ * (`InvalidAQEPlanException`) and the current plan stays.
  */
 object PlanBegunStages extends SparkStrategy {
 

@@ -39,7 +39,7 @@ import org.apache.spark.sql.rangejoin.shims.{MaxByK, MinByK}
  *
  * @param partition what they are partitioned by
  * @param best the best of a partition, by any expression
- * @param beside what else is read of pairs, of which any of a row will do
+ * @param beside other inputs the operator reads; any pair of the streamed row may supply them
  */
 private[plan] case class WantedPairs(
     partition: Seq[Expression],
@@ -92,7 +92,10 @@ private[plan] object WantedPairs {
     case _ => None
   }
 
-  /** Likewise of a logical plan, whose rankings have no limit of their own yet; and the plan it is given. */
+  /**
+   * What an operator of a logical plan wants, and the plan that gives it pairs. Rankings of a
+   * logical plan have no limit of their own yet.
+   */
   def of(plan: LogicalPlan): Option[(WantedPairs, LogicalPlan)] = plan match {
     case filter @ Filter(_, window: Window) =>
       InferWindowGroupLimit(filter).collectFirst {
@@ -107,7 +110,7 @@ private[plan] object WantedPairs {
     case _ => None
   }
 
-  /** Whether all that comes out of a join are pairs, and rows of the side that is streamed. */
+  /** Whether a join emits only matching pairs and unmatched streamed rows. */
   def areAll(joinType: JoinType, streamed: Side): Boolean =
     JoinTypeBehavior.of(joinType, streamed).exists(behavior =>
       behavior.emission == EveryPair && !behavior.keepsBuffered)
@@ -127,8 +130,8 @@ private[plan] object WantedPairs {
   }
 
   /**
-   * Aggregates that ask for what is at one end of one order. Others may be beside them of which it is no
-   * matter which of the pairs of a row they read, nor how many.
+   * Aggregates that all ask for the same end of the same order. Others may accompany them if their
+   * result does not depend on which pairs of a row they see, or how many.
    */
   private def ofExtremes(
       grouping: Seq[Expression],

@@ -90,7 +90,8 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
     val waits = ofOwner ++
       (if (isAdaptive) sides(1).map(other => AwaitWriteExec.of(other.writing)) else None)
     val child = sides.head match {
-      // What may turn out small is looked at before anything is written that could be streamed then.
+      // Sizes first: if the other side is small, this one is streamed past its broadcast and need
+      // not be written.
       case Some(self) => await(WriteOnceExec(self.writing, await(side, ofSizes)), waits)
       case None       => await(side, ofSizes ++ waits)
     }

@@ -31,13 +31,16 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
  * filtered before they are joined: of `e.at BETWEEN w.start AND w.stop` and `e.at >= '2024-01-01'`
  * follows `w.stop >= '2024-01-01'`. Stock Spark infers this of equal columns alone.
  *
- * Runs once, when filters are where they belong, and takes its own to where they belong: as far as to
- * the scan, which may leave out partitions by them, and files ([[ShownLimits]], [[PruneLimitedScans]]).
- * Spark makes joins of `EXISTS` and `IN` later.
+ * Runs once, after predicate pushdown (a pre-CBO rule), and pushes its own filters down to the
+ * scan, which may skip partitions and files by them ([[ShownLimits]], [[PruneLimitedScans]]).
+ * `EXISTS` and `IN` are left out: Spark turns them into joins only later.
  */
 object InferRangeFilters extends Rule[LogicalPlan] {
 
-  /** Limits go from one join to the next in so many steps, and from column to column of one join. */
+  /**
+   * Maximum number of rounds in which limits spread from join to join, and from column to column
+   * within a join.
+   */
   private val MostSteps = 5
 
   override def apply(plan: LogicalPlan): LogicalPlan =
@@ -74,7 +77,10 @@ object InferRangeFilters extends Rule[LogicalPlan] {
       )
   }
 
-  /** What limits one column may limit another one, which limits the first: none if that has no end. */
+  /**
+   * The limits that follow from the range. Limits of one column may imply limits of another, and
+   * vice versa. Nil if they still tighten after `MostSteps` rounds.
+   */
   private def implied(join: Join, range: RangeCondition): Seq[BinaryComparison] = {
     val sides = Seq(LeftSide -> join.left, RightSide -> join.right).filter { case (side, _) =>
       mayFilter(join.joinType, side)
