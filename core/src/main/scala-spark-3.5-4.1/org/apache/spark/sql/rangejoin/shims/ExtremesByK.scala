@@ -22,7 +22,7 @@ object MaxByK {
   def unapply(function: AggregateFunction): Option[(Expression, Int)] = None
 }
 
-/** Likewise `min_by(value, order, k)`. */
+/** What `min_by(value, order, k)` is ordered by, and `k`: there is no such function yet. */
 object MinByK {
   def unapply(function: AggregateFunction): Option[(Expression, Int)] = None
 }

@@ -25,7 +25,7 @@ object MaxByK {
   }
 }
 
-/** Likewise `min_by(value, order, k)`. */
+/** What `min_by(value, order, k)` is ordered by, and `k`. */
 object MinByK {
   def unapply(function: AggregateFunction): Option[(Expression, Int)] = function match {
     case best: MaxMinByK if best.reverse => Some(best.orderingExpr -> best.k)

@@ -32,7 +32,7 @@ private[aggregate] final class RepeatedGroups {
   private[this] var setBefore = 0
   private[this] var found = false
 
-  /** Whether so many of the last rows were of groups that came before that it pays to merge them. */
+  /** Whether enough of the last rows belonged to groups seen before, so that merging them pays. */
   def repeat: Boolean = found
 
   def add(hash: Int): Unit = {

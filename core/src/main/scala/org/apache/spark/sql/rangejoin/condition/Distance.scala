@@ -129,7 +129,7 @@ object Distance {
         val greatest = greatestOf(s.dataType)
         (inner(s.left), inner(s.right)) match {
           case (Some((x, unit)), Some((y, unitOfY))) if unit == unitOfY =>
-            // Of so many units no difference wraps around.
+            // In coarser units, values are too small for their difference to wrap around.
             across(x, y, if (unit > 1) None else greatest, if (unit > 1) unit else 0L)
           case _ =>
             // Of a wider type, as `CAST(l.t AS BIGINT) - CAST(r.t AS BIGINT)`: values are compared as they were.

@@ -69,7 +69,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
     withEstimates(query.sparkSession, query.executedPlan, Some(query.optimizedPlan))
   }
 
-  /** Likewise of a plan that has not run, under the settings of its session. */
+  /** The reports with estimates on a plan that has not run, under the settings of its session. */
   def jsonWithEstimates(plan: SparkPlan): String =
     withEstimates(ClassicSession.of(plan.session), plan, None)
 
@@ -88,7 +88,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
     })
   }
 
-  /** Likewise on a plan, under the settings of the active session. */
+  /** The reports on a plan as JSON, under the settings of the active session. */
   def json(plan: SparkPlan): String = compact(of(plan).map(_.json))
 
   /**

@@ -78,7 +78,7 @@ object PairEstimate {
   /** From this number of pairs of a hot key on it matters that one task has them all. */
   private val ManyPairs = 1000000
 
-  /** From so few pairs nothing is said of single keys. */
+  /** With fewer pairs nothing is said of single keys. */
   private val FewPairs = 100L
 
   /** A key as text, its columns separated by commas, and its share of [[PairEstimate.keyPairs]]. */

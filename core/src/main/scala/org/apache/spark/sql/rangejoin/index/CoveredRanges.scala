@@ -32,7 +32,7 @@ private[index] object CoveredRanges {
   /** More of them would say more of the gaps, and make a longer filter. */
   private val MostIntervals = 16
 
-  /** A gap is seen where it is wider than a cell, of which there are so many from first to last bound. */
+  /** Maximum number of cells from first to last bound. A gap is seen if it is wider than one. */
   private val MostCells = 1 << 12
 
   private val Nowhere = new CoveredRanges(Array.emptyLongArray, Array.emptyLongArray)

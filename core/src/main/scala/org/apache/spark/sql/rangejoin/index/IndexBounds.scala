@@ -84,7 +84,7 @@ private[index] final class IndexBounds private (
   def firstBeyond(group: Int, from: Int, end: Int, bound: Long): Int =
     if (bound == Long.MaxValue) end else firstFrom(group, from, end, bound + 1)
 
-  /** Likewise, where it is likely to be near the beginning of the run. */
+  /** The entry of `firstBeyond`, found faster if it is near the beginning of the run. */
   def firstBeyondNear(from: Int, end: Int, bound: Long): Int =
     if (bound == Long.MaxValue) end
     else {

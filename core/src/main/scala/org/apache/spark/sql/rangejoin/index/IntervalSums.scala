@@ -28,7 +28,10 @@ private[index] final class IntervalSums private (
 ) {
   private[this] val numbers = new Array[Long](width)
 
-  /** Makes the result of `runs` that of the rows from a position to another, but for so many that end first. */
+  /**
+   * Makes the result of `runs` that of the rows from a position to another, but for the `below`
+   * that end first.
+   */
   def give(from: Int, end: Int, below: Int, runs: RunAggregates): Unit = {
     var i = 0
     while (i < width) {

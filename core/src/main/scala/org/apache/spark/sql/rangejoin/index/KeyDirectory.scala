@@ -70,7 +70,7 @@ private[index] object KeyDirectory {
     /** Bytes that the next key makes it allocate at most, those it then gives up included. */
     def bytesToAdd(key: UnsafeRow): Long
 
-    /** Likewise the result. */
+    /** Bytes that `result` makes it allocate at most, those it then gives up included. */
     def bytesToFinish: Long
 
     def result(): KeyDirectory

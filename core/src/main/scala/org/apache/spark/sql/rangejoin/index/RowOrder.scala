@@ -91,7 +91,7 @@ private[index] final class RowOrder(groups: PrimitiveVector[Int], starts: Array[
 
 private[index] object RowOrder {
 
-  /** A group of up to so many rows is sorted by insertion; radix sort counts 256 values of each byte. */
+  /** Up to this many rows are sorted by insertion; radix sort counts 256 values of each byte. */
   private final val InsertionRows = 48
 
   private def insertionSort(bounds: Array[Long], numbers: Array[Int], from: Int, end: Int): Unit = {

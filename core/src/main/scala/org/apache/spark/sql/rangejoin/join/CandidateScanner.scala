@@ -73,8 +73,8 @@ trait CandidateScanner {
   def step(): Boolean
 
   /**
-   * Likewise, with a row of the caller's, who has to say by `keepStep` where it is before anything
-   * else of the scanner is called.
+   * Takes a step with a row of the caller's, who has to say by `keepStep` where it is before
+   * anything else of the scanner is called.
    */
   def step(row: UnsafeRow): Boolean
 

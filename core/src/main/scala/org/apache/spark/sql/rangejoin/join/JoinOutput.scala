@@ -55,7 +55,7 @@ final class JoinOutput(
   def matches(streamed: InternalRow, buffered: InternalRow): Boolean =
     check == null || check.eval(pair(streamed, buffered))
 
-  /** Likewise, in a join that stops at the first match. */
+  /** Whether a pair is a match, in a join that stops at the first match. */
   def matches(streamed: InternalRow, buffered: InternalRow, errors: ErrorUnlessMatched): Boolean =
     check == null || errors.holds(check, pair(streamed, buffered))
 

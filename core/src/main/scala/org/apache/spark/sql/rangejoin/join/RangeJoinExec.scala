@@ -46,7 +46,10 @@ trait RangeJoinExec extends JoinCodegenSupport {
   def extracted: Either[Reason, RangeCondition] =
     RangeExtractor.extract(joinType, condition, left.outputSet, right.outputSet, fixedSide)
 
-  /** Likewise, where a condition without a range may be taken as well: every row of a key is within it. */
+  /**
+   * The range that the node runs by; a condition without a range counts as one in which every row
+   * of a key is in range. Left: why there is none that this node serves.
+   */
   def normalForm: Either[Reason, RangeCondition] = derived
 
   /** The range that the join runs by. */

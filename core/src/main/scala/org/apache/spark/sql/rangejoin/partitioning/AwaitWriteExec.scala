@@ -68,8 +68,9 @@ case class AwaitWriteExec(@transient writing: Writing, child: SparkPlan)
 object AwaitWriteExec {
 
   /**
-   * What is to be awaited. It stands for no part of the query. Where a stage waits already, a plan that has
-   * an exchange to wait for has one shuffle more than the one before it, and would not be taken.
+   * The node to wait for. Its logical link is an empty relation, so Spark replaces no part of the
+   * query by it. If a stage already waits, it is that stage: another exchange would make the new
+   * plan costlier than the current one, and adaptive execution would reject it.
    */
   def of(writing: Writing): SparkPlan = {
     val await =

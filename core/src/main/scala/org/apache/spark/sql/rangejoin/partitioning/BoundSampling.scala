@@ -27,13 +27,13 @@ private[rangejoin] object BoundSampling {
   /** They are sorted on the driver. */
   private val MostRows = 250000L
 
-  /** How many rows of each side to draw, to divide them into so many buckets or places. */
+  /** How many rows of each side to draw, to divide them into `parts` buckets or places. */
   def sizeFor(parts: Long): Int = (parts * RowsPerPart).max(LeastRows).min(MostRows).toInt
 
   /**
    * Where a sample of a side is drawn from.
    *
-   * @param draw draws about so many rows, as [[Reservoir.toBytes]] writes them
+   * @param draw draws about a given number of rows, as [[Reservoir.toBytes]] writes them
    * @param fields of such a row
    * @param bounds where they are in it, by range; a row with a NULL in those of the first one matches nothing
    * @param keyAt where the hash of the keys is, likewise NULL, if there are keys
@@ -69,7 +69,10 @@ private[rangejoin] object BoundSampling {
     Side(draw(_), columns.size, Seq(columns.bounds), columns.keyAt)
   }
 
-  /** About so many rows of either side, all rows with the same chance in each partition; of each range one sample. */
+  /**
+   * About `size` rows of either side, all rows with the same chance in each partition; one sample
+   * for each range.
+   */
   def sample(owner: Side, copied: Side, size: Int): (Seq[SideSample], Seq[SideSample]) = {
     def source(side: Side) = Reservoir.Source(side.draw(size), side.fields)
     val (ofOwner, ofCopied) = Reservoir.sample(source(owner), source(copied))

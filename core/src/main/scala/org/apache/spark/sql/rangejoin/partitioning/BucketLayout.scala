@@ -80,8 +80,8 @@ final class BucketLayout(
   def id(bucket: Int): Int = ids(bucket)
 
   /**
-   * The same buckets, where copies look back by these lengths, and by none where there is none. Rows are where they
-   * have been.
+   * The same buckets, with owner rows where they were. Copies look back by these lengths, and skip
+   * classes without rows.
    */
   def lookingBack(lengths: Lengths): BucketLayout = {
     val longest = classes.indices.map { index =>

@@ -62,7 +62,7 @@ final class CellSearch(val dataType: DataType, boundaries: Array[Position]) exte
     low
   }
 
-  /** Likewise, where it is likely to be the same as that of another bound. */
+  /** The cell of a bound, found faster if it is `cell`, that of another bound. */
   def cellNear(cell: Int, long: Long, value: Any): Int = {
     val isBefore = cell < longs.length && !isAfter(cell, long, value)
     val isBehind = cell > 0 && isAfter(cell - 1, long, value)
@@ -79,9 +79,12 @@ final class CellSearch(val dataType: DataType, boundaries: Array[Position]) exte
 
 private[rangejoin] object CellSearch {
 
-  /** Steps of a search take longer than looking up where the few boundaries are that are left of so many. */
+  /** From this number of boundaries on, a lookup table beats binary search. */
   private val LeastBoundaries = 8
 
-  /** So many that mostly no boundary or one is left, as long as the places stay in a processor's own cache. */
+  /**
+   * Bits that make the lookup table finer, so that mostly no boundary or one is left to search; 0
+   * where the finer table would not stay in a processor's own cache.
+   */
   private def finerBits(boundaries: Int): Int = if (boundaries < 4096) 3 else 0
 }

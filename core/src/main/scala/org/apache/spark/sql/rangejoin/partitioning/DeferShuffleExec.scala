@@ -28,7 +28,8 @@ import org.apache.spark.sql.execution.SparkPlan
  * a side, which is a broadcast for that reason. After each of them the join is planned again, in the end
  * without this node. It passes on the rows of its side, and reads nothing else.
  *
- * Likewise the side that is copied waits until an owner of intervals has been shuffled ([[OwnerStageExec]]).
+ * The side that is copied also waits by this node until an owner of intervals has been shuffled
+ * ([[OwnerStageExec]]).
  *
  * @param others plans below which there are exchanges to wait for: measures, and the other side once more; or what
  *   stands for the shuffle of the owner

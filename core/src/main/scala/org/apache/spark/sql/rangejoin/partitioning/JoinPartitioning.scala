@@ -209,7 +209,7 @@ object JoinPartitioning {
   /** Fewer rows are not worth a bucket. */
   private val RowsPerBucket = 2000
 
-  /** A sample is rough: another range drives if so many times fewer pairs are in it. */
+  /** A sample is rough: another range drives only if it has this many times fewer pairs. */
   private val TimesFewer = 1.5
 
   private val ofSample = ThreadLocal.withInitial[java.lang.Boolean](() => false)

@@ -77,7 +77,10 @@ final class LayoutPlanner(
     (first, side.high.fold(first.map(withoutHigh))(_.map(cells.cell(_))))
   }
 
-  /** By number of bits, how many rows of the sample of the owner are so long, and the longest of them. */
+  /**
+   * By number of bits of the length, how many rows of the owner's sample have it, and the longest
+   * of them.
+   */
   private lazy val (sampledRows, sampled): (Array[Int], Lengths) = {
     val (rows, lengths) = (new Array[Int](33), new Lengths.Builder)
     for ((start, end) <- ownerCells._1.zip(ownerCells._2)) {
@@ -93,8 +96,8 @@ final class LayoutPlanner(
     narrowest(identity)(width => layoutOf(known(lengths, width), partitions))
 
   /**
-   * The layout for an owner of whose lengths no more is known than the sample has. Each that there may be has a
-   * class; when they have been counted the other side looks where there are rows ([[BucketLayout.lookingBack]]).
+   * The layout if only the sample's lengths are known. Every possible length has a class. Once
+   * lengths are counted, copies skip the classes without rows ([[BucketLayout.lookingBack]]).
    */
   def openLayout(partitions: Int): BucketLayout =
     narrowest(expected)(width => layoutOf(possible(width), partitions))
@@ -212,9 +215,11 @@ final class LayoutPlanner(
   private lazy val pairs: Double = PairCount(owner, copied, ordering)
 
   /**
-   * For each pair in another range and in one bucket, how many pairs there are in the range that the buckets are of.
+   * Number of pairs in the range the buckets follow, divided by the number of pairs that are in
+   * `other` and share a bucket.
    *
-   * @param ofOwner the rows of the sample as they are in the other range, likewise `ofCopied`
+   * @param ofOwner the rows of the owner's sample, by their bounds in `other`
+   * @param ofCopied the rows of the copied side's sample, likewise
    */
   def timesFewer(
       layout: BucketLayout,
@@ -252,16 +257,16 @@ object LayoutPlanner {
 
   private val MostCells = 1L << 18
 
-  /** Of a class of longer rows a row of the other side looks back by so many buckets. */
+  /** In a class of longer rows, a copied row looks back by this many buckets. */
   private val MostLookedBack = 3
 
-  /** So many rows of a sample show how long rows of a class are. */
+  /** From this number of rows on, a sample shows how long the rows of a class are. */
   private val SureRows = 20
 
-  /** Of pairs in range, so many for a row are taken for rows of the result. */
+  /** At most this many pairs per input row count as rows of the result. */
   private val MostPairs = 10
 
-  /** Of each side, to compare ranges. */
+  /** Rows of each side, to compare ranges. */
   private val MostCompared = 20000
 
   /** Samples are no more exact than that. */

@@ -18,7 +18,7 @@ import java.util.Arrays
 /**
  * The lengths of rows of an owner, in cells, by their number of bits.
  *
- * @param longest the longest length of so many bits, -1 where there is none
+ * @param longest by number of bits, the longest length, -1 where there is none
  */
 case class Lengths(longest: Array[Int]) {
   def merge(other: Lengths): Lengths =

@@ -47,8 +47,8 @@ private[partitioning] final class Reservoir(size: Int, seed: Long, types: Array[
   private var next = 0L
 
   /**
-   * Had every row a number drawn between 0 and 1, and were rows of the least numbers kept: the greatest number that
-   * is kept, once there are enough rows.
+   * `W` of algorithm L: if every row drew a uniform number and the `size` smallest were kept, the
+   * largest number kept.
    */
   private var greatest = 1.0
 
@@ -67,7 +67,8 @@ private[partitioning] final class Reservoir(size: Int, seed: Long, types: Array[
     if (next < size - 1) next += 1
     else {
       greatest *= math.exp(math.log(positive()) / size)
-      // As a double: of so many rows that no long counts them none is drawn.
+      // The sum is a double: beyond all longs it becomes the greatest one, and no more rows are
+      // drawn.
       next = (next + 1 + math.floor(math.log(positive()) / math.log1p(-greatest))).toLong
     }
   }
@@ -122,7 +123,7 @@ private[partitioning] object Reservoir {
       UTF8String.fromBytes(bytes, 0, end)
     }
 
-  /** How many rows to draw from each partition for so many in all: partitions may be of different sizes. */
+  /** How many rows to draw from each partition for `rows` in all: partitions may differ in size. */
   def sizeFor(rows: Int, partitions: Int): Int =
     math.max(1, math.ceil(2.0 * rows / math.max(1, partitions)).toInt)
 

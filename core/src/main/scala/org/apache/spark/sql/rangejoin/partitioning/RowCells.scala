@@ -36,7 +36,7 @@ final class RowCells(bounds: BoundColumns, isOwner: Boolean) {
     if (highAt < 0) null else bounds.value(row, highAt)
   )
 
-  /** Likewise of the bounds that there are; see [[CellSearch.cell]]. */
+  /** Finds the cells of the bounds that there are; see [[CellSearch.cell]]. */
   def find(cells: CellSearch, low: Long, lowValue: Any, high: Long, highValue: Any): Unit = {
     first = if (lowAt < 0) 0 else cells.cell(low, lowValue)
     last =

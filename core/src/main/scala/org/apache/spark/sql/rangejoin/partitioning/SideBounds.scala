@@ -34,7 +34,7 @@ case class SideBounds(low: Option[RangeBound], high: Option[RangeBound]) {
   /** Where the bounds are among the columns. */
   def ordinals: BoundColumns = ordinalsFrom(0)
 
-  /** Likewise, where the columns come after so many others. */
+  /** Where the bounds are if the columns come after `first` others. */
   def ordinalsFrom(first: Int): BoundColumns = {
     val width = if (isLossless) 1 else 2
     BoundColumns(

@@ -50,9 +50,9 @@ final class Writing {
 private[partitioning] object Writing {
 
   /**
-   * When a side has been written its own stage tells adaptive execution, which plans again, without the wait.
-   * Were the wait over first, the other side could begin before the size of this one is known. So it ends later,
-   * and for a plan that is not made again alone.
+   * When a side has been written, its own stage has adaptive execution replan, without the wait.
+   * If the wait ended first, the other side could start before the size of this one is known. So
+   * it ends a second later, which matters only if the plan is not replanned.
    */
   private val SecondsLater = 1L
 

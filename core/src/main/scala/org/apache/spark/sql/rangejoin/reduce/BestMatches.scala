@@ -62,9 +62,9 @@ case class BestMatches(
     else Option(order.child).collect { case a: Attribute => a }
 
   /**
-   * The same matches, which are ranked by a distance; None where those of the greatest are wanted.
+   * This ranking by a distance, as an order of the column; None if the farthest matches are wanted.
    *
-   * @param negated whether they are ranked by its opposite
+   * @param negated whether matches are ranked by the negated distance
    */
   def by(d: Distance, negated: Boolean = false): Option[BestMatches] = {
     val least = (order.direction == Ascending) != negated
@@ -116,6 +116,6 @@ object BestMatches {
   /** On a stock join that is about to be replaced by a range join. */
   val Tag: TreeNodeTag[BestMatches] = TreeNodeTag[BestMatches]("rangejoin.best")
 
-  /** Likewise, where matches are ranked and the join has to give all of them: why. */
+  /** On a join whose matches are ranked and which has to give all of them: why. */
   val RefusalTag: TreeNodeTag[String] = TreeNodeTag[String]("rangejoin.bestRefusal")
 }

@@ -77,7 +77,10 @@ object BestOrder {
     }
   }
 
-  /** Whether NaN is where the ranking has it, not among the candidates of a number, or nothing is known of it. */
+  /**
+   * Whether rows with NaN are where the ranking has them: the distance does not misplace NaN, or
+   * the range is open (their bounds are unknown), or it ends at the point (NaN is no candidate).
+   */
   private def isNaNPlaced(range: RangeCondition, best: BestMatches): Boolean =
     !best.reach.exists(_.misplacesNaN) || range.isOpen ||
       range.upperTest.exists(test => best.point.exists(test.on(range.streamed).semanticEquals(_)))
@@ -89,7 +92,7 @@ object BestOrder {
     best.filter(wanted => range.exists(of(_, wanted).isDefined))
 
   /**
-   * Likewise of a join that may stream either side.
+   * What is wanted of a join that may stream either side, if it can be given in its order.
    *
    * @param range by the side that is to be streamed; None for the side that the range has streamed
    */
@@ -140,7 +143,7 @@ object BestOrder {
       case at
           if at.resolved && at.dataType == bound.child.dataType &&
             !best.column.exists(at.references.contains) =>
-        // As near to the end as the values are that have NULLs behind them; that of a NULL is unknown.
+        // Clamped like the values that have NULL behind them; a NULL point is unknown.
         val nulls = bound.nulls.collect {
           case NullBound.BehindValues | NullBound.OutOfOrder => NullBound.OutOfOrder
         }

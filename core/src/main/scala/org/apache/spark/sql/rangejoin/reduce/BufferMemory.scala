@@ -17,9 +17,10 @@ package org.apache.spark.sql.rangejoin.reduce
 import org.apache.spark.memory.{MemoryConsumer, MemoryMode, TaskMemoryManager}
 
 /**
- * Memory of the task for what can be made again, taken in larger pieces than it is asked for. To take more may
- * have another consumer spill; so once memory was short, no more is taken than half of what was there, until
- * that was too little for some thousand times.
+ * Memory of the task for what can be made again, taken in larger pieces than it is asked for.
+ * Asking for more may make another consumer spill. So after a shortage it asks for no more than it
+ * then had (half of that if it had to give it up), until 4,096 requests have met the limit, which
+ * then doubles, to 1 MiB at least.
  *
  * @param forget releases what can be made again, at the request of another consumer of the thread that uses it
  */

@@ -15,14 +15,15 @@
 package org.apache.spark.sql.rangejoin.reduce
 
 /**
- * The ends by which intervals are counted: the matches of a streamed row are those that begin in time, less those that
- * end before it. So an interval that ends too early has to begin in time, which it does if it does not end before it
- * begins, and `lower <= upper + 1`.
+ * The ends by which intervals are counted: the matches of a streamed row are those that begin in
+ * time, less those that end before it. So an interval that ends too early has to begin in time,
+ * which it does if it is not inverted (does not end before it begins), and `lower <= upper + 1`.
  *
- * An interval that does end before it begins is in reach of no point, whether the intervals have both of their ends
- * in them (`lower = upper`), one (`lower = upper + 1`) or none (`lower = upper + 2`, and one of a single value is
- * in reach of none as well). Where streamed rows are points of one of these kinds it counts as one that ends
- * just before the first point that it begins in time for: it is taken away from when it is added.
+ * An inverted interval is in reach of no point, whether the intervals have both of their ends in
+ * them (`lower = upper`), one (`lower = upper + 1`) or none (`lower = upper + 2`; an interval of a
+ * single value is then in reach of none as well, and counts as inverted). If the streamed rows are
+ * points of one of these kinds, an inverted interval gets an end just before the first point its
+ * begin admits, so it is added and subtracted at once.
  */
 private[rangejoin] final class CountedEnds {
   import CountedEnds._

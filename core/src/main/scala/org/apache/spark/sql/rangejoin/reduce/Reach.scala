@@ -23,8 +23,8 @@ import org.apache.spark.sql.rangejoin.condition.Rounding
  * @param greatest beyond it their difference wraps around, or raises; None where it never does
  * @param slack how far apart two values of the column may be in the wrong order
  * @param rounding how their difference is rounded; None where it is not
- * @param misplacesNaN whether NaN, which is the greatest value of the column, is not at the same end by the
- *   number: that is NaN as well, whatever its sign
+ * @param misplacesNaN whether NaN, the greatest value of the column, is ranked at the other end by
+ *   the distance, which is NaN whatever the sign
  */
 case class Reach(
     nearest: Boolean,

@@ -202,7 +202,7 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
     }
   }
 
-  /** The highest level of which a block begins at a position and has no more than so many rows; or -1. */
+  /** The highest level of which a block begins at a position and has at most `left` rows; or -1. */
   private def highestLevel(position: Int, left: Int): Int = {
     var level = -1
     while (level + 2 < Levels && left >= (1 << bitsOf(level + 1)) &&

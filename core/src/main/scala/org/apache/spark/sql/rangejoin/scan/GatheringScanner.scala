@@ -143,7 +143,7 @@ final class GatheringScanner private[scan] (
 
 private[scan] object GatheringScanner {
 
-  /** A group of so many buffered rows need not be in order: to look at all of them costs no more. */
+  /** Up to this many buffered rows of a group need no order: looking at all costs no more. */
   private final val FewRows = 16
 
   /** A side whose rows come in groups of one key, and from now on in any order; null if it is none. */

@@ -227,7 +227,7 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
     }
   }
 
-  /** Likewise, amid a use of the window. */
+  /** Releases the window, and with it what is on disk, amid a use of the window. */
   protected def release(): Unit = if (!released) {
     released = true
     bufferedRow = null

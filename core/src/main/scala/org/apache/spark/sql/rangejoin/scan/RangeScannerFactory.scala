@@ -59,7 +59,7 @@ case class RangeScannerFactory(
   ): StreamedRangeScanner =
     closedWithTask(StreamedRangeScanner(streamed, buffered, parts, behavior))
 
-  /** Likewise for a join that keeps buffered rows. */
+  /** A scanner for a join that keeps buffered rows; closed with the current task as well. */
   def createFullOuter(
       streamed: Iterator[InternalRow],
       buffered: Iterator[InternalRow]

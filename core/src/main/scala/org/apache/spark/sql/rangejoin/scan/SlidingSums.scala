@@ -94,7 +94,7 @@ private[scan] final class SlidingSums(runs: RunAggregates) {
     runs.give(matching)
   }
 
-  /** Makes room for so many rows in all; false where there is no memory for them. */
+  /** Makes room for `rows` rows in all; false where there is no memory for them. */
   def reserve(rows: Int): Boolean = rows <= free.length ||
     (hasLength(rows) && runs.takeMemory((rows - free.length) * (8L * width + 8L)) && {
       ofRows = java.util.Arrays.copyOf(ofRows, rows * width)
@@ -102,7 +102,9 @@ private[scan] final class SlidingSums(runs: RunAggregates) {
       true
     })
 
-  /** Keeps some of the begins, as the first of so many; false where there is no memory for them. */
+  /**
+   * Keeps some of the begins, as the first of `length`; false where there is no memory for them.
+   */
   def reserveBegins(first: Int, kept: Int, length: Int): Boolean = {
     val more = length.toLong * width - before.length
     (more <= 0L || (hasLength(length) && runs.takeMemory(more * 8L))) && {
@@ -113,6 +115,6 @@ private[scan] final class SlidingSums(runs: RunAggregates) {
     }
   }
 
-  /** Whether an array may have the numbers of so many rows. */
+  /** Whether an array may have the numbers of `rows` rows. */
   private def hasLength(rows: Int): Boolean = rows.toLong * width <= Int.MaxValue - 15
 }

@@ -34,7 +34,7 @@ import org.apache.spark.sql.rangejoin.partitioning.{
  * All of it is a matter of speed alone, but for the lengths of the owner's rows.
  *
  * @param target how many rows of both sides a partition should have
- * @param forced if positive, every key that there is gets so many buckets, in as many partitions
+ * @param forced if positive, every key gets this number of buckets, in as many partitions
  */
 final class KeyedLayoutPlanner(
     range: PartitionedRange,
@@ -150,7 +150,7 @@ final class KeyedLayoutPlanner(
 
 object KeyedLayoutPlanner {
 
-  /** A key is split if it has so many times the rows of a partition. */
+  /** A key is split if it has more than this many times the rows a partition should have. */
   private val SkewedKey = 1.25
 
   /** From this part of a partition on a key is put where there is room for it. */

@@ -136,14 +136,14 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
   }
 
   /**
-   * Whether rows of a side that are lost, and computed again, are the same, as far as Spark knows. If one comes out
-   * longer in spite of that, its task fails.
+   * Whether recomputing lost rows of a side yields the same rows, as far as Spark knows. If a
+   * recomputed row is longer nevertheless, its task fails.
    */
   private def isRepeatable(side: Side): Boolean =
     shuffle.sides(side).exchange.shuffleDependency.rdd.outputDeterministicLevel !=
       DeterministicLevel.INDETERMINATE
 
-  /** The largest task is to have less than so many rows. */
+  /** Split only if the largest task then has fewer rows than this. */
   private def worthIt(plan: KeyedPlan): Double =
     SkewedJoin.WorthIt * plan.rows * shuffle.largest / shuffle.skewedBytes
 }

@@ -22,7 +22,7 @@ import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
 
 /**
  * The shuffle of both sides of a join, some partitions of which are far larger than what a task ought to
- * have: all bytes by the number of tasks that Spark's own coalescing aims at.
+ * have: all bytes divided by the number of tasks that Spark's own coalescing aims at.
  *
  * @param skewed these partitions, rising
  * @param target bytes of both sides that a task ought to have
@@ -97,8 +97,8 @@ private[skew] object SkewedShuffle {
   }
 
   /**
-   * By how many bytes the longest task, as Spark has planned it, is longer than with splitting at worst.
-   * All tasks share in dealing the skewed partitions out anew.
+   * Bytes saved on the longest task of Spark's plan, compared with the longest one after
+   * splitting, at worst. All tasks share the cost of reshuffling.
    */
   private def saved(bytes: Seq[Long], skewed: Seq[Int], target: Long, longest: Long): Double = {
     val splitting = CostOfSplitting * skewed.map(bytes(_)).sum / bytes.sum

@@ -141,7 +141,7 @@ private[sort] final class StringTail(common: UTF8String) extends StringCodes {
     which << WhichShift | sevenBytes << NumberBits | math.min(bytes, Bytes + 1)
   }
 
-  /** What comes behind so many bytes, as `UTF8String.getPrefix`, and nothing behind the string is read. */
+  /** The bytes behind `skipped`, as `UTF8String.getPrefix`; nothing behind the string is read. */
   private def firstBytes(string: UTF8String, skipped: Int, bytes: Int): Long =
     if (bytes >= 8) eightBytes(string, skipped)
     else if (bytes == 0) 0L

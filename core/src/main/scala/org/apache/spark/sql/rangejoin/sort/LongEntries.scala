@@ -56,7 +56,7 @@ private[sort] final class LongEntries(initial: Int) {
     otherValues = Array.emptyLongArray
   }
 
-  /** Sorts the first so many by their keys. */
+  /** Sorts the first `size` entries by their keys. */
   def sort(size: Int): Unit = if (!isSorted(size)) {
     var begin = 0
     while (begin < size) {

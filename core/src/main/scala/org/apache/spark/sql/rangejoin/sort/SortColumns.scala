@@ -43,7 +43,10 @@ private[rangejoin] final class SortColumns(val order: Seq[SortOrder], val numFie
   /** The columns of a row as longs, in a row of the projection: for one sorter at a time. */
   lazy val longs: UnsafeProjection = UnsafeProjection.create(expressions.map(OrderedValue(_)))
 
-  /** Likewise, of the first `number` columns alone, by the longs made for them; null where there are none. */
+  /**
+   * The first `number` columns of a row as longs, by the codes made for them; a code is null where
+   * there is none.
+   */
   private[sort] def longsOf(codes: Array[KeyCodes], number: Int): UnsafeProjection =
     UnsafeProjection.create(expressions.zip(codes).take(number).map {
       case (column, null)                 => OrderedValue(column)

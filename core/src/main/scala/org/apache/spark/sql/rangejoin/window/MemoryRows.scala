@@ -80,7 +80,7 @@ private[window] final class MemoryRows(memory: WindowMemory, rows: PagedRowStore
   /** Points `row` at a row; valid until the next call, a release of memory excepted. */
   def read(index: Int, row: UnsafeRow): Unit = rows.read(reference(index) & ~Matched, row)
 
-  /** Likewise, for the time of a copy: a release of memory does not spare it. */
+  /** Points `row` at a row for the time of a copy: a release of memory does not spare it. */
   def point(index: Int, row: UnsafeRow): Unit = rows.point(reference(index) & ~Matched, row)
 
   /** Of the rows behind one, up to `until`, how many are behind it in its page, too. */

@@ -50,7 +50,8 @@ final class PagedRowStore(
   private[this] var readNumber = NoPage
   private[this] var readBase: AnyRef = _
   private[this] var readStart = 0L
-  // No compaction is tried with so many rows: one that found no memory is not tried again at once.
+  // From this number of rows on no compaction is tried: one that found no memory is not repeated
+  // at once.
   private[this] var tooManyToMove = Long.MaxValue
   private[this] var current: MemoryBlock = _
   private[this] var spare: MemoryBlock = _
@@ -84,7 +85,7 @@ final class PagedRowStore(
     point(reference, row)
   }
 
-  /** Likewise, for the time of a copy: `giveBack` does not keep its page. */
+  /** Points `row` at a stored row for the time of a copy: `giveBack` does not keep its page. */
   def point(reference: Long, row: UnsafeRow): Unit = {
     val number = TaskMemoryManager.decodePageNumber(reference)
     if (number != readNumber) turnTo(reference, number)
