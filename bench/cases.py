@@ -89,7 +89,7 @@ def within(distance: int) -> tuple[str, ...]:
 
 
 def keys(count: int) -> str:
-    """A key of so many values, uniform."""
+    """A key of `count` values, uniform."""
     return f"pmod(hash(id, 1), {count})"
 
 
@@ -100,7 +100,7 @@ HEAVY_TAIL = "least(1e8, {} / pow(1 - pmod(hash(id, 3), 1000000) / 1e6, 0.8))"
 
 
 def bucket(rows: int) -> Case:
-    """A million rows with so many in a key's bucket, of which every row meets ten."""
+    """A million rows with `rows` in a key's bucket, of which every row meets ten."""
     reach = 5 * DOMAIN // rows
     count = 1_000_000 // rows
     return same(keys(count), within(reach), bins=(), reach=(f"y - {reach}", f"y + {reach}"))

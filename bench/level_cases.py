@@ -63,7 +63,7 @@ class Case:
         plans: whether a range join is expected.
         repeated: how many queries make one measurement.
         runs: whether the query is run, and not only planned.
-        limit: only so many rows are asked for.
+        limit: how many rows are asked for.
     """
 
     left: Table

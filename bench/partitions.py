@@ -43,7 +43,7 @@ class Run(NamedTuple):
 
 
 def write(spark: SparkSession, rows: int, windows: tuple[int, ...]) -> None:
-    """The events, and tables of so many windows a day, each a thousandth of the day long."""
+    """The events, and tables of `windows` windows a day, each a thousandth of the day long."""
     spark.range(0, rows, 1, 1).selectExpr(
         f"pmod(xxhash64(id), {DAY}) AS t", "id % 1000 AS v", "cast(id % 100 AS int) AS day"
     ).repartition(4, "day").write.mode("overwrite").partitionBy("day").saveAsTable("events")

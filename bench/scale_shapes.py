@@ -53,7 +53,7 @@ class Shape:
         return "keys" if self.keyed else "no-keys"
 
     def case(self, rows: int) -> Case:
-        """The join of so many rows a side."""
+        """The join of `rows` rows a side."""
         left, right = (table(side, rows, self.keyed) for side in (0, 1))
         return Case(left, right, self.range, keyed=self.keyed, reach=self.reach)
 

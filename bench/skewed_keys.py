@@ -6,8 +6,8 @@ Two contestants take turns, ours with skewed keys split and without; medians are
     cpu       of all its tasks, sampling and the second shuffle included
     longest   CPU time of the longest task of the join by the mean of `--tasks` tasks
 
-Adaptive execution is told to aim at `--tasks` tasks, as on a cluster with so many cores: on a small
-machine the seconds say nothing about that, and the longest task does. With `--master
+Adaptive execution is told to aim at `--tasks` tasks, as on a cluster with that many cores: on a
+small machine the seconds say nothing about that, and the longest task does. With `--master
 "local-cluster[2,32,2048]"` there are two workers with 32 slots each, as far as Spark knows.
 """
 

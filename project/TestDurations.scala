@@ -21,8 +21,8 @@ final class TestDurations(file: File) {
     seconds.getOrElse(TestDurations.simpleName(suite.name), mean)
 
   /**
-   * Suites dealt out in so many parts that take as long: the longest first, each to the part that has
-   * least to do.
+   * Suites dealt out to `parts` parts that take as long: the longest first, each to the part that
+   * has least to do.
    *
    * @param begun what the first part has to do besides
    */

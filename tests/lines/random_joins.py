@@ -154,7 +154,7 @@ def error_class(error: PySparkException) -> str | None:
 
 
 def run(spark: SparkSession, cases: int, seed: int) -> int:
-    """Compares so many cases; returns the number that differ."""
+    """Compares `cases` cases; returns the number that differ."""
     counts: Counter[str] = Counter()
     differing = 0
     for case in range(cases):

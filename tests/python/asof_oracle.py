@@ -214,7 +214,7 @@ def _day(time: Any, step: timedelta) -> Any:
     """Not beyond the years that Python has, beyond which no table has times."""
     ends = _TIMES if isinstance(time, datetime) else tuple(end.date() for end in _TIMES)
     if not isinstance(time, datetime):
-        # A whole number of days is at most so many.
+        # Dates differ by whole days: the tolerance is rounded down to those.
         step = timedelta(days=step // timedelta(days=1) if step >= timedelta() else -(-step).days)
     try:
         return time + step

@@ -138,7 +138,7 @@ private object EvictBoundsSuite {
   private val Sizes =
     Seq(1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 255, 256, 257, 300, 1000)
 
-  /** The evict bounds of a group of so many rows, in the order of the sort bounds. */
+  /** The evict bounds of a group of `n` rows, in the order of the sort bounds. */
   private val Shapes = Map[String, (Random, Int) => Array[Long]](
     "rising" -> ((random, n) => Array.fill(n)(random.nextInt(4 * n).toLong).sorted),
     "equal" -> ((_, n) => Array.fill(n)(7L)),
