@@ -46,7 +46,7 @@ object Reason {
   /** There is no range; the join could run as one of which neither test is there. */
   sealed trait NoRange extends Reason
 
-  /** The join has no condition beside its equi keys. */
+  /** The join has no condition beside its keys. */
   case object NoCondition extends NoRange {
     override def cause: String = "the join has no condition beside its equi keys"
     override def remedy: Option[String] = None
@@ -86,8 +86,8 @@ object Reason {
       s"${predicate.sql} holds outside of a range, as NOT BETWEEN does: a value that matches may be " +
         "anywhere below one end or above the other"
     override def remedy: Option[String] = Some(
-      "nothing, where most pairs match; where few do, write two INNER joins, each with one of the two " +
-        "comparisons, and UNION ALL, the second without what the first finds")
+      "if few pairs match, write two INNER joins, each with one of the two comparisons, and UNION " +
+        "ALL, the second without what the first finds")
   }
 
   /** Ranges joined by OR that have no columns in common. */
@@ -113,8 +113,8 @@ object Reason {
   /** A difference or sum of the two sides that cannot be rewritten without changing results. */
   case class InexactDifference(predicate: Expression) extends NoRange {
     override def cause: String =
-      s"${predicate.sql} bounds a difference or a sum that is no range: one limit alone of what " +
-        "wraps around on overflow, or of a type that is not rewritten"
+      s"${predicate.sql} limits a difference or sum that cannot become a range: it may wrap " +
+        "around on overflow and has only one limit, or its type is not supported"
     override def remedy: Option[String] =
       Some("compare the columns instead: r.y BETWEEN l.y - d AND l.y + d, or r.y <= d - l.y")
   }
@@ -128,10 +128,10 @@ object Reason {
 
   /** The join type is not taken. */
   case class UnsupportedJoinType(joinType: JoinType) extends Reason {
-    override def cause: String = s"a ${joinType.sql} join cannot run as a range join"
-    override def remedy: Option[String] = Some(
-      "supported are INNER, LEFT OUTER, RIGHT OUTER, FULL OUTER, LEFT SEMI and LEFT ANTI joins, " +
-        "and EXISTS and IN")
+    override def cause: String =
+      s"a ${joinType.sql} join cannot run as a range join; supported are INNER, LEFT OUTER, RIGHT " +
+        "OUTER, FULL OUTER, LEFT SEMI and LEFT ANTI joins, and EXISTS and IN"
+    override def remedy: Option[String] = None
   }
 
   /** The nearest rows are looked for in what is not streamed. */
@@ -164,7 +164,7 @@ object Reason {
     override def remedy: Option[String] = Some("set it to false, or broadcast neither side")
   }
 
-  /** Spark has no equi key to shuffle by, and broadcasts neither side. */
+  /** Spark has no key to shuffle by, and broadcasts neither side. */
   case object NoKey extends Reason {
     override def cause: String = "there is no equi key, and Spark broadcasts neither side"
     override def remedy: Option[String] = Some(
