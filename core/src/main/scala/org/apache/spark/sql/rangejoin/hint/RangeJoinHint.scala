@@ -27,11 +27,11 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Spark's note on one side of a join, which asks for a range join as well: what `RANGE_JOIN` becomes.
+ * A `HintInfo` that also asks for a range join: what `RANGE_JOIN` becomes.
  *
- * It is a note of Spark's so that it goes where those go: rules of the optimizer that build a join anew
- * hand the notes of its sides on, and leave joins with notes in the order they were written in. What is
- * put together of this note and another one asks for a range join, too.
+ * As a `HintInfo` it survives wherever Spark's hints do: rules of the optimizer that build a join
+ * anew hand on the hints of its sides, and leave joins with hints in the order they were written
+ * in. If it is merged with another hint, the result asks for a range join, too.
  *
  * @param strategy what another hint on the same side asks for
  */
@@ -57,11 +57,11 @@ object RangeJoinHint {
   /** The name of the hint, in upper case. */
   val Name = "RANGE_JOIN"
 
-  /** The note on one of the sides that asks for a range join. */
+  /** The hint on one of the sides that asks for a range join. */
   def in(hint: JoinHint): Option[RangeJoinHint] =
     (hint.leftHint ++ hint.rightHint).collectFirst { case range: RangeJoinHint => range }
 
-  /** The notes of a join by which Spark plans a sort-merge join, if it can. */
+  /** The hints of a join by which Spark plans a sort-merge join, if it can. */
   def asMerge(hint: JoinHint): JoinHint = {
     def asMerge(side: Option[HintInfo]) = side match {
       case Some(HintInfo(Some(strategy))) if isKept(strategy) => side
