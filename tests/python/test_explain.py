@@ -145,7 +145,7 @@ def test_a_sample_tells_the_pairs_with_and_without_the_range(spark: SparkSession
     assert rangejoin.explain(df)[0].sample is None
 
 
-def test_a_sample_names_a_hot_key(spark: SparkSession) -> None:
+def test_a_sample_names_a_skewed_key(spark: SparkSession) -> None:
     side = "(SELECT IF(id % 4 > 0, 9, id) AS k, id AS t FROM range(60))"
     df = spark.sql(f"SELECT 1 FROM {side} AS l JOIN {side} AS r ON {BAND}")
     (join,) = found = rangejoin.explain(df, sample=True)

@@ -37,8 +37,9 @@ class PairEstimate:
     sampled_pairs: int
     """Pairs with equal keys that were looked at."""
     hot_key: str | None = None
-    """The key that a tenth of the pairs or more have, and at least four times as many as other keys
-    on average; its columns as text, separated by commas. None where no key is so hot."""
+    """The skewed key: the one that a tenth of the pairs or more have, and at least four times as
+    many as other keys on average; its columns as text, separated by commas. None where no key is
+    skewed like that."""
     hot_key_pairs: int | None = None
     """The pairs with that key."""
 
@@ -100,7 +101,7 @@ class JoinExplanation:
     aggregated_matches: int | None = None
     """How many matches it has aggregated."""
     owner: str | None = None
-    """`left` or `right` where the join is spread over tasks by buckets of its range: the side each
+    """`left` or `right` where the join is range-partitioned by buckets: the side each
     row of which is in one bucket, while rows of the other are copied."""
     buckets: int | None = None
     """The number of buckets."""

@@ -20,7 +20,7 @@ import org.apache.spark.sql.rangejoin.shims.ExplainProvider
 
 /**
  * Adds to EXPLAIN, and to the plan in the SQL tab, which joins are range joins, and why the others are
- * not: name this class in `spark.sql.extendedExplainProviders`. A join of equi keys alone is passed
+ * not: name this class in `spark.sql.extendedExplainProviders`. A join of keys alone is passed
  * over.
  */
 class RangeJoinExplainGenerator extends ExplainProvider {

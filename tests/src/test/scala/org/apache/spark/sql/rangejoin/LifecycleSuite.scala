@@ -49,7 +49,7 @@ class LifecycleSuite extends RangeJoinTest {
       col("id")
     )
 
-  private def hotKey(n: Int, residual: String): DataFrame = {
+  private def skewedKey(n: Int, residual: String): DataFrame = {
     spark.udf.register("observed", (a: Long, b: Long) => observe(a, b))
     rowsOfOneKey(n).as("l").join(
       rowsOfOneKey(n).as("r"),
@@ -76,10 +76,10 @@ class LifecycleSuite extends RangeJoinTest {
     assert(spillFiles.isEmpty)
   }
 
-  test("rows of a hot key reach the consumer one by one") {
+  test("rows of a skewed key reach the consumer one by one") {
     underBothEngines {
       evaluated.set(0)
-      val df = hotKey(3000, "observed(l.id, r.id)")
+      val df = skewedKey(3000, "observed(l.id, r.id)")
       assert(plannedJoins(df) == 1)
       val seen = execution(df).toRdd.mapPartitions { rows =>
         if (rows.hasNext) {
@@ -98,9 +98,9 @@ class LifecycleSuite extends RangeJoinTest {
 
   test("a join that ends early leaves nothing behind") {
     underBothEngines {
-      assert(hotKey(1000, "true").limit(5).collect().length == 5)
+      assert(skewedKey(1000, "true").limit(5).collect().length == 5)
       assertNothingLeft()
-      val iterator = hotKey(1000, "true").toLocalIterator()
+      val iterator = skewedKey(1000, "true").toLocalIterator()
       iterator.next()
       assertNothingLeft()
     }
@@ -112,7 +112,7 @@ class LifecycleSuite extends RangeJoinTest {
       "spark.sql.limit.scaleUpFactor" -> "1"
     ) {
       evaluated.set(0)
-      val df = hotKey(2000, "observed(l.id, r.id)").limit(10).repartition(1)
+      val df = skewedKey(2000, "observed(l.id, r.id)").limit(10).repartition(1)
       assert(df.collect().length == 10)
       assert(evaluated.get() < 100, "the scan went on after the last row that was asked for")
     }
@@ -137,7 +137,7 @@ class LifecycleSuite extends RangeJoinTest {
 
   test("an error in the residual fails the query with its own message and leaks nothing") {
     underBothEngines {
-      val error = intercept[Exception](hotKey(3000, "observed(l.id, r.id - 100000)").collect())
+      val error = intercept[Exception](skewedKey(3000, "observed(l.id, r.id - 100000)").collect())
       assert(causes(error).exists(_.getMessage.contains(Refused)), error)
       assertNothingLeft()
     }
@@ -163,7 +163,7 @@ class LifecycleSuite extends RangeJoinTest {
     underBothEngines {
       started = new CountDownLatch(1)
       val group = s"cancelled-${evaluated.get()}"
-      val df = hotKey(3000, "observed(l.id, r.id + 100000)")
+      val df = skewedKey(3000, "observed(l.id, r.id + 100000)")
       val query = Future {
         spark.sparkContext.setJobGroup(group, "to be cancelled", interruptOnCancel = true)
         try df.count()
@@ -193,7 +193,7 @@ class LifecycleSuite extends RangeJoinTest {
       }
       spark.sparkContext.addSparkListener(listener)
       try {
-        val df = hotKey(200, "observed(l.id, r.id + 100000)")
+        val df = skewedKey(200, "observed(l.id, r.id + 100000)")
         slow = true
         val query = Future(df.count())
         assert(started.await(60, SECONDS))

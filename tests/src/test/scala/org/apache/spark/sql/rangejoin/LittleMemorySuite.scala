@@ -79,7 +79,7 @@ class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
     checkAgainstStock(spark.sql(broadcast), engines = RangeJoinTest.TwoEngines)
   }
 
-  test("one hot key, of which there is no memory for an index") {
+  test("one skewed key, of which there is no memory for an index") {
     for (name <- Seq("l", "r")) {
       spark.range(0, Rows, 1, 2).selectExpr("id", "id % 1 AS k", "id AS t", "repeat('x', 60) AS p")
         .createOrReplaceTempView(name)

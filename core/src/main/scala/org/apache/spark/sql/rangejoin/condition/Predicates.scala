@@ -30,7 +30,7 @@ private[rangejoin] object Predicates extends PredicateHelper {
   /** The parts of a disjunction. */
   def alternatives(or: Expression): Seq[Expression] = splitDisjunctivePredicates(or)
 
-  /** What the condition has beside equi keys; None where there are no such keys. */
+  /** What the condition has beside keys; None where there are no keys. */
   def conditionBesideKeys(join: Join): Option[Option[Expression]] = join match {
     case ExtractEquiJoinKeys(_, _, _, condition, _, _, _, _) => Some(condition)
     case _                                                   => None

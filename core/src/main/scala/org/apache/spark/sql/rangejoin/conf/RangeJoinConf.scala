@@ -53,8 +53,8 @@ object RangeJoinConf {
 
   val RangePartitioning: ConfigEntry[Boolean] = flag("spark.sql.join.rangePartitioning.enabled")(
     "When true, and range joins are on, a join with a range and without equi keys, neither " +
-      "side of which is broadcast, is spread over tasks by buckets of the range, and runs as a " +
-      "sort-merge range join. When false, it is Spark's nested loop join.")
+      "side of which is broadcast, is range-partitioned over tasks by buckets of the range, and " +
+      "runs as a sort-merge range join. When false, it is Spark's nested loop join.")
 
   val RangePartitioningBuckets: ConfigEntry[Int] =
     entry("spark.sql.join.rangePartitioning.buckets")(
@@ -143,8 +143,9 @@ object RangeJoinConf {
       "and not all.")
 
   val AsOf: ConfigEntry[Boolean] = flag("spark.sql.join.asOfJoin.enabled")(
-    "When true, and range joins and best matches are on, an as-of join of Spark's with an equal key, or " +
-      "with a tolerance, is planned as a range join and a ranking, where the join finds the best match of a row by itself.")
+    "When true, and range joins and best matches are on, an as-of join of Spark's with an equi " +
+      "key, or with a tolerance, is planned as a range join and a ranking, where the join finds " +
+      "the best match of a row by itself.")
 
   val Correlated: ConfigEntry[Boolean] = flag("spark.sql.join.correlatedBestMatches.enabled")(
     "When true, and range joins and best matches are on, a correlated subquery that asks for the first rows of a range, " +

@@ -56,7 +56,7 @@ object Advice {
        else unranked(join).orElse(unaggregated(join)).orElse(oneSided(r)) ++ refused(join, r))) ++
       texts(join, range) ++
       Seq[Side](LeftSide, RightSide).flatMap { side =>
-        hotPartition(side, sides(side).partitions) ++ sizes(join, side, sides(side)) ++
+        skewedPartition(side, sides(side).partitions) ++ sizes(join, side, sides(side)) ++
           sorted(join, side, sides(side))
       }
 
@@ -113,7 +113,7 @@ object Advice {
   private def isText(e: Expression): Boolean =
     e.dataType.isInstanceOf[StringType] && e.references.nonEmpty
 
-  private[explain] def hotPartition(side: Side, bytes: Seq[Long]): Option[String] = {
+  private[explain] def skewedPartition(side: Side, bytes: Seq[Long]): Option[String] = {
     val total = bytes.sum
     if (bytes.size >= 4 && total >= (1 << 20) && bytes.max * 2 >= total) {
       Some(s"one of ${bytes.size} shuffle partitions has ${100 * bytes.max / total}% of the " +

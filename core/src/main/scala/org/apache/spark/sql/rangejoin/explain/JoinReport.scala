@@ -27,7 +27,7 @@ import org.json4s.JsonDSL._
  *
  * @param operator the name of the node, as EXPLAIN has it
  * @param joinType as SQL has it
- * @param keys equi keys, by the left and the right side
+ * @param keys the expressions that have to be equal, of the left and the right side
  * @param range what became the range, in the columns of the user; empty for a stock join
  * @param residual what else is asked of a pair
  * @param streamed the side whose rows are read one after the other; None for a stock join

@@ -46,8 +46,10 @@ import org.json4s.JsonDSL._
  * @param rangePairs those of them in the range, if there is one
  * @param matches those of them that the whole condition takes
  * @param sampledPairs the pairs of equal keys that were looked at
- * @param hotKey the key that by far the most pairs have, if there is such a key
- * @param advice where far fewer pairs are in another range of the condition, or a hot key stays in one task
+ * @param skewedKey the key that by far the most pairs have, if there is such a key; `hotKey` in
+ *   JSON
+ * @param advice where far fewer pairs are in another range of the condition, or a skewed key stays
+ *   in one task
  */
 case class PairEstimate(
     leftRows: Long,
@@ -56,14 +58,15 @@ case class PairEstimate(
     rangePairs: Option[Double],
     matches: Double,
     sampledPairs: Long,
-    hotKey: Option[PairEstimate.HotKey],
+    skewedKey: Option[PairEstimate.SkewedKey],
     advice: Seq[String]
 ) {
   def json: JObject =
     ("leftRows" -> leftRows) ~ ("rightRows" -> rightRows) ~
       ("keyPairs" -> keyPairs.round) ~ ("rangePairs" -> rangePairs.map(_.round)) ~
       ("matches" -> matches.round) ~ ("sampledPairs" -> sampledPairs) ~
-      ("hotKey" -> hotKey.map(_.key)) ~ ("hotKeyPairs" -> hotKey.map(_.pairs.round))
+      ("hotKey" -> skewedKey.map(_.key)) ~
+      ("hotKeyPairs" -> skewedKey.map(_.pairs.round))
 }
 
 object PairEstimate {
@@ -71,18 +74,21 @@ object PairEstimate {
   /** The size that a sample is to have, in rows. */
   val SampleRows = 2000
 
-  /** From this share of the pairs on a key is hot, if it has this many times the pairs of the others. */
-  private val HotShare = 0.1
+  /**
+   * A key is skewed from this share of the pairs on, if it has this many times those of the
+   * others.
+   */
+  private val SkewedShare = 0.1
   private val TimesTheMean = 4
 
-  /** From this number of pairs of a hot key on it matters that one task has them all. */
+  /** From this number of pairs of a skewed key on it matters that one task has them all. */
   private val ManyPairs = 1000000
 
   /** With fewer pairs nothing is said of single keys. */
   private val FewPairs = 100L
 
   /** A key as text, its columns separated by commas, and its share of [[PairEstimate.keyPairs]]. */
-  case class HotKey(key: String, pairs: Double)
+  case class SkewedKey(key: String, pairs: Double)
 
   /**
    * An estimate of each join of a plan, in the order of the reports; None where its inputs cannot be
@@ -146,7 +152,8 @@ object PairEstimate {
       others +: ranges.map(range => Some(range.predicates.reduce(And))))
     val scale = 1 / left.share / right.share
     def scaled(count: ByKey => Long): Double = counts.map(count).sum * scale
-    val hotKey = hottest(counts).map(hot => HotKey(hot.key.mkString(", "), hot.pairs * scale))
+    val skewedKey =
+      mostSkewed(counts).map(most => SkewedKey(most.key.mkString(", "), most.pairs * scale))
     val better =
       if (choosesByItself(node)) None
       else {
@@ -162,8 +169,8 @@ object PairEstimate {
       ranges.headOption.map(_ => scaled(_.met(1))),
       scaled(_.met.head),
       counts.map(_.pairs).sum,
-      hotKey,
-      better.toSeq ++ hotKey.flatMap(inOneTask(_, node))
+      skewedKey,
+      better.toSeq ++ skewedKey.flatMap(inOneTask(_, node))
     )
   }
 
@@ -192,13 +199,14 @@ object PairEstimate {
       "run ANALYZE TABLE .. COMPUTE STATISTICS FOR COLUMNS"
   }
 
-  /** Why the rows of a hot key are not dealt out to several tasks, where it is for that. */
-  private def inOneTask(hot: HotKey, node: SparkPlan): Option[String] = node match {
+  /** Why a skewed key is not split, if it is for want of adaptive execution. */
+  private def inOneTask(skewed: SkewedKey, node: SparkPlan): Option[String] = node match {
     case _: SortMergeRangeJoinExec
-        if hot.pairs >= ManyPairs && !node.conf.adaptiveExecutionEnabled =>
+        if skewed.pairs >= ManyPairs && !node.conf.adaptiveExecutionEnabled =>
       Some(
-        s"about ${hot.pairs.round} pairs are of the key ${hot.key}, all in one task: to divide hot keys " +
-          s"needs adaptive execution, and ${SQLConf.ADAPTIVE_EXECUTION_ENABLED.key} is false")
+        s"about ${skewed.pairs.round} pairs are of the key ${skewed.key}, all in one task: " +
+          "splitting skewed keys needs adaptive execution, and " +
+          s"${SQLConf.ADAPTIVE_EXECUTION_ENABLED.key} is false")
     case _ => None
   }
 
@@ -227,13 +235,13 @@ object PairEstimate {
     }
   }
 
-  private def hottest(counts: Seq[ByKey]): Option[ByKey] = {
+  private def mostSkewed(counts: Seq[ByKey]): Option[ByKey] = {
     val total = counts.map(_.pairs).sum
     if (counts.size < 2 || total < FewPairs) None
     else {
-      Some(counts.maxBy(_.pairs)).filter { hot =>
-        hot.pairs >= HotShare * total &&
-        hot.pairs >= TimesTheMean * (total - hot.pairs) / (counts.size - 1)
+      Some(counts.maxBy(_.pairs)).filter { most =>
+        most.pairs >= SkewedShare * total &&
+        most.pairs >= TimesTheMean * (total - most.pairs) / (counts.size - 1)
       }
     }
   }

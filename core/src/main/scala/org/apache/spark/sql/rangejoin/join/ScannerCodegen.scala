@@ -28,7 +28,7 @@ import org.apache.spark.sql.types.BooleanType
  * Columns are read late: those of the residual before it (of the streamed row once per scan), all
  * others where a parent asks for them. The innermost loop goes on from one candidate to the row behind
  * it in memory (`step`). After each output row the loop asks whether to stop, and
- * resumes the scan where it stood, so that rows of a hot key do not pile up.
+ * resumes the scan where it stood, so that rows of a skewed key do not pile up.
  *
  * @param asksOften whether the scanner asks the condition of many candidates, of which the residual then
  *   need not be asked again

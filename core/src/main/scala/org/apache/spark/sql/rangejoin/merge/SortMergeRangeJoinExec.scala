@@ -28,7 +28,7 @@ import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.rangejoin.scan._
 
 /**
- * A sort-merge join whose condition holds a range on top of the equi keys. Both sides come sorted
+ * A sort-merge join whose condition holds a range on top of the keys. Both sides come sorted
  * by key and, within a key, by a bound of the range; [[RangeScanner]] slides a window over the
  * buffered side, so that only rows within the range are ever paired.
  *

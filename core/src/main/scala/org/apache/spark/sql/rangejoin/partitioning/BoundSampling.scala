@@ -27,7 +27,7 @@ private[rangejoin] object BoundSampling {
   /** They are sorted on the driver. */
   private val MostRows = 250000L
 
-  /** How many rows of each side to draw, to divide them into `parts` buckets or places. */
+  /** How many rows of each side to draw, to split them into `parts` buckets or places. */
   def sizeFor(parts: Long): Int = (parts * RowsPerPart).max(LeastRows).min(MostRows).toInt
 
   /**

@@ -40,7 +40,7 @@ import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
  * Lives on the driver.
  *
  * @param others ranges that may drive the join within its buckets, if there are fewer pairs in them
- * @param isTiny whether there is nothing worth dividing: there is one bucket, and nothing is read
+ * @param isTiny whether partitioning is not worth it: there is one bucket, and nothing is read
  * @param writings what is known of either side while it is written, if it is; kept while the join is planned again
  */
 final class JoinPartitioning(

@@ -107,7 +107,7 @@ object PlanBegunStages extends SparkStrategy {
       case LeftSide  => (BuildLeft: BuildSide, stage, planLater(join.right))
       case RightSide => (BuildRight: BuildSide, planLater(join.left), stage)
     }
-    // A nested loop join may have equi keys that no hash join takes: the index says what it was.
+    // A nested loop join may have keys that no hash join takes: the index says what it was.
     val stock = join match {
       case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, condition, _, _, _, _)
           if mode.keys.nonEmpty =>

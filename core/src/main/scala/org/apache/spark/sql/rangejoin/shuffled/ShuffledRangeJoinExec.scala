@@ -31,7 +31,7 @@ import org.apache.spark.sql.rangejoin.scan.{RangeScannerFactory, ScanOrder, Wind
 import org.apache.spark.sql.rangejoin.sort.PrefixSorter
 
 /**
- * A join of two shuffled sides whose condition holds a range on top of the equi keys: the build side of
+ * A join of two shuffled sides whose condition holds a range on top of the keys: the build side of
  * each partition becomes an index of the range, and the streamed side is read once, in any order.
  * Neither is sorted, unless there is no memory for the index ([[PartitionJoin]]).
  *

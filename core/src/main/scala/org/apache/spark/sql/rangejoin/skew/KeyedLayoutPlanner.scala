@@ -29,7 +29,7 @@ import org.apache.spark.sql.rangejoin.partitioning.{
  * Decides which keys are split, and where their buckets and all other keys go. A key that is heavier than
  * a partition ought to be gets buckets (see [[LayoutPlanner]]); buckets, and keys that are large beside a
  * partition, are then put together, the largest first, each into the first partition that has room for it.
- * All other keys are dealt out by their hash over partitions of their own.
+ * All other keys go by their hash to partitions of their own.
  *
  * All of it is a matter of speed alone, but for the lengths of the owner's rows.
  *
@@ -57,7 +57,7 @@ final class KeyedLayoutPlanner(
     forced > 0 || weight > SkewedKey * target
   }.take(MostKeys)
 
-  /** Keys that are not split, and yet too large to be dealt out blindly. */
+  /** Keys that are not split, and yet too large to be placed by their hash. */
   private val large: Seq[(Int, Double)] =
     weights.drop(skewed.size).takeWhile(_._2 > LargeKey * target).take(MostKeys - skewed.size)
 

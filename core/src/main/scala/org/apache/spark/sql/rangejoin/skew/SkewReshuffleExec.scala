@@ -43,7 +43,7 @@ import org.apache.spark.sql.rangejoin.shims.PlacedShuffle
  * @param keys of the join, over the columns of the inputs
  * @param bounds of this side, likewise
  * @param split None while it is looked for whether the plan may have this node
- * @param inputs the partitions that stay as they are, if there are any; those that are divided
+ * @param inputs the partitions that stay as they are, if there are any; those that are reshuffled
  */
 case class SkewReshuffleExec(
     isOwner: Boolean,
@@ -126,8 +126,8 @@ case class SkewReshuffleExec(
   }
 
   /**
-   * Exchanges above are the same if what they shuffle is, however it was divided: one is used in the place
-   * of another as a whole, with both sides of the join below it.
+   * Exchanges above are the same if what they shuffle is, however it was reshuffled below: one is
+   * used in the place of another as a whole, with both sides of the join below it.
    */
   override protected def doCanonicalize(): SparkPlan =
     super.doCanonicalize().asInstanceOf[SkewReshuffleExec].copy(split = None)

@@ -20,7 +20,7 @@ import org.apache.spark.sql.rangejoin.partitioning.PartitionedRange
  * How skewed keys of a join are split: what both sides of it have in common.
  *
  * @param millis how long it took to find out
- * @param partitions how many partitions of the join's shuffle are dealt out anew
+ * @param partitions how many partitions of the join's shuffle are reshuffled
  */
 case class SkewSplit(range: PartitionedRange, plan: KeyedPlan, millis: Long, partitions: Int) {
 

@@ -81,13 +81,13 @@ object SplitSkewedKeys extends AQEShuffleReadRule {
       }
   }
 
-  /** A join over divided partitions; its children do not have all rows of a key in one place. */
+  /** A join over reshuffled partitions; its children do not have all rows of a key in one place. */
   private def over(
       join: SortMergeRangeJoinExec,
       skewed: SkewedJoin,
       range: PartitionedRange,
       split: Option[SkewSplit]): SortMergeRangeJoinExec = {
-    def divided(side: Side, child: SparkPlan) = {
+    def reshuffled(side: Side, child: SparkPlan) = {
       val isOwner = side == range.owner
       val reader = skewed.shuffle.sides(side).reader
       val shuffled = SkewReshuffleExec(
@@ -102,8 +102,8 @@ object SplitSkewedKeys extends AQEShuffleReadRule {
       child.transformUp { case node if node.eq(reader) => shuffled }
     }
     val result = join.copy(
-      left = divided(LeftSide, join.left),
-      right = divided(RightSide, join.right),
+      left = reshuffled(LeftSide, join.left),
+      right = reshuffled(RightSide, join.right),
       isSkewJoin = true)
     result.copyTagsFrom(join)
     result

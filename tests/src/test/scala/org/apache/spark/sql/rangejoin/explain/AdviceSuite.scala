@@ -100,11 +100,11 @@ class AdviceSuite extends ReportsTest {
 
   test("a partition with most of the bytes is told") {
     val even = Seq.fill(8)(1L << 20)
-    assert(Advice.hotPartition(LeftSide, even).isEmpty)
-    assert(Advice.hotPartition(LeftSide, Nil).isEmpty)
-    assert(Advice.hotPartition(RightSide, even :+ (24L << 20)).get
+    assert(Advice.skewedPartition(LeftSide, even).isEmpty)
+    assert(Advice.skewedPartition(LeftSide, Nil).isEmpty)
+    assert(Advice.skewedPartition(RightSide, even :+ (24L << 20)).get
       .startsWith("one of 9 shuffle partitions has 75% of the right side: one key has most rows"))
-    assert(Advice.hotPartition(LeftSide, Seq(1L, 1L, 1L, 9999L)).isEmpty, "too few to matter")
+    assert(Advice.skewedPartition(LeftSide, Seq(1L, 1L, 1L, 9999L)).isEmpty, "too few to matter")
   }
 
   test("a small side that was shuffled is told, if it may be broadcast") {
@@ -205,7 +205,7 @@ class AdviceSuite extends ReportsTest {
     assert(interval.contains("in the range of the join: run ANALYZE TABLE"), interval)
   }
 
-  test("a hot key of a join that is not adaptive is told, and what dividing it needs") {
+  test("a skewed key of a join that is not adaptive is told, and what splitting it needs") {
     def adviceOf(key: String, isAdaptive: Boolean): Seq[String] =
       withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> isAdaptive.toString) {
         val side = s"(SELECT $key AS k, id AS y FROM range(2000))"
@@ -214,11 +214,11 @@ class AdviceSuite extends ReportsTest {
           parse(JoinReports.jsonWithEstimates(execution(df))): @unchecked
         (join \ "advice").asInstanceOf[JArray].arr.map(_.values.toString)
       }
-    val (hot, small) = ("IF(id % 20 > 0, -1, id)", "IF(id % 20 = 0, -1, id)")
-    assert(adviceOf(hot, isAdaptive = false) == Seq(
-      "about 3610000 pairs are of the key -1, all in one task: to divide hot keys needs adaptive execution, " +
-        "and spark.sql.adaptive.enabled is false"))
-    assert(adviceOf(hot, isAdaptive = true) == Nil)
+    val (skewed, small) = ("IF(id % 20 > 0, -1, id)", "IF(id % 20 = 0, -1, id)")
+    assert(adviceOf(skewed, isAdaptive = false) == Seq(
+      "about 3610000 pairs are of the key -1, all in one task: splitting skewed keys needs " +
+        "adaptive execution, and spark.sql.adaptive.enabled is false"))
+    assert(adviceOf(skewed, isAdaptive = true) == Nil)
     assert(adviceOf(small, isAdaptive = false) == Nil, "10,000 pairs")
   }
 
