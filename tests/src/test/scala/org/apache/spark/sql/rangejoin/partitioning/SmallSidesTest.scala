@@ -23,7 +23,10 @@ trait SmallSidesTest extends RangePartitioningTest with JobsTest {
 
   protected val Band = "r.p BETWEEN l.p - 4 AND l.p + 4"
 
-  /** What Spark may broadcast, and below which it is not worth to divide a join: 1,000 bytes are 30 rows. */
+  /**
+   * What Spark may broadcast, and below which a join is not worth partitioning: 1,000 bytes are 30
+   * rows.
+   */
   protected val Sizes = Seq(
     SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
     SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "1000",

@@ -104,7 +104,7 @@ class CorrelatedRowsSuite extends RangeJoinTest {
       s"SELECT l.id, (SELECT max(r.t) FROM l AS r WHERE r.k = l.k AND r.t < l.t) AS before FROM l")
   }
 
-  test("rows of the query around that are the same each have their own") {
+  test("rows of the outer query that are the same each have their own") {
     assume(hasLimits)
     sides(5)
     check(
