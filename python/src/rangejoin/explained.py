@@ -101,8 +101,8 @@ class JoinExplanation:
     aggregated_matches: int | None = None
     """How many matches it has aggregated."""
     owner: str | None = None
-    """`left` or `right` where the join is range-partitioned by buckets: the side each
-    row of which is in one bucket, while rows of the other are copied."""
+    """`left` or `right` where the join is range-partitioned by buckets: the side each row of which
+    is in one bucket, while rows of the other are copied."""
     buckets: int | None = None
     """The number of buckets."""
     copies: int | None = None
