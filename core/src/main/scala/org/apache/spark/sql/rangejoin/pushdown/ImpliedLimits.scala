@@ -50,7 +50,7 @@ object ImpliedLimits {
       } else {
         atLeast(range.evictBound, range.lowerBound) ++ atMost(range.sortBound, range.upperBound)
       }
-    (MatchableValues.sound(limits.collect { case Values(predicate) => predicate }.toSeq) ++
+    (MatchableValues.sound(limits.collect { case SomeValues(predicate) => predicate }.toSeq) ++
       compared(range, side, known)).filterNot(isKnown(_, known))
   }
 

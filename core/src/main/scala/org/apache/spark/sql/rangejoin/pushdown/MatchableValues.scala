@@ -55,7 +55,7 @@ object MatchableValues {
       (low, high) <- intervals
       limits = lower.map(_.atMost(high)).toSeq ++ upper.map(_.atLeast(low))
       if !limits.contains(NoValue)
-    } yield sound(limits.collect { case Values(predicate) => predicate })
+    } yield sound(limits.collect { case SomeValues(predicate) => predicate })
     if (parts.isEmpty || parts.exists(_.isEmpty)) None
     else Some(parts.map(_.reduce[Expression](And(_, _))).reduce[Expression](Or(_, _)))
   }

@@ -35,7 +35,7 @@ private[pushdown] final class RisingBound private (
   private val ofColumn = BindReferences.bindReference(bound, Seq(column))
 
   /** Of a lower bound: where it is at most this. */
-  def atMost(greatest: Long): Limit = {
+  def atMost(greatest: Long): ColumnLimit = {
     def isWithin(number: Long) = boundOf(number).forall(_ <= greatest)
     if (isWithin(values.last)) AllValues
     else if (!isWithin(values.first)) NoValue
@@ -45,7 +45,7 @@ private[pushdown] final class RisingBound private (
   }
 
   /** Of an upper bound: where it is at least this. */
-  def atLeast(least: Long): Limit = {
+  def atLeast(least: Long): ColumnLimit = {
     def isWithin(number: Long) = boundOf(number).forall(_ >= least)
     if (isWithin(values.first)) AllValues
     else if (!isWithin(values.last)) NoValue
@@ -71,9 +71,9 @@ private[pushdown] final class RisingBound private (
     } yield (first, last)
   }
 
-  private def limit(number: Long)(predicate: Any => BinaryComparison): Limit =
+  private def limit(number: Long)(predicate: Any => BinaryComparison): ColumnLimit =
     if (number < values.firstLiteral || number > values.lastLiteral) AllValues
-    else Values(predicate(values.at(number)))
+    else SomeValues(predicate(values.at(number)))
 
   /** Statistics may tell zeros apart, which are equal. */
   private def leastOfEqual(value: Any): Any = value match {

@@ -16,11 +16,11 @@ package org.apache.spark.sql.rangejoin.pushdown
 
 import org.apache.spark.sql.catalyst.expressions.BinaryComparison
 
-/** The values of a column for which a bound is within a limit. */
-private[pushdown] sealed trait Limit
+/** Which values of a column have a bound within a limit: all, none, or those of a predicate. */
+private[pushdown] sealed trait ColumnLimit
 
-private[pushdown] case object AllValues extends Limit
+private[pushdown] case object AllValues extends ColumnLimit
 
-private[pushdown] case object NoValue extends Limit
+private[pushdown] case object NoValue extends ColumnLimit
 
-private[pushdown] case class Values(predicate: BinaryComparison) extends Limit
+private[pushdown] case class SomeValues(predicate: BinaryComparison) extends ColumnLimit
