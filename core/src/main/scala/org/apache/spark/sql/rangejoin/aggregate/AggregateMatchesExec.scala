@@ -82,7 +82,7 @@ case class AggregateMatchesExec(
       child.execute().mapPartitions(rows => aggregates.rows(new SingleRows(rows)))
   }
 
-  private def ofMatches(join: RangeJoinExec): MatchAggregates = {
+  private def ofMatches(join: RangeJoinExec): AggregatedMatchIteratorFactory = {
     // Of a row without a match they are NULL.
     val buffered =
       if (join.keepsStreamed) join.bufferedOutput.map(_.withNullability(true))
@@ -90,20 +90,21 @@ case class AggregateMatchesExec(
     aggregates(join.streamedPlan.output, buffered, join.pairResidual, join.keepsStreamed)
   }
 
-  private def ofRows: MatchAggregates = aggregates(child.output, Nil, None, keepsStreamed = false)
+  private def ofRows: AggregatedMatchIteratorFactory =
+    aggregates(child.output, Nil, None, keepsStreamed = false)
 
   private def aggregates(
       streamed: Seq[Attribute],
       buffered: Seq[Attribute],
       residual: Option[Expression],
-      keepsStreamed: Boolean): MatchAggregates = {
+      keepsStreamed: Boolean): AggregatedMatchIteratorFactory = {
     val columns = AttributeSet(streamed)
     val isStreamed = functions.map(_.references.subsetOf(columns))
     val (ofStreamed, ofBuffered) = functions.zip(isStreamed).partition(_._2)
     val (first, second) = (
       MatchAggregation.of(ofStreamed.map(_._1), streamed),
       MatchAggregation.of(ofBuffered.map(_._1), buffered))
-    MatchAggregates(
+    AggregatedMatchIteratorFactory(
       bindReferences(grouping.map(withoutAlias), streamed),
       first,
       second,
@@ -111,7 +112,7 @@ case class AggregateMatchesExec(
       residual,
       keepsStreamed,
       buffered.size,
-      MatchAggregates.Metrics(
+      AggregatedMatchIteratorFactory.Metrics(
         longMetric("numOutputRows"),
         longMetric("numMatches"),
         longMetric("numPairs"))

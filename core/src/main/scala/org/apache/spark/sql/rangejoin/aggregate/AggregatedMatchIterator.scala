@@ -24,7 +24,7 @@ import org.apache.spark.util.TaskCompletionListener
 /** Drives a scanner, one streamed row at a time. */
 private[aggregate] final class AggregatedMatchIterator(
     scanner: CandidateScanner,
-    parts: MatchAggregates)
+    parts: AggregatedMatchIteratorFactory)
     extends Iterator[InternalRow] {
   import parts.{keepsStreamed, metrics, ofBuffered}
 

@@ -67,7 +67,7 @@ private[broadcast] class BroadcastRangeJoinCodegen(
    *   the flag stands in their place
    */
   def ofRow(emit: Emit): String =
-    if (index.buildIsEmpty && (keys.isEmpty || behavior.needsNoKeyOverNoRows)) withoutMatch(emit)
+    if (index.buildIsEmpty && (keys.isEmpty || !behavior.evaluatesKeysIfEmpty)) withoutMatch(emit)
     else search(emit)
 
   /** The code for a streamed row that has no match, and whose keys are not evaluated. */

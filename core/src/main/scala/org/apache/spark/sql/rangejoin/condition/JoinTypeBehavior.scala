@@ -70,10 +70,10 @@ case class JoinTypeBehavior(
   })
 
   /**
-   * Whether Spark's hash joins evaluate no key of the streamed side where the other side has no row,
-   * so that none can raise: they do in outer and existence joins.
+   * Whether Spark's hash joins evaluate the keys of streamed rows, which may raise, even if the
+   * other side has no row: in outer and existence joins.
    */
-  def needsNoKeyOverNoRows: Boolean = !keepsStreamed && emission != MatchFlag
+  def evaluatesKeysIfEmpty: Boolean = keepsStreamed || emission == MatchFlag
 }
 
 object JoinTypeBehavior {

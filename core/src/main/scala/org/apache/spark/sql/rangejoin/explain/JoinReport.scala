@@ -111,7 +111,7 @@ case class JoinReport(
   private def keysSql: Seq[String] = keys.map { case (l, r) => s"${sql(l)} = ${sql(r)}" }
 
   private def bestSql: Option[String] = best.map { wanted =>
-    s"${wanted.ranking} <= ${wanted.limit} by ${wanted.measure(sql)}"
+    s"${wanted.ranking} <= ${wanted.limit} by ${wanted.rankedBy(sql)}"
   }
 
   private def aggregatedSql: Option[String] =

@@ -31,7 +31,8 @@ import org.apache.spark.sql.rangejoin.reduce.{RunAggregates, StreamedPoint}
  *
  * @param keyOf the key of a streamed row; null where there are no keys
  * @param boundsOf the lower and the upper bound of a streamed row
- * @param readsKeys whether keys of streamed rows are evaluated, of an index that has no rows, too
+ * @param evaluatesKeys whether keys of streamed rows are evaluated; there may be no need if the
+ *   index has no rows
  * @param point what the best candidates are compared with; None where they are not
  */
 final class IndexScanner(
@@ -41,11 +42,11 @@ final class IndexScanner(
     boundsOf: UnsafeProjection,
     tests: PairTests,
     behavior: JoinTypeBehavior,
-    readsKeys: Boolean,
+    evaluatesKeys: Boolean,
     point: Option[Expression]
 ) extends CandidateScanner {
   private[this] val visitsAll = behavior.visitsAllStreamed
-  private[this] val readsStreamed = visitsAll || keyOf == null || readsKeys
+  private[this] val readsStreamed = visitsAll || keyOf == null || evaluatesKeys
   private[this] val stopsAtMatch = behavior.stopsAtMatch
   private[this] val condition = tests.condition
   private[this] val upperTie = tests.upperTie.orNull
@@ -78,7 +79,7 @@ final class IndexScanner(
   /** Goes to the rows in reach of the streamed row; false where its key has none. */
   private def seek(): Boolean = {
     val found =
-      if (readsKeys) seekKey(keyOf(streamedRow))
+      if (evaluatesKeys) seekKey(keyOf(streamedRow))
       else if (keyOf == null) cursor.seek()
       else cursor.skip()
     if (found && cursor.isSearched) {

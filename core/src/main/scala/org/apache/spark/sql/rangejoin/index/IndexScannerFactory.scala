@@ -40,13 +40,13 @@ case class IndexScannerFactory(
   /**
    * A scanner of streamed rows.
    *
-   * @param evaluateKeysIfEmpty whether to evaluate the keys of streamed rows where the index was built of no
-   *   rows: what is evaluated is what stock evaluates, and raises what it raises
+   * @param evaluatesKeysIfEmpty whether the keys of streamed rows are evaluated even if the index
+   *   was built of no rows: what is evaluated is what stock evaluates, and raises what it raises
    */
   def create(
       streamed: Iterator[InternalRow],
       cursor: RangeCursor,
-      evaluateKeysIfEmpty: Boolean = !behavior.needsNoKeyOverNoRows
+      evaluatesKeysIfEmpty: Boolean = behavior.evaluatesKeysIfEmpty
   ): IndexScanner = new IndexScanner(
     streamed,
     cursor,
@@ -54,7 +54,7 @@ case class IndexScannerFactory(
     UnsafeProjection.create(Seq(lower, upper).map(_.getOrElse(Literal(0L)))),
     PairTests.create(tests),
     behavior,
-    readsKeys = keys.nonEmpty && (evaluateKeysIfEmpty || !cursor.buildIsEmpty),
+    evaluatesKeys = keys.nonEmpty && (evaluatesKeysIfEmpty || !cursor.buildIsEmpty),
     point
   )
 }

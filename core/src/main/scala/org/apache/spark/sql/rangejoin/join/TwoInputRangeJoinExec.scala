@@ -30,7 +30,7 @@ trait TwoInputRangeJoinExec extends ShuffledJoin with RangeJoinExec {
    *
    * @param generated whether in generated code
    */
-  protected def scans(generated: Boolean): PartitionScans
+  protected def scans(generated: Boolean): PartitionScanFactory
 
   /** The class of the scanner, of which generated code makes direct calls. */
   protected def scannerClass: Class[_] =
@@ -78,7 +78,7 @@ trait TwoInputRangeJoinExec extends ShuffledJoin with RangeJoinExec {
     val scans = ctx.addReferenceObj(
       "scans",
       this.scans(generated = true),
-      classOf[PartitionScans].getName)
+      classOf[PartitionScanFactory].getName)
     val scan = ctx.addMutableState(
       classOf[PartitionScan].getName,
       "scan",

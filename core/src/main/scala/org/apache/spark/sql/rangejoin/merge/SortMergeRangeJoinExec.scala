@@ -105,7 +105,7 @@ case class SortMergeRangeJoinExec(
 
   override protected def doPrepare(): Unit = BesideShuffle.prepare(left, right)
 
-  override protected def scans(generated: Boolean): PartitionScans =
+  override protected def scans(generated: Boolean): PartitionScanFactory =
     SortedSides(scannerFactory, Seq(left, right))
 
   override protected def scannerClass: Class[_] =

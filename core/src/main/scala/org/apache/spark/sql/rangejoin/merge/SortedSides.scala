@@ -20,13 +20,13 @@ import org.apache.spark.sql.rangejoin.join.{
   CandidateScanner,
   PairScanner,
   PartitionScan,
-  PartitionScans
+  PartitionScanFactory
 }
 import org.apache.spark.sql.rangejoin.scan.{RangeScanner, RangeScannerFactory}
 
 /** Scans of two sides that come sorted. */
 private[merge] case class SortedSides(factory: RangeScannerFactory, sides: Seq[SparkPlan])
-    extends PartitionScans {
+    extends PartitionScanFactory {
 
   override def create(
       streamed: Iterator[InternalRow],

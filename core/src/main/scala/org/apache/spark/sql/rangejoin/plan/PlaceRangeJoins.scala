@@ -81,7 +81,7 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
     best.filter(_ => join.best.isEmpty).foreach { wanted =>
       stock.setTagValue(
         BestMatches.RefusalTag,
-        s"order by a column that the range rises with, and not by ${wanted.measure(_.sql)}")
+        s"order by a column that the range rises with, and not by ${wanted.rankedBy(_.sql)}")
     }
     // Over an index that has been built there is no stock join any more.
     val hasBegun = stock.isInstanceOf[IndexedStageJoinExec]

@@ -93,15 +93,15 @@ case class BestMatches(
   def streamedSide(left: AttributeSet): Side =
     if (order.references.subsetOf(left)) RightSide else LeftSide
 
-  /** What matches are ranked by. */
-  def measure(show: Expression => String): String = point match {
+  /** What matches are ranked by, as text. */
+  def rankedBy(show: Expression => String): String = point match {
     case Some(from) if reach.exists(_.nearest) =>
       s"distance of ${show(order.child)} from ${show(from)}"
     case _ => show(order.child) + (if (isDescending) " DESC" else "")
   }
 
   override def toString: String = {
-    val by = if (point.isDefined) measure(_.toString) else order.toString
+    val by = if (point.isDefined) rankedBy(_.toString) else order.toString
     s"best $limit by $by, $ranking"
   }
 

@@ -99,7 +99,7 @@ final class PartitionJoin private[shuffled] (
     private[this] val cursor = index.cursor(parts.window.best)
 
     override val scanner: IndexScanner =
-      parts.index.create(streamed, cursor, parts.evaluateKeysIfEmpty)
+      parts.index.create(streamed, cursor, parts.evaluatesKeysIfEmpty)
 
     override lazy val pairScanner: PairScanner =
       new IndexPairScanner(scanner, index, behavior.keepsStreamed)

@@ -18,7 +18,7 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.index.{IndexScannerFactory, RangeIndexMode}
-import org.apache.spark.sql.rangejoin.join.PartitionScans
+import org.apache.spark.sql.rangejoin.join.PartitionScanFactory
 import org.apache.spark.sql.rangejoin.scan.RangeScannerFactory
 import org.apache.spark.util.TaskCompletionListener
 
@@ -30,7 +30,8 @@ import org.apache.spark.util.TaskCompletionListener
  * @param index how it is scanned
  * @param sorting how both sides are sorted where there is no memory for it
  * @param window how they are scanned then
- * @param evaluateKeysIfEmpty whether the keys of streamed rows are evaluated where there are no build rows
+ * @param evaluatesKeysIfEmpty whether the keys of streamed rows are evaluated even if there are no
+ *   build rows
  */
 case class PartitionJoinFactory(
     mode: RangeIndexMode,
@@ -38,9 +39,9 @@ case class PartitionJoinFactory(
     index: IndexScannerFactory,
     sorting: SideSorting,
     window: RangeScannerFactory,
-    evaluateKeysIfEmpty: Boolean,
+    evaluatesKeysIfEmpty: Boolean,
     metrics: PartitionJoinMetrics
-) extends PartitionScans {
+) extends PartitionScanFactory {
   def behavior: JoinTypeBehavior = index.behavior
 
   /** Reads the build side. What it takes is given back with the current task, at the latest. */

@@ -131,13 +131,13 @@ case class ShuffledRangeJoinExec(
   )
 
   /** Where Spark's join would be generated it evaluates keys in any case. */
-  override protected def scans(generated: Boolean): PartitionScans = PartitionJoinFactory(
+  override protected def scans(generated: Boolean): PartitionScanFactory = PartitionJoinFactory(
     mode,
     conf.getConf(RangeJoinConf.IndexLimit),
     join.scannerFactory,
     sorting,
     window,
-    generated || behavior.keepsBuffered || !behavior.needsNoKeyOverNoRows,
+    generated || behavior.keepsBuffered || behavior.evaluatesKeysIfEmpty,
     PartitionJoinMetrics(
       longMetric("buildDataSize"),
       longMetric("buildTime"),

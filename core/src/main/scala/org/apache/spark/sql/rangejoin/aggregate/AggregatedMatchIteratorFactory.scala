@@ -21,7 +21,7 @@ import org.apache.spark.sql.rangejoin.join.CandidateScanner
 import org.apache.spark.sql.rangejoin.reduce.MatchAggregation
 
 /**
- * What tasks need to aggregate the matches of streamed rows.
+ * Creates the iterator over the aggregated matches of streamed rows, in a task.
  *
  * @param grouping bound to the streamed row
  * @param ofStreamed functions of the streamed row, and of no column
@@ -30,7 +30,7 @@ import org.apache.spark.sql.rangejoin.reduce.MatchAggregation
  * @param residual bound to the streamed row followed by the buffered row
  * @param keepsStreamed whether a streamed row without a match counts as one with a match of NULLs
  */
-final case class MatchAggregates(
+final case class AggregatedMatchIteratorFactory(
     grouping: Seq[Expression],
     ofStreamed: MatchAggregation,
     ofBuffered: MatchAggregation,
@@ -38,14 +38,14 @@ final case class MatchAggregates(
     residual: Option[Expression],
     keepsStreamed: Boolean,
     bufferedFields: Int,
-    metrics: MatchAggregates.Metrics) {
+    metrics: AggregatedMatchIteratorFactory.Metrics) {
 
   /** The rows of a scan: one for each streamed row that has a match, or is kept. */
   def rows(scanner: CandidateScanner): Iterator[InternalRow] =
     new AggregatedMatchIterator(scanner, this)
 }
 
-object MatchAggregates {
+object AggregatedMatchIteratorFactory {
 
   /**
    * @param matches counts the pairs that were aggregated

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.join
 
 import org.apache.spark.sql.catalyst.InternalRow
 
-/** What tasks need to make it. Interpreted and generated code both start here. */
-trait PartitionScans extends Serializable {
+/** Creates the scan of a partition, in a task. Interpreted and generated code both start here. */
+trait PartitionScanFactory extends Serializable {
   def create(streamed: Iterator[InternalRow], other: Iterator[InternalRow]): PartitionScan
 }
