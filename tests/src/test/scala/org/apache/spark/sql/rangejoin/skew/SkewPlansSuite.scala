@@ -73,7 +73,7 @@ class SkewPlansSuite extends SkewTest {
     assert(formatted(df).contains(why), formatted(df))
   }
 
-  test("a skewed key is divided over tasks, and the rest of the shuffle is left alone") {
+  test("a skewed key is split over tasks, and the rest of the shuffle is left alone") {
     views(Skewed)
     val df = ran(s"SELECT l.id, r.id FROM l JOIN r ON $Band")
     val nodes = shuffles(df)
@@ -98,7 +98,7 @@ class SkewPlansSuite extends SkewTest {
     assert(formatted(df).contains("boundaries: quantiles of both sides"), formatted(df))
   }
 
-  test("a skewed key is divided under a ranking that is made in place") {
+  test("a skewed key is split under a ranking that is made in place") {
     views(Skewed)
     val df = ran(
       """SELECT id, p, rank FROM (
