@@ -24,6 +24,7 @@ import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinH
 import org.apache.spark.sql.rangejoin.plan.{
   AggregateMatchesInPlace,
   InferOpenRanges,
+  LimitedJoins,
   MarkRangeJoins,
   OptimizeRankedMatches,
   PlaceRangeJoins,
@@ -59,6 +60,7 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[OptimizeRankedMatches]]    | optimizer: with Spark's rules for filters and columns       |
  * | [[InferRangeFilters]]        | optimizer: pre-CBO rule, after predicate pushdown           |
  * | [[InferOpenRanges]]          | optimizer: pre-CBO rule, the next one                       |
+ * | [[LimitedJoins]]             | optimizer: pre-CBO rule, the last one                       |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
  * | [[PlanBegunStages]]          | planner strategy: joins over stages that have begun         |
  * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
@@ -92,6 +94,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       extensions.injectOptimizerRule(_ => OptimizeRankedMatches)
       extensions.injectPreCBORule(_ => InferRangeFilters)
       extensions.injectPreCBORule(_ => InferOpenRanges)
+      extensions.injectPreCBORule(_ => LimitedJoins)
       // First: a join over a stage that has begun for it is planned as that, and by no other strategy.
       extensions.injectPlannerStrategy(_ => PlanBegunStages)
       extensions.injectPlannerStrategy(session => MarkRangeJoins(ClassicSession.of(session)))

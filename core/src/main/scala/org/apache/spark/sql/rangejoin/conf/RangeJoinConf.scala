@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.conf
 
+import java.util.concurrent.TimeUnit
+
 import org.apache.spark.internal.config.{ConfigBuilder, ConfigEntry}
 import org.apache.spark.network.util.ByteUnit
 import org.apache.spark.sql.internal.SQLConf
@@ -76,6 +78,15 @@ object RangeJoinConf {
       "side before the size of both is known. A side of unknown size, such as a filtered one, " +
       "is read until it exceeds what Spark may broadcast; shuffles below a side run first. A " +
       "side that turns out small is broadcast.")
+
+  val FirstRowsTimeout: ConfigEntry[Long] =
+    entry("spark.sql.join.rangePartitioning.firstRows.timeout")(
+      "How long a range join without equi keys, of which a LIMIT reads a few rows, tries stock " +
+        "Spark's join for them before it shuffles its sides, if adaptive execution is on. 0 does " +
+        "not try.")(
+      _.timeConf(TimeUnit.MILLISECONDS)
+        .checkValue(_ >= 0, "The time must not be negative.")
+        .createWithDefaultString("1s"))
 
   val WriteOnce
       : ConfigEntry[Boolean] = flag("spark.sql.join.rangePartitioning.writeOnce.enabled")(
@@ -167,6 +178,7 @@ object RangeJoinConf {
     RangePartitioningBuckets,
     RangePartitioningThreshold,
     DeferShuffle,
+    FirstRowsTimeout,
     WriteOnce,
     Skew,
     SkewBuckets,

@@ -28,7 +28,7 @@ import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
-import org.apache.spark.sql.rangejoin.partitioning.RangeBucketExec
+import org.apache.spark.sql.rangejoin.partitioning.{ProbeExec, RangeBucketExec}
 import org.apache.spark.sql.rangejoin.plan.MarkRangeJoins
 import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.rangejoin.shims.ClassicSession
@@ -97,6 +97,8 @@ object JoinReports extends AdaptiveSparkPlanHelper {
    */
   private def found(plan: SparkPlan): Seq[Found] = {
     var caches = Set.empty[CachedRDDBuilder]
+    // Joins that are run to choose a plan, and are no part of the query.
+    var probed = Seq.empty[SparkPlan]
     // Those come before their joins.
     var aggregates = Seq.empty[AggregateMatchesExec]
     def within(plan: SparkPlan, place: Option[Place]): Seq[Found] =
@@ -104,6 +106,10 @@ object JoinReports extends AdaptiveSparkPlanHelper {
         case aggregate: AggregateMatchesExec =>
           aggregates +:= aggregate
           Nil
+        case probe: ProbeExec =>
+          probed ++= probe.child.collect { case join: BaseJoinExec => join }
+          Nil
+        case join: BaseJoinExec if probed.exists(_.eq(join)) => Nil
         case join: BaseJoinExec => Seq(Found(join, place, aggregates.find(_.isOf(join))))
         case join if join.nodeName == StreamingJoin => Seq(Found(join, place, None))
         case scan: InMemoryTableScanExec if !caches(scan.relation.cacheBuilder) =>

@@ -32,7 +32,7 @@ import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, LeftSide, Rig
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.partitioning.{
   DeferShuffleExec,
-  MeasureSideExec,
+  ProbeExec,
   RangeBucketExec,
   SideMeasure
 }
@@ -58,7 +58,7 @@ object DeferShuffle extends PredicateHelper {
 
   /** Both sides of a join, each of which waits for what tells the sizes. */
   def of(join: Join, conf: SQLConf): Map[Side, SparkPlan] = {
-    val measures = pending(join, conf)
+    val measures = pending(join, conf) ++ (if (isOn(conf)) LimitedJoins.probe(join, conf) else None)
     Seq[Side](LeftSide, RightSide).map { side =>
       val plan = PlanLater(side.of(join))
       val others = measures ++ shuffledBelow(side.other.of(join), conf)
@@ -81,7 +81,7 @@ object DeferShuffle extends PredicateHelper {
     (measures ++ fresh).toSeq.collect {
       case (side, Measured(measure, _))
           if measure.isSmall.isEmpty && !isWritten(side.of(join)) =>
-        MeasureSideExec.exchange(measure, PlanLater(side.of(join)))
+        ProbeExec.exchange(measure, PlanLater(side.of(join)))
     }
   }
 

@@ -100,22 +100,30 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
   /** The join as Spark plans it, with a mark; or why none can be put on it. */
   private def marked(join: Join): Either[Reason, Seq[SparkPlan]] = {
     val planned = session.sessionState.planner.JoinSelection(join)
-    val byBuckets =
+    val withoutKeys =
       if (makesRangeBuckets(join) && PartitionRangeJoins.isQuadratic(planned, join))
-        partitioned(join)
+        partitioned(join, planned)
       else None
-    byBuckets.map(plan => Right(Seq(plan))).getOrElse {
+    withoutKeys.map(Right(_)).getOrElse {
       val refusals = planned.flatMap(mark(_, isHinted(join)))
       if (refusals.size < planned.size) Right(planned.map(DrivingRange.chosen(_, join)))
       else Left(refusals.headOption.getOrElse(Reason.NoRangePredicate))
     }
   }
 
-  /** A join without keys over a side that has turned out small, or by buckets. */
-  private def partitioned(join: Join): Option[SparkPlan] =
-    DeferShuffle.overSmall(join).filter(mark(_, isHinted(join)).isEmpty)
+  /**
+   * A join without keys over a side that has turned out small, or of which a limit needs the first rows alone, or by
+   * buckets. Answers are looked at last: what is not known then, the join by buckets waits for.
+   */
+  private def partitioned(join: Join, planned: Seq[SparkPlan]): Option[Seq[SparkPlan]] = {
+    val byBuckets = PartitionRangeJoins.of(join, session)
+    val overSmall = DeferShuffle.overSmall(join).filter(mark(_, isHinted(join)).isEmpty)
       .map(DrivingRange.chosen(_, join))
-      .orElse(PartitionRangeJoins.of(join, session))
+    if (overSmall.isEmpty && byBuckets.nonEmpty && LimitedJoins.areFirstRowsQuick(join)) {
+      planned.foreach(_.setTagValue(ReasonTag, Reason.FirstRows))
+      Some(planned)
+    } else overSmall.orElse(byBuckets).map(Seq(_))
+  }
 
   /**
    * A join that is asked to be a range join, and is none as Spark plans it: both sides are sorted, by

@@ -24,11 +24,7 @@ import org.apache.spark.sql.execution.joins.{
   ShuffledJoin
 }
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
-import org.apache.spark.sql.rangejoin.partitioning.{
-  DeferShuffleExec,
-  MeasureSideExec,
-  OwnerStageExec
-}
+import org.apache.spark.sql.rangejoin.partitioning.{DeferShuffleExec, OwnerStageExec, ProbeExec}
 
 /**
  * Removes what need not be waited for: shuffles that have run, shuffles that only the wait would run (a plan
@@ -45,9 +41,12 @@ object RemoveRedundantDeferrals extends Rule[SparkPlan] {
         running.forall(stage => asked.contains(stage.canonicalized))
       plan.transformUp { case DeferShuffleExec(side, others) =>
         val needed = others.filter {
-          case owner: OwnerStageExec            => !owner.isMaterialized
-          case MeasureSideExec.OfSide(measured) =>
-            isRead(measured) && isAsked(measured.collect(DeferShuffle.running))
+          case owner: OwnerStageExec  => !owner.isMaterialized
+          case ProbeExec.Asked(asked) =>
+            (asked match {
+              case product: CartesianProductExec => product.children.forall(isRead)
+              case side                          => isRead(side)
+            }) && isAsked(asked.collect(DeferShuffle.running))
           case other =>
             val running = other.collect(DeferShuffle.running)
             running.nonEmpty && isAsked(running)

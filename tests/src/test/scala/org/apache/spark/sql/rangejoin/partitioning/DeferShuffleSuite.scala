@@ -55,7 +55,7 @@ class DeferShuffleSuite extends SmallSidesTest {
       df
     }
 
-  private def measures(df: DataFrame): Seq[MeasureSideExec] = nodes[MeasureSideExec](df)
+  private def measures(df: DataFrame): Seq[ProbeExec] = nodes[ProbeExec](df)
 
   /** How many rows of a source were read. */
   private def countReadings(name: String)(query: => DataFrame): Long = {
@@ -237,7 +237,7 @@ class DeferShuffleSuite extends SmallSidesTest {
     views()
     withConf(Sizes: _*) {
       def measured(join: Join): Seq[SideMeasure] = DeferShuffle.of(join, spark.sessionState.conf)
-        .values.flatMap(_.collect { case MeasureSideExec(measure, _) => measure }).toSeq.distinct
+        .values.flatMap(_.collect { case ProbeExec(of: SideMeasure, _, _) => of }).toSeq.distinct
       def joinOf(text: String) =
         execution(sql(text)).optimizedPlan.collectFirst { case found: Join => found }.get
       val few = "(SELECT * FROM r WHERE id % 50 = 1)"
@@ -253,7 +253,7 @@ class DeferShuffleSuite extends SmallSidesTest {
       assert(measured(join) == Seq(measure) && measured(inPlace(join.copy())) == Seq(measure))
       assert(measured(narrow).size == 1 && !measured(narrow).contains(measure))
       assert(measured(other).size == 1 && !measured(other).contains(measure))
-      measure.measure(spark.sparkContext.emptyRDD[InternalRow], Duration.Inf)
+      measure.ask(spark.sparkContext.emptyRDD[InternalRow], Duration.Inf)
       assert(DeferShuffle.overSmall(join).isDefined && DeferShuffle.overSmall(narrow).isDefined)
       assert(DeferShuffle.overSmall(other).isEmpty)
     }
@@ -330,7 +330,7 @@ class DeferShuffleSuite extends SmallSidesTest {
           sql(s"SELECT * FROM l LEFT JOIN (SELECT * FROM source WHERE id % 50 = 1) r ON $Band")
         val text = executedPlan(df).toString
         assert(
-          text.contains("DeferShuffle") && text.contains("MeasureSide at most 1000 bytes"),
+          text.contains("DeferShuffle") && text.contains("Probe at most 1000 bytes"),
           text)
         spark.range(1).toDF()
       }

@@ -40,7 +40,7 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
       withConf(Sizes: _*) {
         def query = sql(s"SELECT x.id FROM ($x) x JOIN l y ON y.p BETWEEN x.p AND x.p + 50")
         val df = query
-        assert(executedPlan(df).toString.contains("MeasureSide"), executedPlan(df))
+        assert(executedPlan(df).toString.contains("Probe"), executedPlan(df))
         val above = bucketNodes(df).head.partitioning
         for (isOwner <- Seq(true, false)) {
           val sampled = above.boundsOf(isOwner)

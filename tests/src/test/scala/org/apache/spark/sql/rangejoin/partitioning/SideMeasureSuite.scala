@@ -31,8 +31,8 @@ class SideMeasureSuite extends RangeJoinTest {
       read.reset()
       val measure = new SideMeasure(limit)
       assert(measure.isSmall.isEmpty)
-      measure.measure(rows(partitions, each), Duration.Inf)
-      measure.measure(rows(partitions, 1000000), Duration.Inf)
+      measure.ask(rows(partitions, each), Duration.Inf)
+      measure.ask(rows(partitions, 1000000), Duration.Inf)
       (measure.isSmall.get, read.value)
     }
     // A row of one column that is not in Spark's own format counts as 16 bytes.
@@ -41,7 +41,7 @@ class SideMeasureSuite extends RangeJoinTest {
     assert(measured(10, 1000, 159) == ((false, 2 * 10)))
     assert(measured(2, 0, 10) == ((true, 0)))
     val none = new SideMeasure(10)
-    none.measure(spark.sparkContext.emptyRDD[InternalRow], Duration.Inf)
+    none.ask(spark.sparkContext.emptyRDD[InternalRow], Duration.Inf)
     assert(none.isSmall.contains(true))
   }
 
@@ -54,7 +54,7 @@ class SideMeasureSuite extends RangeJoinTest {
       InternalRow(i.toLong): InternalRow
     }
     val measure = new SideMeasure(1000)
-    measure.measure(slow, 300.millis)
+    measure.ask(slow, 300.millis)
     assert(measure.isSmall.contains(false))
     for (_ <- 1 to 100 if spark.sparkContext.statusTracker.getActiveJobIds().nonEmpty)
       Thread.sleep(100)
@@ -65,9 +65,9 @@ class SideMeasureSuite extends RangeJoinTest {
       InternalRow(i.toLong): InternalRow
     }
     val inAll = new SideMeasure(1000)
-    inAll.measure(slowly, 2500.millis)
+    inAll.ask(slowly, 2500.millis)
     assert(inAll.isSmall.contains(false))
-    assert(SideMeasure.patience(300) == 150.seconds)
-    assert(!SideMeasure.patience(-1).isFinite)
+    assert(ProbeExec.patience(300) == 150.seconds)
+    assert(!ProbeExec.patience(-1).isFinite)
   }
 }

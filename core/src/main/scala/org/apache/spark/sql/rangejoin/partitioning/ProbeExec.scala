@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.partitioning
 
+import scala.concurrent.duration.{Duration, FiniteDuration}
+
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
@@ -22,34 +24,39 @@ import org.apache.spark.sql.catalyst.plans.physical.{IdentityBroadcastMode, Part
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
-/** Measures a side when its rows are collected, and has no rows. */
-case class MeasureSideExec(@transient measure: SideMeasure, child: SparkPlan)
+/**
+ * Asks a question about its child when its rows are collected, and has no rows.
+ *
+ * @param patience how long to wait for the answer at most; None for as long as a broadcast allows
+ */
+case class ProbeExec(@transient probe: Probe, patience: Option[Duration], child: SparkPlan)
     extends UnaryExecNode {
 
   override def output: Seq[Attribute] = child.output
 
   override def outputPartitioning: Partitioning = child.outputPartitioning
 
-  override def stringArgs: Iterator[Any] = Iterator(s"at most ${measure.limit} bytes")
+  override def stringArgs: Iterator[Any] = Iterator(probe)
 
   override def executeCollectIterator(): (Long, Iterator[InternalRow]) = {
-    measure.measure(child.execute(), SideMeasure.patience(conf.broadcastTimeout))
+    val most = ProbeExec.patience(conf.broadcastTimeout)
+    probe.ask(child.execute(), patience.fold(most)(_.min(most)))
     (0L, Iterator.empty)
   }
 
   override protected def doExecute(): RDD[InternalRow] = sparkContext.emptyRDD
 
-  override protected def withNewChildInternal(newChild: SparkPlan): MeasureSideExec =
+  override protected def withNewChildInternal(newChild: SparkPlan): ProbeExec =
     copy(child = newChild)
 }
 
-object MeasureSideExec {
+object ProbeExec {
 
-  /** The side that an exchange measures. */
-  object OfSide {
+  /** The plan about which an exchange asks. */
+  object Asked {
     def unapply(exchange: SparkPlan): Option[SparkPlan] = exchange match {
-      case BroadcastExchangeExec(_, measuring: MeasureSideExec) => Some(measuring.child)
-      case _                                                    => None
+      case BroadcastExchangeExec(_, probe: ProbeExec) => Some(probe.child)
+      case _                                          => None
     }
   }
 
@@ -57,9 +64,13 @@ object MeasureSideExec {
    * What is to be awaited. It stands for no part of the query, so that Spark puts nothing of the query
    * in its place when it has run.
    */
-  def exchange(measure: SideMeasure, side: SparkPlan): SparkPlan = {
-    val exchange = BroadcastExchangeExec(IdentityBroadcastMode, MeasureSideExec(measure, side))
+  def exchange(probe: Probe, asked: SparkPlan, patience: Option[Duration] = None): SparkPlan = {
+    val exchange = BroadcastExchangeExec(IdentityBroadcastMode, ProbeExec(probe, patience, asked))
     exchange.setLogicalLink(LocalRelation())
     exchange
   }
+
+  /** Half of the time after which Spark gives up a broadcast, which is what waits for an answer. */
+  def patience(broadcastTimeout: Long): Duration =
+    if (broadcastTimeout <= 0) Duration.Inf else FiniteDuration(broadcastTimeout, "s") / 2
 }
