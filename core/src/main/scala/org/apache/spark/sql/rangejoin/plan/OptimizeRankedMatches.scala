@@ -59,8 +59,11 @@ object OptimizeRankedMatches extends Rule[LogicalPlan] with AliasHelper {
   private def filtered(left: LogicalPlan, condition: Expression): LogicalPlan = left match {
     case project: Project if RankedMatches.numbers(project).nonEmpty =>
       val below = replaceAlias(condition, getAliasMap(project))
-      project.copy(child = Filter(below, project.child))
-    case other => other.withNewChildren(other.children.map(filtered(_, condition)))
+      // What is computed anew would be another value.
+      if (below.deterministic) project.copy(child = Filter(below, project.child))
+      else Filter(condition, project)
+    case filter: Filter => filter.copy(child = filtered(filter.child, condition))
+    case other          => Filter(condition, other)
   }
 
   private def limited(plan: LogicalPlan, most: Int): Option[LogicalPlan] = plan match {

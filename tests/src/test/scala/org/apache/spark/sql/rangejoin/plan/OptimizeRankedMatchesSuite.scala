@@ -108,6 +108,9 @@ class OptimizeRankedMatchesSuite extends RangeJoinTest {
         assert(leftFilters(s"SELECT * FROM ${lateral(how, limit)} WHERE l.id > 120 AND x.v <> 9", 1)
           .forall(_.contains("> 120")))
     }
+    // Of a value that is not computed twice.
+    val random = spark.sql(s"SELECT x, ($Latest) AS latest FROM (SELECT *, rand(5) AS x FROM l) l")
+    assert(random.where("x > 0.5").collect().forall(_.getDouble(0) > 0.5))
     // Not below: it would choose other rows.
     assert(leftFilters("SELECT * FROM priced WHERE latest % 2 = 1 AND rand(3) < 2", 1)
       .forall(_.isEmpty))
