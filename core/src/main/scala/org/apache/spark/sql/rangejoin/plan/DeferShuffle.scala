@@ -58,7 +58,9 @@ object DeferShuffle extends PredicateHelper {
 
   /** Both sides of a join, each of which waits for what tells the sizes. */
   def of(join: Join, conf: SQLConf): Map[Side, SparkPlan] = {
-    val measures = pending(join, conf) ++ (if (isOn(conf)) LimitedJoins.probe(join, conf) else None)
+    val measures = pending(join, conf) ++ (if (isOn(conf) && conf.exchangeReuseEnabled)
+                                             LimitedJoins.probe(join, conf)
+                                           else None)
     Seq[Side](LeftSide, RightSide).map { side =>
       val plan = PlanLater(side.of(join))
       val others = measures ++ shuffledBelow(side.other.of(join), conf)

@@ -21,7 +21,7 @@ import scala.concurrent.duration.FiniteDuration
 
 import org.apache.spark.sql.catalyst.expressions.IntegerLiteral
 import org.apache.spark.sql.catalyst.plans.InnerLike
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LocalLimit, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.joins.CartesianProductExec
@@ -32,7 +32,7 @@ import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
 import org.apache.spark.sql.rangejoin.partitioning.{FirstRows, ProbeExec}
 
 /**
- * Joins without keys of which a limit reads a few rows, as `show()` does. Stock Spark's Cartesian product ends with
+ * Joins without keys of which a limit on top of the query reads a few rows, as `show()` does. Stock Spark's Cartesian product ends with
  * the first matches, which may be at once, or after all rows have been compared: under adaptive execution its first task
  * is tried before sides are shuffled ([[FirstRows]]).
  */
@@ -42,11 +42,18 @@ object LimitedJoins extends Rule[LogicalPlan] {
 
   /** Marks the joins. */
   override def apply(plan: LogicalPlan): LogicalPlan = {
-    plan.foreach {
-      case LocalLimit(IntegerLiteral(most), child) if most > 0 => mark(child, most)
-      case _                                                   =>
-    }
+    markBelowLimit(plan)
     plan
+  }
+
+  /** Below a limit at the top alone: any other is asked of every task. */
+  @tailrec
+  private def markBelowLimit(plan: LogicalPlan): Unit = plan match {
+    case LocalLimit(IntegerLiteral(most), child) => if (most > 0) mark(child, most)
+    case GlobalLimit(_, child)                   => markBelowLimit(child)
+    case Offset(_, child)                        => markBelowLimit(child)
+    case Project(_, child)                       => markBelowLimit(child)
+    case _                                       =>
   }
 
   @tailrec

@@ -82,6 +82,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
     assert(!isOfSpark(ran(s"l JOIN r ON $Dense", RangeJoinConf.DeferShuffle.key -> "false")(5)))
     assert(!isOfSpark(
       ran(s"l JOIN r ON $Dense", SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false")(5)))
+    assert(!isOfSpark(ran(s"l JOIN r ON $Dense", SQLConf.EXCHANGE_REUSE_ENABLED.key -> "false")(5)))
     assert(!isOfSpark(ran(s"l LEFT JOIN r ON $Band")(5)))
     withConf(Patient: _*) {
       def isBucketed(query: String): Boolean = {
@@ -90,6 +91,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
         !isOfSpark(df)
       }
       assert(isBucketed(s"SELECT count(*) FROM l JOIN r ON $Dense LIMIT 5"))
+      assert(isBucketed(s"SELECT count(*) FROM (SELECT l.id FROM l JOIN r ON $Dense LIMIT 5)"))
       assert(isBucketed(s"SELECT l.id, r.id FROM l JOIN r ON $Dense ORDER BY 1, 2 LIMIT 5"))
       val hinted = sql(s"SELECT /*+ RANGE_JOIN(r) */ l.id, r.id FROM l JOIN r ON $Dense LIMIT 5")
       assert(hinted.collect().length == 5 && !isOfSpark(hinted))
