@@ -21,7 +21,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 
 /**
  * Whether stock Spark's join soon gives as many rows as a limit asks for: it compares rows as they are
- * read, and is done with the first matches, while sides are shuffled and sorted as a whole. Its first task alone is run.
+ * read, and is done with the first matches, while sides are shuffled and sorted as a whole. Its first
+ * task alone is run.
  *
  * @param most rows that the limit asks for
  */
@@ -30,6 +31,7 @@ final class FirstRows(most: Int) extends Probe("whether the rows of a limit are 
   override def toString: String = s"for $most rows"
 
   override protected def answered(rows: RDD[InternalRow], patience: Duration): Boolean = {
+    // A copy, which goes to the task without this object.
     val wanted = most
     val first = rows.partitions.indices.take(1)
     sum(rows, first, patience)(_.take(wanted).size.toLong).exists(_ >= wanted)

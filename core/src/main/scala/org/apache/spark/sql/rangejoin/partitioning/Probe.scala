@@ -27,8 +27,8 @@ import org.apache.spark.sql.rangejoin.conf.{JobCancelled, JobDescription}
 import org.apache.spark.util.ThreadUtils
 
 /**
- * A question about a join without keys that is answered by reading some of its rows. It is asked once, by whoever asks
- * first.
+ * A question about a join without keys that is answered by reading some of its rows. It is asked once,
+ * by whoever asks first.
  *
  * Lives on the driver. Only the choice of a plan may depend on it, since the rows may differ when they are
  * read again.
@@ -70,7 +70,10 @@ abstract class Probe(question: String) extends Logging {
 
   protected def answered(rows: RDD[InternalRow], patience: Duration): Boolean
 
-  /** The sum of what a function finds in each of some partitions; None if that takes too long. */
+  /**
+   * The sum of what a function finds in each of some partitions; None if that takes too long. The function
+   * goes to the tasks, and may not refer to this object.
+   */
   protected def sum(rows: RDD[InternalRow], partitions: Seq[Int], patience: Duration)(
       function: Iterator[InternalRow] => Long): Option[Long] = {
     var sum = 0L

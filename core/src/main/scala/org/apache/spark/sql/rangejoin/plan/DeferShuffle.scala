@@ -58,12 +58,11 @@ object DeferShuffle extends PredicateHelper {
 
   /** Both sides of a join, each of which waits for what tells the sizes. */
   def of(join: Join, conf: SQLConf): Map[Side, SparkPlan] = {
-    val measures = pending(join, conf) ++ (if (isOn(conf) && conf.exchangeReuseEnabled)
-                                             LimitedJoins.probe(join, conf)
-                                           else None)
+    val first = if (runsOnce(conf)) LimitedJoins.probe(join, conf) else None
+    val probes = pending(join, conf) ++ first
     Seq[Side](LeftSide, RightSide).map { side =>
       val plan = PlanLater(side.of(join))
-      val others = measures ++ shuffledBelow(side.other.of(join), conf)
+      val others = probes ++ shuffledBelow(side.other.of(join), conf)
       side -> (if (others.isEmpty) plan else DeferShuffleExec(plan, others))
     }.toMap
   }
@@ -93,7 +92,7 @@ object DeferShuffle extends PredicateHelper {
    * where there is another join without keys below.
    */
   private def shuffledBelow(side: LogicalPlan, conf: SQLConf): Option[SparkPlan] =
-    if (isOn(conf) && conf.exchangeReuseEnabled && !isRead(side) && !hasJoinWithoutKeys(side))
+    if (runsOnce(conf) && !isRead(side) && !hasJoinWithoutKeys(side))
       Some(PlanLater(side))
     else None
 
@@ -120,6 +119,9 @@ object DeferShuffle extends PredicateHelper {
 
   private def isOn(conf: SQLConf): Boolean =
     conf.adaptiveExecutionEnabled && conf.getConf(RangeJoinConf.DeferShuffle)
+
+  /** Whether what is planned twice, once to be waited for, is shuffled or broadcast once. */
+  private def runsOnce(conf: SQLConf): Boolean = isOn(conf) && conf.exchangeReuseEnabled
 
   private def isMeasured(join: Join, conf: SQLConf): Boolean =
     isOn(conf) && conf.getConf(RangeJoinConf.Broadcast) && limit(conf) > 0 &&

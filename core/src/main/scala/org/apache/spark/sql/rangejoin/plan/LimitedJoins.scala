@@ -32,9 +32,10 @@ import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
 import org.apache.spark.sql.rangejoin.partitioning.{FirstRows, ProbeExec}
 
 /**
- * Joins without keys of which a limit on top of the query reads a few rows, as `show()` does. Stock Spark's Cartesian product ends with
- * the first matches, which may be at once, or after all rows have been compared: under adaptive execution its first task
- * is tried before sides are shuffled ([[FirstRows]]).
+ * Joins without keys of which a limit on top of the query reads a few rows, as `show()` does. Stock
+ * Spark's Cartesian product ends with the first matches, which may be at once, or after all rows have
+ * been compared: under adaptive execution its first task is tried before sides are shuffled
+ * ([[FirstRows]]).
  */
 object LimitedJoins extends Rule[LogicalPlan] {
 

@@ -14,9 +14,12 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import scala.annotation.tailrec
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern.WINDOW
 import org.apache.spark.sql.rangejoin.condition.Predicates
 
 /**
@@ -27,28 +30,31 @@ import org.apache.spark.sql.rangejoin.condition.Predicates
  *   - Filters on left columns go below the join.
  *   - If each left row comes out once, a limit goes below the join as well.
  *
- * Runs together with Spark's own rules for filters, columns and limits, each of which makes way for others.
+ * Runs together with Spark's own rules for filters, columns and limits, each of which makes way for
+ * others.
  */
 object OptimizeRankedMatches extends Rule[LogicalPlan] with AliasHelper {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!plan.exists(_.isInstanceOf[Window])) plan
-    else
-      plan.transformDown {
-        case Project(columns, RankedMatches.First(join))
-            if columns.forall(_.references.subsetOf(join.left.outputSet)) =>
-          Project(columns, join.left)
-        case filter @ Filter(condition, RankedMatches.OfWindow(window, join)) =>
-          val (ofLeft, others) = Predicates.split(condition).partition(isOfLeft(_, join))
-          if (ofLeft.isEmpty) filter
-          else {
-            val below =
-              RankedMatches.withLeft(window, filtered(join.left, ofLeft.reduce(And(_, _))))
-            others.reduceOption(And(_, _)).fold(below)(Filter(_, below))
-          }
-        case limit @ LocalLimit(IntegerLiteral(most), child) => limited(child, most)
-            .fold[LogicalPlan](limit)(below => limit.withNewChildren(Seq(below)))
-      }
+    plan.transformDownWithPruning(_.containsPattern(WINDOW)) {
+      case Project(columns, RankedMatches.First(join))
+          if columns.forall(_.references.subsetOf(join.left.outputSet)) =>
+        Project(columns, join.left)
+      case filter @ Filter(condition, RankedMatches.OfWindow(window, join)) =>
+        val (ofLeft, others) = Predicates.split(condition).partition(isOfLeft(_, join))
+        if (ofLeft.isEmpty) filter
+        else {
+          val below =
+            RankedMatches.withLeft(window, filtered(join.left, ofLeft.reduce(And(_, _))))
+          others.reduceOption(And(_, _)).fold(below)(Filter(_, below))
+        }
+      case limit @ LocalLimit(IntegerLiteral(most), child) =>
+        firstBelow(child).map(_.left).filter(_.maxRowsPerPartition.forall(_ > most)) match {
+          case Some(left) =>
+            limit.copy(child = RankedMatches.withLeft(child, LocalLimit(Literal(most), left)))
+          case None => limit
+        }
+    }
 
   private def isOfLeft(predicate: Expression, join: Join): Boolean =
     predicate.deterministic && predicate.references.nonEmpty &&
@@ -66,12 +72,10 @@ object OptimizeRankedMatches extends Rule[LogicalPlan] with AliasHelper {
     case other          => Filter(condition, other)
   }
 
-  private def limited(plan: LogicalPlan, most: Int): Option[LogicalPlan] = plan match {
-    case RankedMatches.First(join) if join.left.maxRowsPerPartition.forall(_ > most) =>
-      val filter = plan.asInstanceOf[Filter]
-      val left = LocalLimit(Literal(most), join.left)
-      Some(filter.copy(child = RankedMatches.withLeft(filter.child, left)))
-    case project: Project => limited(project.child, most).map(below => project.copy(child = below))
-    case _                => None
+  @tailrec
+  private def firstBelow(plan: LogicalPlan): Option[Join] = plan match {
+    case RankedMatches.First(join) => Some(join)
+    case Project(_, child)         => firstBelow(child)
+    case _                         => None
   }
 }

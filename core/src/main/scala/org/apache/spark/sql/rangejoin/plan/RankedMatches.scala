@@ -169,7 +169,7 @@ private[plan] object RankedMatches {
     }
   }
 
-  /** The same with another left side. */
+  /** A ranking, or what is above it, with another left side of its join. */
   def withLeft(plan: LogicalPlan, left: LogicalPlan): LogicalPlan = plan match {
     case join: Join => join.copy(left = left)
     case other      => other.withNewChildren(other.children.map(withLeft(_, left)))

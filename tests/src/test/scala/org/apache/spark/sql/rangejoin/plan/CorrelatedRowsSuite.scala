@@ -16,7 +16,6 @@ package org.apache.spark.sql.rangejoin.plan
 
 import scala.util.Random
 
-import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.rangejoin.RangeJoinTest
@@ -60,11 +59,8 @@ class CorrelatedRowsSuite extends RangeJoinTest {
 
   private val Range = "r.k = l.k AND r.t <= l.t"
 
-  /** Older lines allow no LIMIT in a subquery that is correlated by a range. */
-  private val hasLimits = SPARK_VERSION >= "4.0"
-
   test("LATERAL with an order and a limit") {
-    assume(hasLimits)
+    assume(hasCorrelatedLimits)
     sides(1)
     for (limit <- 1 to 3; join <- Seq("CROSS JOIN LATERAL", "LEFT JOIN LATERAL")) {
       val on = if (join.startsWith("LEFT")) " ON true" else ""
@@ -93,7 +89,7 @@ class CorrelatedRowsSuite extends RangeJoinTest {
         s"SELECT min(r.t) FROM r WHERE r.k = l.k AND r.t BETWEEN l.t - 5 AND l.t + 5",
         s"SELECT max_by(r.id, struct(r.t, r.id)) FROM r WHERE $Range",
         s"SELECT min(struct(r.t, r.id)) FROM r WHERE r.k = l.k AND l.t < r.t"
-      ) if hasLimits || !of.contains("LIMIT")) {
+      ) if hasCorrelatedLimits || !of.contains("LIMIT")) {
       check(s"SELECT l.id, ($of) AS found FROM l")
       check(s"SELECT l.id FROM l WHERE hash(($of)) % 3 <> 1 AND l.v < 4")
     }
@@ -105,7 +101,7 @@ class CorrelatedRowsSuite extends RangeJoinTest {
   }
 
   test("rows of the outer query that are the same each have their own") {
-    assume(hasLimits)
+    assume(hasCorrelatedLimits)
     sides(5)
     check(
       s"SELECT a.v, s.t FROM (SELECT k, t, v FROM l UNION ALL SELECT k, t, v FROM l) AS a, " +

@@ -14,16 +14,12 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LocalLimit}
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 
 /** What a query does with a ranking of matches: reads no column of it, filters left rows, asks for a few. */
 class OptimizeRankedMatchesSuite extends RangeJoinTest {
-
-  /** Older lines allow no LIMIT in a subquery that is correlated by a range. */
-  private val hasLimits = SPARK_VERSION >= "4.0"
 
   private val Range = "r.k = l.k AND r.t <= l.t"
   private val Latest = s"SELECT max_by(r.v, r.t) FROM r WHERE $Range"
@@ -67,7 +63,7 @@ class OptimizeRankedMatchesSuite extends RangeJoinTest {
     check("SELECT k, max(v) FROM priced GROUP BY k", 0)
     check("SELECT DISTINCT k FROM priced", 0)
     check("SELECT id, latest FROM priced", 1)
-    if (hasLimits) {
+    if (hasCorrelatedLimits) {
       check(s"SELECT DISTINCT l.k FROM ${lateral("LEFT JOIN", 1)}", 0)
       check(s"SELECT l.id FROM ${lateral("LEFT JOIN", 2)}", 1)
       check(s"SELECT l.id FROM ${lateral("INNER JOIN", 1)}", 1)
@@ -103,7 +99,7 @@ class OptimizeRankedMatchesSuite extends RangeJoinTest {
       s"SELECT id, latest, (SELECT min(r.t) FROM r WHERE r.k = p.k AND r.t > p.t) AS next " +
         "FROM priced p WHERE id > 150"
     assert(leftFilters(both, 2).forall(_.contains("> 150")))
-    if (hasLimits) {
+    if (hasCorrelatedLimits) {
       for (limit <- Seq(1, 3); how <- Seq("LEFT JOIN", "INNER JOIN"))
         assert(leftFilters(s"SELECT * FROM ${lateral(how, limit)} WHERE l.id > 120 AND x.v <> 9", 1)
           .forall(_.contains("> 120")))
@@ -130,7 +126,7 @@ class OptimizeRankedMatchesSuite extends RangeJoinTest {
     }
     assert(rows(spark.sql("SELECT * FROM priced LIMIT 1000")).size == 200)
     assert(!isLimited("SELECT * FROM priced WHERE latest > 9 LIMIT 7"))
-    if (hasLimits) {
+    if (hasCorrelatedLimits) {
       assert(isLimited(s"SELECT * FROM ${lateral("LEFT JOIN", 1)} LIMIT 7"))
       assert(!isLimited(s"SELECT * FROM ${lateral("LEFT JOIN", 2)} LIMIT 7"))
       assert(!isLimited(s"SELECT * FROM ${lateral("INNER JOIN", 1)} LIMIT 7"))
