@@ -140,6 +140,12 @@ def test_a_type_without_an_order_is_said(spark: SparkSession) -> None:
         rangejoin.prepare(nested, "never_written", buckets=2, keys="k", range="s")
 
 
+def test_a_format_may_be_named_by_a_class(spark: SparkSession, tables: list[str]) -> None:
+    name = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
+    rangejoin.prepare(rows(spark, 1), tables[0], keys="k", range="t", buckets=2, format=name)
+    assert spark.table(tables[0]).count() == 200
+
+
 def test_what_is_there_is_kept(spark: SparkSession, tables: list[str]) -> None:
     left, _ = tables
     rangejoin.prepare(rows(spark, 1), left, keys="k", range="t", buckets=4)

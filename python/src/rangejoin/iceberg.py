@@ -49,27 +49,6 @@ def check(spark: SparkSession, table: str) -> None:
         )
 
 
-def check_types(df: DataFrame, wanted: PreparedTable) -> None:
-    """Returns if Iceberg can bucket and sort by the columns.
-
-    Raises:
-        RangeJoinError: it cannot.
-    """
-    types: dict[str, DataType] = {field.name: field.dataType for field in df.schema.fields}
-    key = wanted.keys[0]
-    if types[key].typeName() in _WITHOUT_BUCKETS:
-        raise RangeJoinError(
-            f"Iceberg has no buckets of the key {key!r}, which is of type "
-            f"{types[key].simpleString()}: name another key first, or add a column of another type"
-        )
-    for name in wanted.order:
-        if types[name].typeName() in _NESTED:
-            raise RangeJoinError(
-                f"Iceberg does not sort by {name!r}, which is of type {types[name].simpleString()}:"
-                " add the parts that have the order as columns, and name these"
-            )
-
-
 def described(spark: SparkSession, table: str, keys: int) -> PreparedTable | None:
     """A table as it is, with its first columns as keys; None where there is none.
 
@@ -105,13 +84,39 @@ def described(spark: SparkSession, table: str, keys: int) -> PreparedTable | Non
 
 
 def write(df: DataFrame, wanted: PreparedTable, mode: str, exists: bool) -> None:
-    """Writes the rows; those of a table that `exists` are replaced, or added to, in one commit."""
+    """Writes the rows; those of a table that `exists` are replaced, or added to, in one commit.
+
+    Raises:
+        RangeJoinError: Iceberg cannot bucket or sort by the columns.
+    """
+    _check_types(df, wanted)
     if not exists:
         _create(df, wanted)
     elif mode == "append":
         df.writeTo(wanted.name).append()
     else:
         df.writeTo(wanted.name).overwrite(F.lit(True))
+
+
+def _check_types(df: DataFrame, wanted: PreparedTable) -> None:
+    """Returns if Iceberg can bucket and sort by the columns.
+
+    Raises:
+        RangeJoinError: it cannot.
+    """
+    types: dict[str, DataType] = {field.name: field.dataType for field in df.schema.fields}
+    key = wanted.keys[0]
+    if types[key].typeName() in _WITHOUT_BUCKETS:
+        raise RangeJoinError(
+            f"Iceberg has no buckets of the key {key!r}, which is of type "
+            f"{types[key].simpleString()}: name another key first, or add a column of another type"
+        )
+    for name in wanted.order:
+        if types[name].typeName() in _NESTED:
+            raise RangeJoinError(
+                f"Iceberg does not sort by {name!r}, which is of type {types[name].simpleString()}:"
+                " add the parts that have the order as columns, and name these"
+            )
 
 
 def _create(df: DataFrame, wanted: PreparedTable) -> None:

@@ -73,18 +73,18 @@ def prepare(
         raise RangeJoinError(f"{', '.join(sorted(both))}: a column is a key or has the range")
     if mode not in _MODES:
         raise RangeJoinError(f"mode is {mode!r}, and may be one of {', '.join(_MODES)}")
-    kind = format.lower()
-    if kind == "delta":
+    if format.lower() == "delta":
         raise RangeJoinError(
             "a table of Delta Lake has no buckets, and is shuffled and sorted for each join: "
             "prepare a copy of it in another format, as parquet or iceberg"
         )
     spark = df.sparkSession
-    if kind == "iceberg":
-        iceberg.check(spark, table)
     known = None
-    if kind == "iceberg" and mode in ("append", "ignore", "overwrite"):
-        known = iceberg.described(spark, table, len(key_columns))
+    if format.lower() == "iceberg":
+        format = "iceberg"
+        iceberg.check(spark, table)
+        if mode in ("append", "ignore", "overwrite"):
+            known = iceberg.described(spark, table, len(key_columns))
     elif mode in ("append", "ignore"):
         known = bucketed.described(spark, table)
     if known is not None and mode == "ignore":
@@ -95,11 +95,10 @@ def prepare(
         raise RangeJoinError(f"buckets is {buckets!r}, and has to be a positive number")
     if buckets is None:
         buckets = _buckets_for(df) if known is None else known.buckets
-    wanted = PreparedTable(table, key_columns, range_columns, buckets, kind)
+    wanted = PreparedTable(table, key_columns, range_columns, buckets, format)
     if known is not None:
         check_same(known, wanted)
-    if kind == "iceberg":
-        iceberg.check_types(df, wanted)
+    if format == "iceberg":
         iceberg.write(df, wanted, mode, exists=known is not None)
     else:
         bucketed.write(df, wanted, mode)
