@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{
   CodeGenerator,
   CodegenContext,
   ExprCode,
+  ExprValue,
   FalseLiteral,
   JavaCode
 }
@@ -129,56 +130,15 @@ case class RangeBound(
     nulls.exists(n => n == NullBound.BehindValues || n == NullBound.OutOfOrder)
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val value = child.genCode(ctx)
-    val encoded = ctx.freshName("encoded")
     val isNull = if (nullable) JavaCode.isNullVariable(ctx.freshName("isNull")) else FalseLiteral
-    val setNull = longOfNull.fold(if (nullable) s"$isNull = true;" else "") { long =>
-      s"${ev.value} = ${literal(long)};"
-    }
-    val move =
-      if (!strict) s"${ev.value} = $encoded;"
-      else {
-        s"""
-           |${ev.value} = $encoded == ${literal(lastStep)}
-           |  ? $encoded : $encoded ${if (unboundedBelow) "+" else "-"} 1L;
-         """.stripMargin
-      }
-    val self = RangeBound.getClass.getName.stripSuffix("$")
-    val besideNulls =
-      if (isBeforeNulls) s"${ev.value} = $self.beforeNulls(${ev.value});"
-      else if (hasOpenEnds) {
-        s"${ev.value} = $self.besideOpenEnds(${ev.value}, $unboundedBelow);"
-      } else ""
-    val encode =
-      s"""
-         |long $encoded = ${OrderedLong.encodeCode(value.value.toString, child.dataType)};
-         |$move
-         |$besideNulls
-       """.stripMargin
-    val evaluate =
-      s"""
-         |${value.code}
-         |${if (child.nullable) s"if (${value.isNull}) { $setNull } else { $encode }" else encode}
-       """.stripMargin
-    val body = trusted.map { t =>
-      val guard = t.genCode(ctx)
-      s"""
-         |${guard.code}
-         |if (!${guard.isNull} && ${guard.value}) {
-         |  $evaluate
-         |} else {
-         |  ${ev.value} = ${literal(unknown)};
-         |}
-       """.stripMargin
-    }.getOrElse(evaluate)
-    val error = ctx.freshName("error")
     val declareNull = if (nullable) s"boolean $isNull = false;" else ""
+    val error = ctx.freshName("error")
     ev.copy(
       code = code"""
         |$declareNull
         |${CodeGenerator.JAVA_LONG} ${ev.value} = 0L;
         |try {
-        |  $body
+        |  ${trustedCode(ctx, ev.value, valueCode(ctx, ev.value, isNull))}
         |} catch (Throwable $error) {
         |  ${Guarded.rethrowUnlessOfDataCode(error)}
         |  ${ev.value} = ${literal(unknown)};
@@ -187,6 +147,52 @@ case class RangeBound(
       isNull = isNull
     )
   }
+
+  /** Sets the result to the long of the value. */
+  private def valueCode(ctx: CodegenContext, result: ExprValue, isNull: ExprValue): String = {
+    val value = child.genCode(ctx)
+    val encoded = OrderedLong.encodeCode(value.value.toString, child.dataType)
+    val set = if (strict) movedCode(ctx, result, encoded) else s"$result = $encoded;"
+    val setToValue = s"$set${placedCode(result)}"
+    if (!child.nullable) s"${value.code}\n$setToValue"
+    else {
+      val setToNull = longOfNull.fold(s"$isNull = true;")(long => s"$result = ${literal(long)};")
+      s"""
+         |${value.code}
+         |if (${value.isNull}) { $setToNull } else { $setToValue }
+       """.stripMargin
+    }
+  }
+
+  private def movedCode(ctx: CodegenContext, result: ExprValue, encoded: String): String = {
+    val long = ctx.freshName("encoded")
+    val step = if (unboundedBelow) "+" else "-"
+    s"""
+       |long $long = $encoded;
+       |$result = $long == ${literal(lastStep)} ? $long : $long $step 1L;
+     """.stripMargin
+  }
+
+  private def placedCode(result: ExprValue): String = {
+    val self = RangeBound.getClass.getName.stripSuffix("$")
+    if (isBeforeNulls) s"\n$result = $self.beforeNulls($result);"
+    else if (hasOpenEnds) s"\n$result = $self.besideOpenEnds($result, $unboundedBelow);"
+    else ""
+  }
+
+  /** The code that sets the result to the long of the value, where that is trusted. */
+  private def trustedCode(ctx: CodegenContext, result: ExprValue, setToValue: String): String =
+    trusted.fold(setToValue) { t =>
+      val guard = t.genCode(ctx)
+      s"""
+         |${guard.code}
+         |if (!${guard.isNull} && ${guard.value}) {
+         |  $setToValue
+         |} else {
+         |  $result = ${literal(unknown)};
+         |}
+       """.stripMargin
+    }
 
   // Long.MinValue has no literal of its own in Java without the sign being part of it.
   private def literal(value: Long): String =

@@ -19,11 +19,9 @@ import java.util.concurrent.TimeUnit.NANOSECONDS
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
-import org.apache.spark.sql.catalyst.optimizer.{CollapseProject, ColumnPruning}
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
-import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
-import org.apache.spark.sql.execution.{ProjectExec, QueryExecution, SQLExecution, SparkPlan}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.{SQLExecution, SparkPlan}
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeCondition, Side}
 import org.apache.spark.sql.rangejoin.conf.{JobDescription, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
@@ -186,17 +184,10 @@ final class JoinPartitioning(
   /** What is read of the rows of a side for the sample. */
   def columns(isOwner: Boolean): Seq[Expression] = ranges.flatMap(_.bounds(isOwner).columns)
 
-  private def boundsPlan(isOwner: Boolean): Project = {
+  private[partitioning] def boundsOf(isOwner: Boolean): SparkPlan = {
     val side = if (isOwner == (range.owner == LeftSide)) left else right
-    val bounds = columns(isOwner).zipWithIndex.map {
-      case (e: Expression, i) => Alias(e, s"bound_$i")(): NamedExpression
-    }
-    Project(bounds, side)
+    SamplePlan(session, columns(isOwner), side, written.get(isOwner).flatten)
   }
-
-  private[partitioning] def boundsOf(isOwner: Boolean): SparkPlan =
-    written.get(isOwner).flatten.map(ProjectExec(boundsPlan(isOwner).projectList, _)).getOrElse(
-      planningSample(QueryExecution.prepareExecutedPlan(session, pruned(boundsPlan(isOwner)))))
 
   override def toString: String = s"range partitioning ${System.identityHashCode(this)}"
 }
@@ -211,37 +202,4 @@ object JoinPartitioning {
 
   /** A sample is rough: another range drives only if it has this many times fewer pairs. */
   private val TimesFewer = 1.5
-
-  private val ofSample = ThreadLocal.withInitial[java.lang.Boolean](() => false)
-
-  /**
-   * Whether this thread plans a sample. Such a plan is not adaptive: nobody would wait for what its joins wait
-   * for.
-   */
-  def isPlanningSample: Boolean = ofSample.get
-
-  private def planningSample[T](plan: => T): T = {
-    val before = ofSample.get
-    ofSample.set(true)
-    try plan
-    finally ofSample.set(before)
-  }
-
-  /**
-   * Without the columns that are not needed. A query stage stays directly below its join: strategies look
-   * for it there, and a broadcast has no rows for a projection.
-   */
-  private[partitioning] def pruned(plan: LogicalPlan): LogicalPlan = {
-    val next = CollapseProject(ColumnPruning(plan))
-    if (!next.fastEquals(plan)) pruned(next)
-    else {
-      plan.transformUp { case join: Join =>
-        join.withNewChildren(join.children.map {
-          case Project(columns, stage: LogicalQueryStage)
-              if columns.forall(_.isInstanceOf[Attribute]) => stage
-          case other => other
-        })
-      }
-    }
-  }
 }

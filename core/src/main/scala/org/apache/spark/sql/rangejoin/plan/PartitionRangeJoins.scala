@@ -33,7 +33,8 @@ import org.apache.spark.sql.rangejoin.partitioning.{
   JoinPartitioning,
   OwnerLengths,
   PartitionedRange,
-  RangeBucketExec
+  RangeBucketExec,
+  SamplePlan
 }
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
@@ -61,7 +62,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
         // Of what a generator makes Spark has no estimate.
         val isTiny = Seq(join.left, join.right)
           .forall(side => side.stats.sizeInBytes <= most && !side.exists(_.isInstanceOf[Generate]))
-        val isAdaptive = conf.adaptiveExecutionEnabled && !JoinPartitioning.isPlanningSample
+        val isAdaptive = conf.adaptiveExecutionEnabled && !SamplePlan.isPlanningSample
         // A plan that is not adaptive is made before anything is known of rows.
         val others = if (isAdaptive) DrivingRange.others(join) else Nil
         val partitioning = ofQuery(join).getOrElse(
@@ -75,7 +76,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
             WriteCostlySides.writingsOf(join)))
         join.setTagValue(Partitioning, partitioning)
         val sides: Map[Side, SparkPlan] =
-          if (partitioning.isSingle || JoinPartitioning.isPlanningSample)
+          if (partitioning.isSingle || SamplePlan.isPlanningSample)
             Map(LeftSide -> PlanLater(join.left), RightSide -> PlanLater(join.right))
           else DeferShuffle.of(join, conf)
         val lengths = new OwnerLengths(partitioning)
@@ -99,7 +100,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
    * of samples would double at each level.
    */
   private def ofQuery(join: Join): Option[JoinPartitioning] =
-    if (!JoinPartitioning.isPlanningSample) None
+    if (!SamplePlan.isPlanningSample) None
     else {
       join.getTagValue(Partitioning)
         .filter(partitioning =>

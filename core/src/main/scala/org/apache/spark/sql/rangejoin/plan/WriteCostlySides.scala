@@ -36,7 +36,7 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
   import WriteCostlySides._
 
   override def apply(plan: SparkPlan): SparkPlan =
-    if (!conf.getConf(RangeJoinConf.WriteOnce) || JoinPartitioning.isPlanningSample) plan
+    if (!conf.getConf(RangeJoinConf.WriteOnce) || SamplePlan.isPlanningSample) plan
     else {
       val open = plan.collect { case b: RangeBucketExec if b.getTagValue(Decided).isEmpty => b }
       val joins = open.filterNot(_.partitioning.isSingle).groupBy(_.partitioning).values

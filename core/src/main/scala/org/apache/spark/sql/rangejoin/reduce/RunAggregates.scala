@@ -52,15 +52,8 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
   private[this] val blocks =
     Array.tabulate(Levels)(level => new BlockBuffers(memory, isCounted = level == 0 || !isSmall))
   private[this] val makers = new Array[MatchAggregator](Levels)
-  // From the common end of runs to the begin of a block of 16 rows; and which end that is.
-  private[this] val fromEnd = new BlockBuffers(memory, isCounted = true)
-  private[this] var ends = Array.emptyIntArray
-  // The one that was made last, or null.
-  private[this] var last: UnsafeRow = _
-  private[this] var lastBlock = 0
-  private[this] var lastEnd = 0
-  // Whether it was ever another one than the next that was wanted.
-  private[this] var keepsFromEnd = false
+  // From the common end of runs to the begin of a block of 16 rows.
+  private[this] val fromEnd = new CommonEndBuffers(memory)
   private[this] var row: UnsafeRow = _
 
   private[this] var rows: RunRows = _
@@ -151,35 +144,25 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
 
   /** Adds the rows between a block and the common end. */
   private def addFromEnd(block: Int, end: Int, from: Int, until: Int): Unit = {
-    if (last == null || lastBlock != block || lastEnd != end) {
-      val kept = fromEnd.get(block)
-      if (kept != null && ends(block) == end) last = kept else makeFromEnd(block, end, from, until)
-      lastBlock = block
-      lastEnd = end
-    }
-    if (last.eq(Broken)) add(target, from, until) else target.merge(last)
+    if (!fromEnd.moveTo(block, end)) makeFromEnd(block, end, from, until)
+    if (fromEnd.current.eq(Broken)) add(target, from, until) else target.merge(fromEnd.current)
   }
 
   private def makeFromEnd(block: Int, end: Int, from: Int, until: Int): Unit = {
-    val follows = last != null && lastEnd == end && lastBlock < block
-    if (last != null && !follows) keepsFromEnd = true
     val maker = makerOf(Levels - 1)
+    val before = if (from == end) fromEnd.before(block, end) else null
     val made =
       try {
         maker.clear()
-        if (follows && from == end && last.ne(Broken)) {
-          maker.merge(last)
-          add(maker, lastBlock << Bits, until)
+        if (before != null && before.ne(Broken)) {
+          maker.merge(before)
+          add(maker, fromEnd.currentBlock << Bits, until)
         } else add(maker, from, until)
         if (aggregation.hasOverflowed(maker.result())) Broken else maker.result().copy()
       } catch {
         case NonFatal(_) => Broken
       }
-    if (keepsFromEnd && fromEnd.put(block, made, 0)) {
-      if (block >= ends.length) ends = java.util.Arrays.copyOf(ends, (block + 8) * 2)
-      ends(block) = end
-    }
-    last = made
+    fromEnd.put(block, end, made)
   }
 
   private def add(to: MatchAggregator, from: Int, until: Int): Unit = {
@@ -256,13 +239,11 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
   private def forget(): Unit = {
     blocks.foreach(_.clear())
     fromEnd.clear()
-    last = null
-    keepsFromEnd = false
   }
 
   private def forgetCounted(): Unit = {
     blocks.foreach(of => if (of.isCounted) of.clear())
-    fromEnd.clear()
+    fromEnd.forgetKept()
   }
 
   /** Gives all memory back. */

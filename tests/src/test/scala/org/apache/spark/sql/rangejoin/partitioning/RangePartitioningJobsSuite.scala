@@ -78,7 +78,7 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
     object Planning extends SparkStrategy {
       val threads = new java.util.concurrent.ConcurrentLinkedQueue[String]
       override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
-        if (JoinPartitioning.isPlanningSample) threads.add(Thread.currentThread.getName)
+        if (SamplePlan.isPlanningSample) threads.add(Thread.currentThread.getName)
         Nil
       }
     }
