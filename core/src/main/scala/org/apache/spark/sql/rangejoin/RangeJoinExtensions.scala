@@ -23,6 +23,7 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinHint}
 import org.apache.spark.sql.rangejoin.plan.{
   AggregateMatchesInPlace,
+  CopyBestMatches,
   InferOpenRanges,
   LimitedJoins,
   MarkRangeJoins,
@@ -70,6 +71,7 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[WantBestMatches]]          | adaptive execution: the next preparation rules, in order    |
  * | [[WantAggregatedMatches]]    | likewise                                                    |
  * | [[PlaceRangeJoins]]          | likewise                                                    |
+ * | [[CopyBestMatches]]          | likewise                                                    |
  * | [[RankMatchesInPlace]]       | likewise                                                    |
  * | [[AggregateMatchesInPlace]]  | likewise                                                    |
  * | [[PruneLimitedScans]]        | likewise                                                    |
@@ -138,10 +140,12 @@ object RangeJoinExtensions extends Logging {
     WantBestMatches,
     WantAggregatedMatches,
     PlaceRangeJoins,
+    CopyBestMatches,
     RankMatchesInPlace,
     AggregateMatchesInPlace,
     PruneLimitedScans,
-    SortPreparedWrites)
+    SortPreparedWrites
+  )
 
   private object BeforeTransitions extends ColumnarRule {
     override def preColumnarTransitions: Rule[SparkPlan] =

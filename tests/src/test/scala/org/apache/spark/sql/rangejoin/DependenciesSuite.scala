@@ -78,7 +78,7 @@ object DependenciesSuite {
     "aggregate" -> Set("condition", "join", "reduce"),
     "index" -> Set("condition", "join", "kernel", "reduce"),
     "broadcast" -> Set("condition", "conf", "index", "join", "kernel", "reduce", "shims"),
-    "partitioning" -> Set("condition", "conf", "index", "join", "kernel", "shims"),
+    "partitioning" -> Set("condition", "conf", "index", "join", "kernel", "reduce", "shims"),
     "pushdown" -> Set("broadcast", "condition", "conf", "index", "join", "kernel", "shims"),
     "sort" -> Set("kernel", "shims"),
     "sortedtables" -> Set("conf", "kernel", "shims", "sort"),

@@ -68,6 +68,9 @@ final class JoinPartitioning(
 
   @volatile private var chosen: Option[Chosen] = None
 
+  /** Whether no more is copied than the best rows; see [[BestCopies]]. */
+  @volatile var copiesBest: Boolean = false
+
   /** The layout, if it has been chosen. */
   def layout: Option[BucketLayout] = chosen.map(_.layout)
 
@@ -159,7 +162,8 @@ final class JoinPartitioning(
     val (owner, copied) = (ofOwner.head, ofCopied.head)
     val worth = ((owner.rows + copied.rows) / RowsPerBucket).toInt
     val buckets = if (forced > 0) forced else math.max(1, math.min(most, worth))
-    val planner = new LayoutPlanner(range.dataType, owner, copied, buckets, forced > 0)
+    val placed = if (copiesBest) copied.asPoints else copied
+    val planner = new LayoutPlanner(range.dataType, owner, placed, buckets, forced > 0)
     val layout =
       if (range.isPoint) planner.layout(Lengths.Zero, partitions)
       else planner.openLayout(partitions)

@@ -50,15 +50,15 @@ object PartitionedRange {
   /**
    * How to partition a join without keys.
    *
-   * @param larger the side with more rows, which is the owner where nothing else speaks for either
+   * @param likely the owner where nothing else speaks for either side
    */
-  def of(range: RangeCondition, joinType: JoinType, larger: Side): Option[PartitionedRange] = {
+  def of(range: RangeCondition, joinType: JoinType, likely: Side): Option[PartitionedRange] = {
     val behavior = JoinTypeBehavior.of(joinType).filter(_ => joinType != FullOuter)
     val tests = range.upperTest.toSeq ++ range.lowerTest
     behavior.filter(_ => tests.nonEmpty).map { b =>
       val owner = b.streamed.getOrElse {
-        Seq(larger, larger.other).find(side => tests.size == 2 && isPoint(tests, side))
-          .getOrElse(larger)
+        Seq(likely, likely.other).find(side => tests.size == 2 && isPoint(tests, side))
+          .getOrElse(likely)
       }
       require(b.streamed.isDefined || joinType.isInstanceOf[InnerLike])
       partitioned(tests, owner, b.visitsAllStreamed && b.streamed.isDefined)
@@ -128,7 +128,8 @@ object PartitionedRange {
       tests.tail.forall(t =>
         sameOrder(t, tests.head) && t.on(side).semanticEquals(tests.head.on(side)))
 
-  private def neverRaises(e: Expression): Boolean = e match {
+  /** Whether evaluating a column of a side never raises an error. */
+  def neverRaises(e: Expression): Boolean = e match {
     case _: Attribute => true
     // The last dates are no timestamps.
     case Cast(child, to, _, _) =>

@@ -29,6 +29,7 @@ import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, Sh
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.rangejoin.join.{BesideShuffle, DriverMetrics}
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
+import org.apache.spark.sql.rangejoin.reduce.BestOrder
 import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
 
 /**
@@ -43,13 +44,15 @@ import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
  * @param bounds of this side, as the partitioning has them, over the columns of the child
  * @param bucket the column
  * @param lengths what this side has in common with the other one, on the driver
+ * @param best which copies are enough, where each row of the owner wants its best matches alone
  */
 case class RangeBucketExec(
     isOwner: Boolean,
     bounds: Seq[Expression],
     bucket: Attribute,
     @transient lengths: OwnerLengths,
-    child: SparkPlan
+    child: SparkPlan,
+    best: Option[BestOrder] = None
 ) extends UnaryExecNode with CodegenSupport with BesideShuffle {
 
   def partitioning: JoinPartitioning = lengths.partitioning
@@ -65,7 +68,7 @@ case class RangeBucketExec(
   override def logicalLink: Option[LogicalPlan] = child.logicalLink
 
   override def stringArgs: Iterator[Any] = Iterator(
-    if (isOwner) "owner" else "copies",
+    if (isOwner) "owner" else if (best.isDefined) "copies of the best" else "copies",
     bounds.filterNot(_.isInstanceOf[GuardedValue]).mkString("[", ", ", "]"),
     bucket,
     if (lengths != null && partitioning.isSingle) "one bucket"
@@ -140,25 +143,33 @@ case class RangeBucketExec(
     val (isOwner0, keepsUnmatched) = (isOwner, partitioning.range.keepsUnmatched)
     val rowsOut = longMetric("numOutputRows")
     val copies = if (isOwner) null else longMetric("numCopies")
+    val best = this.best
     withLayout(child.execute()).mapPartitionsWithIndexInternal { (index, rows) =>
-      val assigned =
-        new BucketAssigner(ref.layout, columns, isOwner0, keepsUnmatched, ref.lengths).start(index)
       val joined = new JoinedRow
       val added = new GenericInternalRow(1)
       val project = UnsafeProjection.create(outputTypes)
-      rows.flatMap { row =>
-        val count = assigned.assign(row)
-        if (count > 1) copies += count - 1
-        rowsOut += count
-        Iterator.range(0, count).map { i =>
-          added.setInt(0, assigned.id(i))
-          project(joined(row, added))
+      def placed(row: InternalRow, id: Int): UnsafeRow = {
+        added.setInt(0, id)
+        rowsOut += 1
+        project(joined(row, added))
+      }
+      best.map(new BestCopies(ref.layout, columns, _, copies, rowsOut).of(rows, placed)).getOrElse {
+        val assigned =
+          new BucketAssigner(ref.layout, columns, isOwner0, keepsUnmatched, ref.lengths)
+            .start(index)
+        rows.flatMap { row =>
+          val count = assigned.assign(row)
+          if (count > 1) copies += count - 1
+          Iterator.range(0, count).map(i => placed(row, assigned.id(i)))
         }
       }
     }
   }
 
   // ---------------------------------------------------------------- generated
+
+  // The best rows of a task leave it behind all others.
+  override def supportCodegen: Boolean = best.isEmpty
 
   override def inputRDDs(): Seq[RDD[InternalRow]] = {
     // Code is also generated to be looked at: only when there are rows it is about to run.

@@ -35,6 +35,9 @@ case class SideSample(
   /** Where rows are, by one end. */
   def positions: Array[Position] = low.orElse(high).get
 
+  /** The same rows, of which none has a match in another cell. */
+  def asPoints: SideSample = copy(low = low.orElse(high), high = high.orElse(low))
+
   /** Whether a row has positions. */
   def isKnown(row: Int): Boolean = (low ++ high).forall(_(row) != null)
 

@@ -26,7 +26,8 @@ import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
 /**
  * Gives a join that has no range an [[OpenRange]], where the nearest matches of each row are wanted: by a rank, by
  * `min_by` and the like, or by `NEAREST BY`, which Spark makes `min_by` of. Then it is planned as a range join,
- * which finds them by a search; stock Spark compares all rows of a key.
+ * which finds them by a search; stock Spark compares all rows of a key. Joins that have a range are marked for
+ * [[CopyBestMatches]].
  *
  * Runs once, after predicate pushdown (a pre-CBO rule).
  */
@@ -46,10 +47,11 @@ object InferOpenRanges extends Rule[LogicalPlan] {
       wanted.below(columns).map(below => project.copy(child = ranged(below, child)))
         .getOrElse(plan)
     case join: Join =>
-      wanted.of(join.left.outputSet, join.right.outputSet).toOption
-        .filter(_.reach.exists(_.nearest))
-        .flatMap(of(join, _))
-        .getOrElse(plan)
+      val best = wanted.of(join.left.outputSet, join.right.outputSet).toOption
+      best.filter(_.reach.exists(_.nearest)).flatMap(of(join, _)).getOrElse {
+        best.foreach(CopyBestMatches.mark(join, _))
+        join
+      }
     case _ => plan
   }
 

@@ -54,8 +54,9 @@ object PartitionRangeJoins extends JoinSelectionHelper {
   }
 
   /** The join by buckets; None where its rows cannot be partitioned, or may not be copied. */
-  def of(join: Join, session: SparkSession): Option[SparkPlan] =
-    rangeOf(join, larger(join)).filterNot(_ => hintToNotBroadcastAndReplicate(join.hint)).map {
+  def of(join: Join, session: SparkSession): Option[SparkPlan] = {
+    val likely = CopyBestMatches.rankedSide(join).getOrElse(larger(join))
+    rangeOf(join, likely).filterNot(_ => hintToNotBroadcastAndReplicate(join.hint)).map {
       range =>
         val conf = session.sessionState.conf
         val most = conf.getConf(RangeJoinConf.RangePartitioningThreshold)
@@ -86,6 +87,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
         }
         plan(join, partitioning, side(LeftSide), side(RightSide))
     }
+  }
 
   /** A side under adaptive execution; copies wait for the owner. */
   def awaiting(child: SparkPlan, side: Side, lengths: OwnerLengths): SparkPlan =
@@ -123,11 +125,15 @@ object PartitionRangeJoins extends JoinSelectionHelper {
   private def larger(join: Join): Side =
     if (join.right.stats.sizeInBytes > join.left.stats.sizeInBytes) RightSide else LeftSide
 
-  /** How the rows of a join without keys are partitioned; None where they cannot be. */
-  def rangeOf(join: Join, larger: Side): Option[PartitionedRange] =
+  /**
+   * How the rows of a join without keys are partitioned; None where they cannot be.
+   *
+   * @param likely the owner where nothing else speaks for either side
+   */
+  def rangeOf(join: Join, likely: Side): Option[PartitionedRange] =
     if (!isWithoutKeys(join)) None
     else {
-      DrivingRange.of(join).flatMap(PartitionedRange.of(_, join.joinType, larger))
+      DrivingRange.of(join).flatMap(PartitionedRange.of(_, join.joinType, likely))
     }
 
   /** A side with its buckets. */

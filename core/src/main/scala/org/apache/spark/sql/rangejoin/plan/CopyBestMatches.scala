@@ -1,0 +1,94 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.Join
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.rangejoin.condition.{RangeCondition, RangeExtractor, RightSide, Side}
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.partitioning.{PartitionedRange, RangeBucketExec}
+import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
+
+/**
+ * Has a join by range buckets copy no more than the best rows to other buckets, where no more is wanted of
+ * them ([[org.apache.spark.sql.rangejoin.partitioning.BestCopies]]): in a range without an end, each row
+ * would be copied to all buckets on one side of its own.
+ *
+ * What ranks the pairs stays above the join, so nothing depends on the join still being asked for the best matches
+ * when the rows have been shuffled and the rest is planned again.
+ */
+object CopyBestMatches extends Rule[SparkPlan] {
+
+  override def apply(plan: SparkPlan): SparkPlan = plan.transform {
+    case join: SortMergeRangeJoinExec if join.leftKeys.exists(RangeBucketExec.isBucket) =>
+      val wanted = for {
+        best <- join.best
+        range <- join.normalForm.toOption
+        order <- orderOf(range, best)
+      } yield (range.buffered, order)
+      wanted match {
+        case Some((RightSide, order)) =>
+          join.copy(right = copying(join.right, join.rightKeys, order))
+        case Some((_, order)) => join.copy(left = copying(join.left, join.leftKeys, order))
+        case None             => join
+      }
+  }
+
+  /** On an inner join: the side to be the owner, since the best matches of its rows are wanted. */
+  private val RankedSide = TreeNodeTag[Side]("rangejoin.rankedSide")
+
+  /** Marks a join without keys, where no more than the best rows would have to be copied. */
+  private[plan] def mark(join: Join, best: BestMatches): Unit = {
+    val streamed = best.streamedSide(join.left.outputSet)
+    val order = RangeExtractor.extract(join, Some(streamed)).toOption.flatMap(orderOf(_, best))
+    if (order.isDefined && PartitionRangeJoins.isWithoutKeys(join))
+      join.setTagValue(RankedSide, streamed)
+  }
+
+  /** The side of a marked join that is to be the owner. */
+  private[plan] def rankedSide(join: Join): Option[Side] = join.getTagValue(RankedSide)
+
+  /**
+   * The order by which the best rows are known, where a row matches all rows of the buckets before it, or all
+   * of those behind it.
+   */
+  private def orderOf(range: RangeCondition, best: BestMatches): Option[BestOrder] =
+    BestOrder.of(range, best).filter { order =>
+      range.isOneSided && !range.isOpen && range.residual.isEmpty && order.around.isEmpty &&
+      (range.sortBound ++ range.evictBound).forall(_.isLossless) &&
+      (range.upperBound ++ range.lowerBound).forall(isKnown)
+    }
+
+  /** Whether a bound of the streamed side is known for every row. */
+  private def isKnown(bound: RangeBound): Boolean =
+    bound.trusted.isEmpty && !bound.readsNull && PartitionedRange.neverRaises(bound.child)
+
+  /** The side with the copies, if it is yet to be shuffled. */
+  private def copying(side: SparkPlan, keys: Seq[Expression], order: BestOrder): SparkPlan =
+    side match {
+      case buckets: RangeBucketExec if !buckets.isOwner && isKey(buckets.bucket, keys) =>
+        buckets.partitioning.copiesBest = true
+        buckets.copy(best = Some(order))
+      case node: UnaryExecNode => node.withNewChildren(Seq(copying(node.child, keys, order)))
+      case other               => other
+    }
+
+  private def isKey(bucket: Attribute, keys: Seq[Expression]): Boolean =
+    keys.exists(_.semanticEquals(bucket))
+}

@@ -1,0 +1,67 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import java.lang.{Long => JLong}
+import java.util.{ArrayList, Comparator, TreeMap}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+/** The best of the rows that were added, by their bounds: as many as an order asks for. */
+private[rangejoin] final class BestRows(order: BestOrder) {
+  private type Rows = ArrayList[UnsafeRow]
+
+  private val comparator: Comparator[JLong] =
+    if (order.descending) Comparator.reverseOrder[JLong]() else Comparator.naturalOrder[JLong]()
+  // Rows of the same bound together, the best first.
+  private val groups = new TreeMap[JLong, Rows](comparator)
+  private var size = 0
+
+  /** Whether a row of this bound would be kept. */
+  def isWanted(bound: Long): Boolean = ranks < order.limit || {
+    val toWorst = comparator.compare(bound, groups.lastKey)
+    toWorst < 0 || order.keepsTies && toWorst == 0
+  }
+
+  private def ranks: Int = if (order.countsTies) size else groups.size
+
+  /** Adds a row, and drops those that are no longer wanted; returns by how many bytes there are more. */
+  def add(bound: Long, row: UnsafeRow): Long = {
+    groups.computeIfAbsent(bound, _ => new Rows).add(row)
+    size += 1
+    row.getSizeInBytes - dropUnwanted()
+  }
+
+  private def dropUnwanted(): Long = {
+    val worst = groups.lastEntry().getValue
+    if (ranks - (if (order.countsTies) worst.size else 1) >= order.limit) {
+      groups.pollLastEntry()
+      size -= worst.size
+      worst.asScala.map(_.getSizeInBytes.toLong).sum
+    } else if (!order.keepsTies && size > order.limit) {
+      size -= 1
+      worst.remove(worst.size - 1).getSizeInBytes
+    } else 0L
+  }
+
+  /** Adds all rows of another one of the same order. */
+  def addAll(other: BestRows): Unit =
+    for ((bound, rows) <- other.groups.asScala; row <- rows.asScala)
+      if (isWanted(bound)) add(bound, row)
+
+  def rows: Iterator[UnsafeRow] = groups.values.iterator.asScala.flatMap(_.iterator.asScala)
+}

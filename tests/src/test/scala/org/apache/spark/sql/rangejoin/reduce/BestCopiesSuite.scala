@@ -1,0 +1,202 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import scala.util.Random
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.rangejoin.partitioning.RangeBucketExec
+
+/** Joins without keys by range buckets, of which best matches alone are wanted: the best rows are copied. */
+class BestCopiesSuite extends BestMatchesTest {
+  import BestMatchesTest._
+
+  private val Types = Seq("BIGINT", "INT", "DATE", "TIMESTAMP", "DOUBLE", "DECIMAL(12, 2)")
+
+  /** A side with many ties, some NULL, in several partitions. */
+  private def side(name: String, rows: Int, of: String, random: Random): Unit = {
+    val values = Seq.tabulate(rows) { id =>
+      val t = if (random.nextInt(25) == 0) "NULL" else random.nextInt(120).toString
+      s"($id, $t, ${random.nextInt(5)})"
+    }
+    val t = of match {
+      case "DATE"      => "date_add(DATE '2024-01-01', t)"
+      case "TIMESTAMP" => "timestamp_seconds(t * 60)"
+      case "DOUBLE"    =>
+        "CASE t WHEN 3 THEN double('NaN') WHEN 4 THEN -0D WHEN 5 THEN 0D ELSE t / 4D END"
+      case other => s"CAST(t AS $other)"
+    }
+    spark.sql(
+      s"""SELECT /*+ REPARTITION(3) */ id, $t AS t, v
+         |FROM VALUES ${values.mkString(", ")} AS v(id, t, v)""".stripMargin)
+      .createOrReplaceTempView(name)
+  }
+
+  private def ranked(
+      range: String,
+      by: String,
+      function: String = "row_number()",
+      limit: Int = 1,
+      joinType: String = "LEFT",
+      shown: String = "r.t AS rt"
+  ): String =
+    s"""SELECT * FROM (
+       |  SELECT l.id, $shown, $function OVER (PARTITION BY l.id ORDER BY $by) AS n
+       |  FROM l $joinType JOIN r ON $range)
+       |WHERE n <= $limit""".stripMargin
+
+  private def byBuckets(buckets: Int): Form = Form(
+    "",
+    Seq(
+      "spark.sql.join.rangePartitioning.buckets" -> buckets.toString,
+      "spark.sql.join.rangePartitioning.threshold" -> "0",
+      "spark.sql.join.rangePartitioning.deferShuffle.enabled" -> "false",
+      "spark.sql.autoBroadcastJoinThreshold" -> "-1"
+    )
+  )
+
+  private def copied(df: DataFrame): RangeBucketExec =
+    only(collect(executedPlan(df)) { case buckets: RangeBucketExec if !buckets.isOwner => buckets })
+
+  /** One number of buckets, always the same for the same query. */
+  private def someBuckets(query: String): Seq[Int] =
+    Seq(Seq(1, 6, 6, 40)(Math.floorMod(query.hashCode, 4)))
+
+  /** Compares with stock Spark, and looks for which rows are copied. */
+  private def checkCopies(query: String, best: Boolean = true): Seq[String] =
+    checkCopies(query, best, someBuckets(query))
+
+  private def checkCopies(
+      query: String,
+      best: Boolean,
+      buckets: Seq[Int]): Seq[String] =
+    compare(query, buckets.map(byBuckets), nextEngine)(copied(_).best.isDefined == best)
+
+  for ((of, seed) <- Types.zipWithIndex) test(s"every ranking, from either end, over $of") {
+    val random = new Random(seed)
+    side("l", 90, of, random)
+    side("r", 150, of, random)
+    for {
+      range <- Seq("r.t <= l.t", "r.t < l.t", "l.t <= r.t", "l.t < r.t")
+      direction <- Seq("ASC", "DESC")
+    } {
+      checkCopies(ranked(range, s"r.t $direction"))
+      checkCopies(ranked(range, s"r.t $direction, r.id", limit = 2, shown = "r.id AS rid"))
+      checkCopies(ranked(range, s"r.t $direction", "rank()", 3, shown = "r.id AS rid"))
+      checkCopies(ranked(range, s"r.t $direction", "dense_rank()", 2, shown = "r.id AS rid"))
+    }
+  }
+
+  test("aggregates of the rows at one end, in groups of one row and of several") {
+    val random = new Random(7)
+    side("l", 90, "BIGINT", random)
+    side("r", 150, "BIGINT", random)
+    for {
+      range <- Seq("r.t <= l.t", "r.t >= l.t")
+      function <- Seq("max(r.t)", "min(r.t)", "max(struct(r.t, r.id))", "min(struct(r.t, r.id))")
+      group <- Seq("l.id", "l.v")
+    } checkCopies(s"SELECT $group, $function FROM l LEFT JOIN r ON $range GROUP BY $group")
+  }
+
+  test("sides without rows, without values, and of one value") {
+    for {
+      left <- Seq("id", "NULL", "7")
+      right <- Seq("id", "NULL", "7")
+      rows <- Seq(0, 20)
+    } {
+      spark.range(0, 20, 1, 3).selectExpr("id", s"CAST($left AS BIGINT) AS t")
+        .createOrReplaceTempView("l")
+      spark.range(0, rows.toLong, 1, 3).selectExpr("id", s"CAST($right AS BIGINT) AS t")
+        .createOrReplaceTempView("r")
+      val query = ranked("r.t <= l.t", "r.t DESC", "rank()", shown = "r.id AS rid")
+      compare(query, Seq(1, 6).map(byBuckets), nextEngine)(_ => true)
+    }
+  }
+
+  test("values at the ends of the type go to all buckets") {
+    import spark.implicits._
+    val ends = Seq(Long.MinValue, Long.MinValue + 1, -5L, 0L, 5L, Long.MaxValue - 1, Long.MaxValue)
+    ends.zipWithIndex.toDF("t", "id").createOrReplaceTempView("l")
+    for {
+      pair <- ends.combinations(2)
+      range <- Seq("r.t <= l.t", "r.t < l.t", "r.t >= l.t", "r.t > l.t")
+      direction = if (range.contains("<")) "DESC" else "ASC"
+    } {
+      pair.toDF("t").createOrReplaceTempView("r")
+      compare(ranked(range, s"r.t $direction"), Seq(byBuckets(6)), nextEngine)(_ => true)
+    }
+  }
+
+  test("bounds that raise or overflow") {
+    import spark.implicits._
+    val values = Seq(Int.MinValue, Int.MinValue + 3, 0, 1, 2, Int.MaxValue - 3, Int.MaxValue)
+    values.zipWithIndex.toDF("t", "id").createOrReplaceTempView("l")
+    values.init.init.zipWithIndex.toDF("t", "id").createOrReplaceTempView("r")
+    for (ansi <- Seq(true, false)) withConf("spark.sql.ansi.enabled" -> ansi.toString) {
+      for (range <- Seq("r.t + 5 <= l.t", "r.t + 5 >= l.t"))
+        checkCopies(ranked(range, "r.t DESC"), best = ansi, buckets = Seq(6))
+      // Of an owner's row whose bound is unknown all pairs have to be looked at.
+      for (range <- Seq("r.t <= l.t - 2", "r.t >= l.t + 2"); if !ansi)
+        checkCopies(ranked(range, "r.t DESC"), best = false, buckets = Seq(6))
+    }
+  }
+
+  test("other conditions and other orders need all copies") {
+    val random = new Random(8)
+    side("l", 60, "BIGINT", random)
+    side("r", 80, "BIGINT", random)
+    for (more <- Seq("r.v <> l.v", "r.v + l.v > 3")) {
+      checkCopies(ranked(s"r.t <= l.t AND $more", "r.t DESC"), best = false)
+    }
+    checkCopies(ranked("r.t <= l.t", "r.v DESC", shown = "r.v AS rv"), best = false)
+    checkCopies(
+      "SELECT l.id, max(r.t), count(*) FROM l LEFT JOIN r ON r.t <= l.t GROUP BY l.id",
+      best = false)
+    // A condition of the right side alone is asked below the join.
+    checkCopies(ranked("r.t <= l.t AND r.v > 1", "r.t DESC"))
+  }
+
+  test("of an inner join the side that is ranked for is the owner, larger or not") {
+    val random = new Random(9)
+    for ((left, right) <- Seq((400, 60), (60, 400))) {
+      side("l", left, "BIGINT", random)
+      side("r", right, "BIGINT", random)
+      for (range <- Seq("r.t <= l.t", "r.t > l.t"); direction <- Seq("ASC", "DESC"))
+        checkCopies(ranked(range, s"r.t $direction", limit = 2, joinType = "INNER"))
+      checkCopies("SELECT l.id, max(r.t) FROM l JOIN r ON r.t <= l.t GROUP BY l.id")
+      checkCopies("SELECT r.id, min(l.t) FROM l JOIN r ON r.t <= l.t GROUP BY r.id")
+    }
+  }
+
+  test("a bucket has no more copies than there are ranks and tasks") {
+    spark.range(0, 5000, 1, 4).selectExpr("id", "id AS t").createOrReplaceTempView("l")
+    spark.range(0, 5000, 1, 4).selectExpr("id", "id * 7 % 5000 AS t").createOrReplaceTempView("r")
+    for (limit <- Seq(1, 3); engine <- nextEngine) withConf(byBuckets(10).settings ++ engine: _*) {
+      val df = spark.sql(ranked("r.t <= l.t", "r.t DESC", limit = limit))
+      df.collect()
+      val copies = copied(df).metrics("numCopies").value
+      assert(copies > 0 && copies <= 10 * 4 * limit, executedPlan(df))
+    }
+  }
+
+  test("rows that come when much has been kept go to all buckets") {
+    spark.range(0, 40, 1, 1).selectExpr("id", "id * 10 AS t").createOrReplaceTempView("l")
+    // 300 ties of 30 KB in one task.
+    spark.range(0, 300, 1, 1).selectExpr("id", "id % 2 AS t", "repeat('x', 30000) AS s")
+      .createOrReplaceTempView("r")
+    val query = ranked("r.t <= l.t", "r.t DESC", "rank()", shown = "r.id AS rid, length(r.s) AS n0")
+    checkCopies(query, best = true, buckets = Seq(6))
+  }
+}
