@@ -32,7 +32,7 @@ import org.apache.spark.sql.rangejoin.reduce.{BestOrder, BestRows}
  * So a row goes to its own bucket as it is read, and in the end each bucket gets the best rows of the buckets before it.
  * They are those of one map task: a bucket has as many copies as there are tasks and ranks.
  *
- * Rows of which it is not known where they are go to all buckets, and so do those that come when much has
+ * Rows of which it is not known where they are go to all buckets, and so do wanted ones that come when much has
  * been kept.
  *
  * @param columns what is read of a row: the bound of the range, and its value
@@ -74,10 +74,10 @@ final class BestCopies(
       val first = layout.firstBucket(0, cells.first)
       val last = layout.lastBucket(0, cells.first, cells.last)
       val bound = columnsOfRow.getLong(boundAt)
-      if (isKnown(bound) && bytes < MostBytes) {
-        val own = if (rises) first else last
+      val own = if (rises) first else last
+      if (isKnown(bound) && (!isWanted(own, bound) || bytes < MostBytes)) {
         val out = placed(row, layout.id(own))
-        keep(own, bound, out)
+        if (isWanted(own, bound)) keep(own, bound, out.copy())
         Iterator.single(out)
       } else {
         numCopies += last - first
@@ -88,9 +88,12 @@ final class BestCopies(
 
   private def isKnown(bound: Long): Boolean = bound != Long.MinValue && bound != Long.MaxValue
 
+  private def isWanted(bucket: Int, bound: Long): Boolean =
+    kept(bucket) == null || kept(bucket).isWanted(bound)
+
   private def keep(bucket: Int, bound: Long, row: UnsafeRow): Unit = {
     if (kept(bucket) == null) kept(bucket) = new BestRows(order)
-    if (kept(bucket).isWanted(bound)) bytes += kept(bucket).add(bound, row.copy())
+    bytes += kept(bucket).add(bound, row)
   }
 
   private def bestOfOthers: Iterator[UnsafeRow] = {
@@ -109,8 +112,20 @@ final class BestCopies(
   }
 }
 
-private object BestCopies {
+object BestCopies {
 
   /** A task of a join of wide rows or many ranks is not to run out of memory for it. */
   private val MostBytes = 4L << 20
+
+  /** Rows may be wider than their types say. */
+  private val Slack = 4
+
+  /**
+   * Whether there is surely room for the best rows of some buckets, so that buckets may be as narrow as if nothing
+   * were copied.
+   *
+   * @param rowBytes of a row, by its types
+   */
+  def fit(order: BestOrder, buckets: Int, rowBytes: Long): Boolean =
+    !order.keepsTies && order.limit.toLong * buckets * rowBytes * Slack <= MostBytes
 }

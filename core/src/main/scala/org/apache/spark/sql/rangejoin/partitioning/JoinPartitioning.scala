@@ -24,6 +24,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{SQLExecution, SparkPlan}
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeCondition, Side}
 import org.apache.spark.sql.rangejoin.conf.{JobDescription, RangeJoinConf}
+import org.apache.spark.sql.rangejoin.reduce.BestOrder
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 /**
@@ -68,8 +69,13 @@ final class JoinPartitioning(
 
   @volatile private var chosen: Option[Chosen] = None
 
-  /** Whether no more is copied than the best rows; see [[BestCopies]]. */
-  @volatile var copiesBest: Boolean = false
+  @volatile private var copiesFew: Boolean = false
+
+  /** Says that no more is copied than the best rows, if these surely are few; see [[BestCopies]]. */
+  def copyBest(order: BestOrder, rowBytes: Long): Unit = {
+    val buckets = BucketsPerPartition * session.sessionState.conf.numShufflePartitions
+    copiesFew = BestCopies.fit(order, buckets, rowBytes)
+  }
 
   /** The layout, if it has been chosen. */
   def layout: Option[BucketLayout] = chosen.map(_.layout)
@@ -162,7 +168,7 @@ final class JoinPartitioning(
     val (owner, copied) = (ofOwner.head, ofCopied.head)
     val worth = ((owner.rows + copied.rows) / RowsPerBucket).toInt
     val buckets = if (forced > 0) forced else math.max(1, math.min(most, worth))
-    val placed = if (copiesBest) copied.asPoints else copied
+    val placed = if (copiesFew) copied.asPoints else copied
     val planner = new LayoutPlanner(range.dataType, owner, placed, buckets, forced > 0)
     val layout =
       if (range.isPoint) planner.layout(Lengths.Zero, partitions)

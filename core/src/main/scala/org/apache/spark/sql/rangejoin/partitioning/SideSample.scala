@@ -35,8 +35,14 @@ case class SideSample(
   /** Where rows are, by one end. */
   def positions: Array[Position] = low.orElse(high).get
 
-  /** The same rows, of which none has a match in another cell. */
-  def asPoints: SideSample = copy(low = low.orElse(high), high = high.orElse(low))
+  /** The same rows, as if those that are known had no match in another cell. */
+  def asPoints: SideSample = {
+    def opposite(ends: Array[Position], unknown: Long) =
+      ends.map(end => if (end == null || end.isKnown) end else Position(unknown, null))
+    copy(
+      low = low.orElse(high.map(opposite(_, Long.MinValue))),
+      high = high.orElse(low.map(opposite(_, Long.MaxValue))))
+  }
 
   /** Whether a row has positions. */
   def isKnown(row: Int): Boolean = (low ++ high).forall(_(row) != null)

@@ -83,7 +83,8 @@ object CopyBestMatches extends Rule[SparkPlan] {
   private def copying(side: SparkPlan, keys: Seq[Expression], order: BestOrder): SparkPlan =
     side match {
       case buckets: RangeBucketExec if !buckets.isOwner && isKey(buckets.bucket, keys) =>
-        buckets.partitioning.copiesBest = true
+        val rowBytes = buckets.output.map(_.dataType.defaultSize.toLong).sum
+        buckets.partitioning.copyBest(order, rowBytes)
         buckets.copy(best = Some(order))
       case node: UnaryExecNode => node.withNewChildren(Seq(copying(node.child, keys, order)))
       case other               => other
