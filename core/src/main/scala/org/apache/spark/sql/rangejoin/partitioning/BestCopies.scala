@@ -75,9 +75,10 @@ final class BestCopies(
       val last = layout.lastBucket(0, cells.first, cells.last)
       val bound = columnsOfRow.getLong(boundAt)
       val own = if (rises) first else last
-      if (isKnown(bound) && (!isWanted(own, bound) || bytes < MostBytes)) {
+      val isWanted = kept(own) == null || kept(own).isWanted(bound)
+      if (isKnown(bound) && (!isWanted || bytes < MostBytes)) {
         val out = placed(row, layout.id(own))
-        if (isWanted(own, bound)) keep(own, bound, out.copy())
+        if (isWanted) keep(own, bound, out.copy())
         Iterator.single(out)
       } else {
         numCopies += last - first
@@ -87,9 +88,6 @@ final class BestCopies(
   }
 
   private def isKnown(bound: Long): Boolean = bound != Long.MinValue && bound != Long.MaxValue
-
-  private def isWanted(bucket: Int, bound: Long): Boolean =
-    kept(bucket) == null || kept(bucket).isWanted(bound)
 
   private def keep(bucket: Int, bound: Long, row: UnsafeRow): Unit = {
     if (kept(bucket) == null) kept(bucket) = new BestRows(order)

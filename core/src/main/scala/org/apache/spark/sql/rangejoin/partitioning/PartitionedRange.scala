@@ -123,13 +123,15 @@ object PartitionedRange {
 
   /** Whether a side takes up one position, which is known for every row that has one. */
   private def isPoint(tests: Seq[RangeTest], side: Side): Boolean =
-    tests.forall(t =>
-      !t.trusted.contains(side) && !t.readsNull(side) && neverRaises(t.on(side))) &&
+    tests.forall(isKnown(_, side)) &&
       tests.tail.forall(t =>
         sameOrder(t, tests.head) && t.on(side).semanticEquals(tests.head.on(side)))
 
-  /** Whether evaluating a column of a side never raises an error. */
-  def neverRaises(e: Expression): Boolean = e match {
+  /** Whether the value of a side is known for every row that has one. */
+  def isKnown(test: RangeTest, side: Side): Boolean =
+    !test.trusted.contains(side) && !test.readsNull(side) && neverRaises(test.on(side))
+
+  private def neverRaises(e: Expression): Boolean = e match {
     case _: Attribute => true
     // The last dates are no timestamps.
     case Cast(child, to, _, _) =>

@@ -20,7 +20,6 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.rangejoin.condition.{RangeCondition, RangeExtractor, RightSide, Side}
-import org.apache.spark.sql.rangejoin.kernel.RangeBound
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.partitioning.{PartitionedRange, RangeBucketExec}
 import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
@@ -72,12 +71,8 @@ object CopyBestMatches extends Rule[SparkPlan] {
     BestOrder.of(range, best).filter { order =>
       range.isOneSided && !range.isOpen && range.residual.isEmpty && order.around.isEmpty &&
       (range.sortBound ++ range.evictBound).forall(_.isLossless) &&
-      (range.upperBound ++ range.lowerBound).forall(isKnown)
+      (range.upperTest ++ range.lowerTest).forall(PartitionedRange.isKnown(_, range.streamed))
     }
-
-  /** Whether a bound of the streamed side is known for every row. */
-  private def isKnown(bound: RangeBound): Boolean =
-    bound.trusted.isEmpty && !bound.readsNull && PartitionedRange.neverRaises(bound.child)
 
   /** The side with the copies, if it is yet to be shuffled. */
   private def copying(side: SparkPlan, keys: Seq[Expression], order: BestOrder): SparkPlan =

@@ -51,38 +51,22 @@ class BestCopiesSuite extends BestMatchesTest {
       limit: Int = 1,
       joinType: String = "LEFT",
       shown: String = "r.t AS rt"
-  ): String =
-    s"""SELECT * FROM (
-       |  SELECT l.id, $shown, $function OVER (PARTITION BY l.id ORDER BY $by) AS n
-       |  FROM l $joinType JOIN r ON $range)
-       |WHERE n <= $limit""".stripMargin
-
-  private def byBuckets(buckets: Int): Form = Form(
-    "",
-    Seq(
-      "spark.sql.join.rangePartitioning.buckets" -> buckets.toString,
-      "spark.sql.join.rangePartitioning.threshold" -> "0",
-      "spark.sql.join.rangePartitioning.deferShuffle.enabled" -> "false",
-      "spark.sql.autoBroadcastJoinThreshold" -> "-1"
-    )
-  )
+  ): String = rankedPairs(s"l.id, $shown", function, by, joinType, range, limit)
 
   private def copied(df: DataFrame): RangeBucketExec =
     only(collect(executedPlan(df)) { case buckets: RangeBucketExec if !buckets.isOwner => buckets })
 
-  /** One number of buckets, always the same for the same query. */
-  private def someBuckets(query: String): Seq[Int] =
-    Seq(Seq(1, 6, 6, 40)(Math.floorMod(query.hashCode, 4)))
+  /** A number of buckets, always the same for the same query. */
+  private def someBuckets(query: String): Int = Seq(1, 6, 6, 40)(Math.floorMod(query.hashCode, 4))
 
   /** Compares with stock Spark, and looks for which rows are copied. */
-  private def checkCopies(query: String, best: Boolean = true): Seq[String] =
-    checkCopies(query, best, someBuckets(query))
-
   private def checkCopies(
       query: String,
-      best: Boolean,
-      buckets: Seq[Int]): Seq[String] =
-    compare(query, buckets.map(byBuckets), nextEngine)(copied(_).best.isDefined == best)
+      best: Boolean = true,
+      buckets: Option[Int] = None): Seq[String] = {
+    val form = byBuckets(buckets.getOrElse(someBuckets(query)))
+    compare(query, Seq(form), nextEngine)(copied(_).best.isDefined == best)
+  }
 
   for ((of, seed) <- Types.zipWithIndex) test(s"every ranking, from either end, over $of") {
     val random = new Random(seed)
@@ -135,7 +119,7 @@ class BestCopiesSuite extends BestMatchesTest {
       direction = if (range.contains("<")) "DESC" else "ASC"
     } {
       pair.toDF("t").createOrReplaceTempView("r")
-      compare(ranked(range, s"r.t $direction"), Seq(byBuckets(6)), nextEngine)(_ => true)
+      checkCopies(ranked(range, s"r.t $direction"), buckets = Some(6))
     }
   }
 
@@ -146,10 +130,25 @@ class BestCopiesSuite extends BestMatchesTest {
     values.init.init.zipWithIndex.toDF("t", "id").createOrReplaceTempView("r")
     for (ansi <- Seq(true, false)) withConf("spark.sql.ansi.enabled" -> ansi.toString) {
       for (range <- Seq("r.t + 5 <= l.t", "r.t + 5 >= l.t"))
-        checkCopies(ranked(range, "r.t DESC"), best = ansi, buckets = Seq(6))
+        checkCopies(ranked(range, "r.t DESC"), best = ansi, buckets = Some(6))
       // Of an owner's row whose bound is unknown all pairs have to be looked at.
       for (range <- Seq("r.t <= l.t - 2", "r.t >= l.t + 2"); if !ansi)
-        checkCopies(ranked(range, "r.t DESC"), best = false, buckets = Seq(6))
+        checkCopies(ranked(range, "r.t DESC"), best = false, buckets = Some(6))
+    }
+  }
+
+  test("a row whose bound raises does so, in whatever bucket the rows of the owner are") {
+    import spark.implicits._
+    (100 to 110).zipWithIndex.toDF("t", "id").createOrReplaceTempView("l")
+    ((0 to 50) :+ Int.MaxValue).toDF("t").createOrReplaceTempView("r")
+    for (flag <- Seq("false", "true"); engine <- nextEngine) {
+      withConf(byBuckets(6).settings ++ engine :+ ("spark.sql.ansi.enabled" -> "true"): _*) {
+        withConf(Flag -> flag) {
+          val df = spark.sql(ranked("r.t + 5 <= l.t", "r.t DESC"))
+          if (flag == "true") assert(copied(df).best.isDefined, executedPlan(df))
+          assert(intercept[Exception](df.collect()).getMessage.contains("ARITHMETIC_OVERFLOW"))
+        }
+      }
     }
   }
 
@@ -197,6 +196,6 @@ class BestCopiesSuite extends BestMatchesTest {
     spark.range(0, 300, 1, 1).selectExpr("id", "id % 2 AS t", "repeat('x', 30000) AS s")
       .createOrReplaceTempView("r")
     val query = ranked("r.t <= l.t", "r.t DESC", "rank()", shown = "r.id AS rid, length(r.s) AS n0")
-    checkCopies(query, best = true, buckets = Seq(6))
+    checkCopies(query, best = true, buckets = Some(6))
   }
 }

@@ -53,11 +53,7 @@ class BestMatchesSuite extends BestMatchesTest {
       limit: Int = 1,
       joinType: String = "INNER",
       shown: String = "l.id, r.t AS rt"
-  ): String =
-    s"""SELECT * FROM (
-       |  SELECT $shown, $function OVER (PARTITION BY l.id ORDER BY $by) AS n
-       |  FROM l $joinType JOIN r ON l.k = r.k AND $range)
-       |WHERE n <= $limit""".stripMargin
+  ): String = rankedPairs(shown, function, by, joinType, s"l.k = r.k AND $range", limit)
 
   private def outputRows(df: DataFrame): Long = joinOf(df).metrics("numOutputRows").value
 
@@ -177,15 +173,10 @@ class BestMatchesSuite extends BestMatchesTest {
   test("without a key, by range buckets and over a broadcast") {
     side("l", 120, 11)
     side("r", 150, 12)
-    val buckets = Seq(
-      "spark.sql.join.rangePartitioning.buckets" -> "5",
-      "spark.sql.join.rangePartitioning.threshold" -> "0",
-      "spark.sql.join.rangePartitioning.deferShuffle.enabled" -> "false"
-    )
     for (joinType <- Seq("INNER", "LEFT")) {
       val query = s"""SELECT l.id, max(struct(r.t, r.id))
                      |FROM l $joinType JOIN r ON r.t BETWEEN l.t AND l.u GROUP BY l.id""".stripMargin
-      check(query, forms = Seq(Form("", buckets), Forms.last))
+      check(query, forms = Seq(byBuckets(5), Forms.last))
     }
   }
 

@@ -80,6 +80,29 @@ object BestMatchesTest {
       if (hint.isEmpty) query else query.replace("SELECT l.", s"SELECT /*+ $hint */ l.")
   }
 
+  /** By range buckets, where there is no key. */
+  def byBuckets(buckets: Int): Form = Form(
+    "",
+    Seq(
+      "spark.sql.join.rangePartitioning.buckets" -> buckets.toString,
+      "spark.sql.join.rangePartitioning.threshold" -> "0",
+      "spark.sql.join.rangePartitioning.deferShuffle.enabled" -> "false"
+    )
+  )
+
+  /** The first pairs of each row of `l`, by the order of a ranking function. */
+  def rankedPairs(
+      shown: String,
+      function: String,
+      by: String,
+      joinType: String,
+      condition: String,
+      limit: Int): String =
+    s"""SELECT * FROM (
+       |  SELECT $shown, $function OVER (PARTITION BY l.id ORDER BY $by) AS n
+       |  FROM l $joinType JOIN r ON $condition)
+       |WHERE n <= $limit""".stripMargin
+
   /** Sort-merge, shuffled and broadcast joins. */
   val Forms: Seq[Form] = Seq(Form("MERGE(r)"), Form("SHUFFLE_HASH(r)"), Form("BROADCAST(r)"))
 }

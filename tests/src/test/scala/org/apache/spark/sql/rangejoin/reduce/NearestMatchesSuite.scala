@@ -57,10 +57,7 @@ class NearestMatchesSuite extends BestMatchesTest {
       limit: Int = 1,
       joinType: String = "LEFT"): String = {
     val shown = if (function == "row_number()") s"$by AS d" else "r.id AS rid, r.t AS rt"
-    s"""SELECT * FROM (
-       |  SELECT l.id, $shown, $function OVER (PARTITION BY l.id ORDER BY $by) AS n
-       |  FROM l $joinType JOIN r ON l.k = r.k AND $range)
-       |WHERE n <= $limit""".stripMargin
+    rankedPairs(s"l.id, $shown", function, by, joinType, s"l.k = r.k AND $range", limit)
   }
 
   test("the nearest, within a distance, between ends, and of a range with one end") {
@@ -147,11 +144,7 @@ class NearestMatchesSuite extends BestMatchesTest {
     sidesOf("INT", 15)
     val query = ranked("r.t BETWEEN l.t - 10 AND l.t + 10", "abs(l.t - r.t)", limit = 2)
       .replace("l.k = r.k AND ", "")
-    withConf(
-      "spark.sql.join.rangePartitioning.buckets" -> "5",
-      "spark.sql.join.rangePartitioning.threshold" -> "0",
-      "spark.sql.join.rangePartitioning.deferShuffle.enabled" -> "false"
-    )(check(query, forms = Seq(Form(""))))
+    check(query, forms = Seq(byBuckets(5)))
   }
 
   test("a window that spills, and an index without room") {
