@@ -87,7 +87,9 @@ case class BroadcastRangeJoinExec(
     buildBounds.evictValue,
     conf.getConf(RangeJoinConf.LinearScanThreshold),
     keepsUnmatchable = behavior.showsUnmatchable,
-    keyTypes = buildKeys.map(_.dataType)
+    keyTypes = buildKeys.map(_.dataType),
+    sortMayBeUnknown = UnknownBounds.of(range).sort,
+    evictMayBeUnknown = UnknownBounds.of(range).evict
   )(indexedColumns)
 
   /** What is indexed, as EXPLAIN shows it. */
@@ -168,7 +170,11 @@ case class BroadcastRangeJoinExec(
       "indexRows" -> built.size.toLong,
       "indexTime" -> built.buildNanos)
     BuiltIndex(
-      CursorFactory(broadcast, Some(longMetric("numCandidates")), join.best),
+      CursorFactory(
+        broadcast,
+        Some(longMetric("numCandidates")),
+        join.best,
+        UnknownBounds.of(range)),
       built.buildIsEmpty,
       built.keyIsUnique)
   }

@@ -17,6 +17,7 @@ package org.apache.spark.sql.rangejoin.broadcast
 import org.apache.spark.TaskContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.rangejoin.condition.UnknownBounds
 import org.apache.spark.sql.rangejoin.index.{RangeCursor, RangeIndex}
 import org.apache.spark.sql.rangejoin.reduce.BestOrder
 import org.apache.spark.util.TaskCompletionListener
@@ -26,16 +27,18 @@ import org.apache.spark.util.TaskCompletionListener
  *
  * @param candidates None where what they do is counted elsewhere
  * @param best which candidates of a streamed row are wanted; None for all of them
+ * @param unknown which bounds may be unknown
  */
 case class CursorFactory(
     index: Broadcast[RangeIndex],
     candidates: Option[SQLMetric],
-    best: Option[BestOrder] = None
+    best: Option[BestOrder],
+    unknown: UnknownBounds
 ) {
 
   def create(): RangeCursor = {
     val relation = index.value
-    val cursor = relation.cursor(best)
+    val cursor = relation.cursor(best, unknown)
     TaskContext.get().taskMetrics().incPeakExecutionMemory(relation.estimatedSize)
     candidates.foreach { metric =>
       TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {

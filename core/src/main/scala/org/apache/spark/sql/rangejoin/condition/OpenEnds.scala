@@ -68,13 +68,10 @@ private[condition] object OpenEnds {
     else {
       val open = others.reduce[Expression](Or(_, _))
       // Of an open row the value is not computed: what raises an error there is left to the predicate.
-      Value(If(open, Literal(null, value.dataType), value), isExact && neverRaises(value))
+      Value(
+        If(open, Literal(null, value.dataType), value),
+        isExact && Predicates.neverRaises(value))
     }
-  }
-
-  private def neverRaises(value: Expression): Boolean = value match {
-    case OrderedValue(child) => neverRaises(child)
-    case _                   => value.isInstanceOf[Attribute]
   }
 
   /** Whether an expression is NULL where another one is, and nowhere else. */

@@ -20,6 +20,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.Join
 import org.apache.spark.sql.catalyst.util.toPrettySQL
+import org.apache.spark.sql.rangejoin.kernel.OrderedValue
+import org.apache.spark.sql.types.DatetimeType
 
 /** Parts of a condition. */
 private[rangejoin] object Predicates extends PredicateHelper {
@@ -47,6 +49,18 @@ private[rangejoin] object Predicates extends PredicateHelper {
       case Not(EqualTo(a, b)) => isColumn(a) || isColumn(b)
       case other => Comparison.of(other).exists(c => isColumn(c.lesser) || isColumn(c.greater))
     }
+  }
+
+  /** Whether an expression is surely evaluated without an error. */
+  def neverRaises(e: Expression): Boolean = e match {
+    case _: Attribute | _: BoundReference | _: Literal => true
+    case OrderedValue(child)                           => neverRaises(child)
+    case Coalesce(children)                            => children.forall(neverRaises)
+    // The last dates are no timestamps.
+    case Cast(child, to, _, _) =>
+      neverRaises(child) && !child.dataType.isInstanceOf[DatetimeType] &&
+      Cast.canUpCast(child.dataType, to)
+    case _ => false
   }
 
   /**

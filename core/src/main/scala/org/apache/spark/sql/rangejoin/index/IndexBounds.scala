@@ -43,14 +43,16 @@ import org.apache.spark.sql.rangejoin.kernel.SortedBounds
  * @param places of the sort bounds of each group; null for a group that is small
  * @param evict evict bounds; null where there is no second test, and for points
  * @param points whether both tests are made, and both bounds of every row are the same
- * @param mayBeUnknown whether any bound is at the extreme that also stands for an unknown one
+ * @param mayBeUnknown whether any bound may be unknown
  */
 private[index] final class IndexBounds private (
     sort: Array[Long],
     places: Array[BoundPlaces],
     val evict: EvictBounds,
     val points: Boolean,
-    val mayBeUnknown: Boolean
+    val mayBeUnknown: Boolean,
+    smallest: Boolean,
+    greatest: Boolean
 ) extends Serializable {
   import IndexBounds._
 
@@ -58,9 +60,8 @@ private[index] final class IndexBounds private (
   def scattered: Boolean = evict != null
 
   /** Whether a bound of the row may be unknown. */
-  def isExtreme(i: Int): Boolean =
-    sort(i) == Long.MinValue ||
-      (if (evict != null) evict(i) == Long.MaxValue else points && sort(i) == Long.MaxValue)
+  def isUnknown(i: Int): Boolean = (smallest && sort(i) == Long.MinValue) ||
+    (greatest && (if (points) sort(i) else evict(i)) == Long.MaxValue)
 
   def sortBound(i: Int): Long = sort(i)
 
@@ -106,29 +107,24 @@ private[index] final class IndexBounds private (
 private[index] object IndexBounds {
   private val MaxStep = 1 << 20
 
-  /** Of rows with a sort bound alone, in the order of the index. */
-  def ofOne(starts: Array[Int], sort: Array[Long]): IndexBounds =
-    create(starts, sort, null, points = false)
-
-  /** Of rows whose two bounds are the same. */
-  def ofPoints(starts: Array[Int], both: Array[Long]): IndexBounds =
-    create(starts, both, null, points = true)
-
-  /** Of rows with two bounds. */
-  def ofTwo(starts: Array[Int], sort: Array[Long], evict: EvictBounds): IndexBounds =
-    create(starts, sort, evict, points = false)
-
-  /** @param starts the first entry of each group, and the end of the last */
-  private def create(
+  /**
+   * @param starts the first entry of each group, and the end of the last
+   * @param smallest whether a sort bound may be unknown where it is the smallest long
+   * @param greatest whether an evict bound may be, where it is the greatest
+   */
+  def apply(
       starts: Array[Int],
       sort: Array[Long],
       evict: EvictBounds,
-      points: Boolean
+      points: Boolean,
+      smallest: Boolean,
+      greatest: Boolean
   ): IndexBounds = {
     val places = Array.tabulate(starts.length - 1)(g => BoundPlaces(sort, starts(g), starts(g + 1)))
-    val extreme = contains(sort, Long.MinValue) || (points && contains(sort, Long.MaxValue)) ||
-      (evict != null && evict.contains(Long.MaxValue))
-    new IndexBounds(sort, places, evict, points, extreme)
+    val anyGreatest =
+      greatest && (if (points) contains(sort, Long.MaxValue) else evict.contains(Long.MaxValue))
+    val mayBeUnknown = anyGreatest || (smallest && contains(sort, Long.MinValue))
+    new IndexBounds(sort, places, evict, points, mayBeUnknown, smallest, greatest)
   }
 
   def contains(bounds: Array[Long], bound: Long): Boolean = {

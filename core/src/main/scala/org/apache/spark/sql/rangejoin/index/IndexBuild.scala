@@ -36,8 +36,14 @@ final class IndexBuild(
   private[this] val beginNanos = System.nanoTime()
   private[this] val builder = new RangeIndexBuilder(
     mode.keysBuilder,
-    IndexedTest(mode.sortBound.isDefined, mode.sortValue.map(new ValueOrder(_)).orNull),
-    IndexedTest(mode.evictBound.isDefined, mode.evictValue.map(new ValueOrder(_)).orNull),
+    IndexedTest(
+      mode.sortBound.isDefined,
+      mode.sortValue.map(new ValueOrder(_)).orNull,
+      mode.sortMayBeUnknown),
+    IndexedTest(
+      mode.evictBound.isDefined,
+      mode.evictValue.map(new ValueOrder(_)).orNull,
+      mode.evictMayBeUnknown),
     sameValues = mode.sortValue == mode.evictValue,
     mode.linearScanThreshold,
     expected,

@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.condition.UnknownBounds
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
 import org.apache.spark.sql.rangejoin.reduce._
 
@@ -41,8 +42,10 @@ import org.apache.spark.sql.rangejoin.reduce._
  * they are compared with a point.
  *
  * @param best which candidates of a streamed row are wanted; None for all of them
+ * @param unknown which bounds may be unknown
  */
-final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) extends RunRows {
+final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: UnknownBounds)
+    extends RunRows {
   import RangeCursor._
 
   private[this] val starts = index.groups.starts
@@ -169,7 +172,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) exten
   /** Narrows down to the rows in reach of a streamed row with these bounds. */
   def search(lower: Long, upper: Long): Unit = {
     searching = true
-    streamedUnknown = lower == Long.MinValue || upper == Long.MaxValue
+    streamedUnknown = unknown.inStreamed(lower, upper)
     this.lower = lower
     if (counter != null) beginBest()
     backwards = scattered || (counting && fromEnd)
@@ -372,7 +375,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder] = None) exten
 
   /** Whether the bounds say nothing about the current row. */
   def isUndecided: Boolean =
-    !searching || streamedUnknown || (mayBeUnknown && bounds.isExtreme(current))
+    !searching || streamedUnknown || (mayBeUnknown && bounds.isUnknown(current))
 }
 
 private object RangeCursor {

@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.condition.UnknownBounds
 import org.apache.spark.sql.rangejoin.reduce.BestOrder
 
 /**
@@ -73,8 +74,14 @@ final class RangeIndex private[index] (
   /** Where the ranges of its rows are; None where that was of no interest. */
   def covered: Option[CoveredRanges] = origin.covered
 
-  /** @param best which candidates of a streamed row are wanted; None for all of them */
-  def cursor(best: Option[BestOrder] = None): RangeCursor = new RangeCursor(this, best)
+  /**
+   * @param best which candidates of a streamed row are wanted; None for all of them
+   * @param unknown which bounds may be unknown
+   */
+  def cursor(
+      best: Option[BestOrder] = None,
+      unknown: UnknownBounds = UnknownBounds.Any): RangeCursor =
+    new RangeCursor(this, best, unknown)
 
   /** The number of all rows there are: those that can match, and behind them those kept beside. */
   def sizeOfAll: Int = rows.size + unmatchable.size

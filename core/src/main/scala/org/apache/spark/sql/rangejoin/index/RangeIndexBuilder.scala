@@ -242,13 +242,21 @@ private[index] final class RangeIndexBuilder(
       sorted: Array[Long]
   ): IndexBounds = {
     val ends = if (evict == null) null else permuted(evict, order)
-    if (ends == null) IndexBounds.ofOne(starts, sorted)
-    else if (sameValues && java.util.Arrays.equals(sorted, ends)) {
-      IndexBounds.ofPoints(starts, sorted)
-    } else {
-      val byRank = if (lower.order == null) null else ranked(ends, starts, order)
-      IndexBounds.ofTwo(starts, sorted, EvictBounds(ends, starts, byRank))
-    }
+    val points = ends != null && sameValues && java.util.Arrays.equals(sorted, ends)
+    val evictBounds =
+      if (ends == null || points) null
+      else {
+        val byRank = if (lower.order == null) null else ranked(ends, starts, order)
+        EvictBounds(ends, starts, byRank)
+      }
+    IndexBounds(
+      starts,
+      sorted,
+      evictBounds,
+      points,
+      smallest = (if (descending) lower else upper).mayBeUnknown,
+      greatest = ends != null && lower.mayBeUnknown
+    )
   }
 
   /**

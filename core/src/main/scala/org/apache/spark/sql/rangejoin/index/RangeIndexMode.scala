@@ -35,6 +35,7 @@ import org.apache.spark.{SparkConf, SparkEnv}
  * @param linearScanThreshold up to this number of rows of a key are not searched
  * @param keepsUnmatchable whether a broadcast index has the rows that match nothing beside the others
  * @param keyTypes of the columns that keys are packed of, for who asks the index for its keys
+ * @param sortMayBeUnknown whether `sortBound` may be unknown where it is at the extreme; likewise the other
  * @param columns what is indexed, in words for EXPLAIN; modes that differ in it alone are equal
  */
 case class RangeIndexMode(
@@ -45,7 +46,9 @@ case class RangeIndexMode(
     evictValue: Option[Expression],
     linearScanThreshold: Int,
     keepsUnmatchable: Boolean = false,
-    keyTypes: Seq[DataType] = Nil
+    keyTypes: Seq[DataType] = Nil,
+    sortMayBeUnknown: Boolean = true,
+    evictMayBeUnknown: Boolean = true
 )(columns: String = "")
     extends BroadcastMode {
   require(

@@ -15,7 +15,7 @@
 package org.apache.spark.sql.rangejoin.join
 
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.rangejoin.condition.RangeCondition
+import org.apache.spark.sql.rangejoin.condition.{RangeCondition, UnknownBounds}
 
 /**
  * What is asked about a pair whose bounds do not decide.
@@ -23,17 +23,19 @@ import org.apache.spark.sql.rangejoin.condition.RangeCondition
  * @param condition the original condition of the join, for a bound that may be unknown
  * @param upperTie the upper test itself, for equal prefixes; None where equal bounds pass it
  * @param lowerTie likewise the lower test
+ * @param unknown which bounds may be unknown
  */
 final case class PairTestSpec(
     condition: Expression,
     upperTie: Option[Expression],
-    lowerTie: Option[Expression]
+    lowerTie: Option[Expression],
+    unknown: UnknownBounds
 ) {
   def map(f: Expression => Expression): PairTestSpec =
-    PairTestSpec(f(condition), upperTie.map(f), lowerTie.map(f))
+    PairTestSpec(f(condition), upperTie.map(f), lowerTie.map(f), unknown)
 }
 
 object PairTestSpec {
   def of(range: RangeCondition, condition: Expression): PairTestSpec =
-    PairTestSpec(condition, range.upperTie, range.lowerTie)
+    PairTestSpec(condition, range.upperTie, range.lowerTie, UnknownBounds.of(range))
 }

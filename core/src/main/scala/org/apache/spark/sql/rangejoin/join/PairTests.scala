@@ -15,12 +15,14 @@
 package org.apache.spark.sql.rangejoin.join
 
 import org.apache.spark.sql.catalyst.expressions.BasePredicate
+import org.apache.spark.sql.rangejoin.condition.UnknownBounds
 
 /** The predicates of a [[PairTestSpec]], over the streamed row followed by the buffered row. */
 final case class PairTests(
     condition: BasePredicate,
     upperTie: Option[BasePredicate] = None,
-    lowerTie: Option[BasePredicate] = None
+    lowerTie: Option[BasePredicate] = None,
+    unknown: UnknownBounds = UnknownBounds.Any
 )
 
 object PairTests {
@@ -29,6 +31,7 @@ object PairTests {
   def create(spec: PairTestSpec): PairTests = PairTests(
     PairPredicate.create(spec.condition),
     spec.upperTie.map(PairPredicate.create),
-    spec.lowerTie.map(PairPredicate.create)
+    spec.lowerTie.map(PairPredicate.create),
+    spec.unknown
   )
 }

@@ -36,11 +36,13 @@ import org.apache.spark.sql.rangejoin.reduce.{BestOrder, BestRows}
  * been kept.
  *
  * @param columns what is read of a row: the bound of the range, and its value
+ * @param mayBeUnknown whether a bound at the extreme may be unknown
  */
 final class BestCopies(
     layout: BucketLayout,
     columns: KeyedColumns,
     order: BestOrder,
+    mayBeUnknown: Boolean,
     numCopies: SQLMetric,
     numRows: SQLMetric
 ) {
@@ -76,7 +78,7 @@ final class BestCopies(
       val bound = columnsOfRow.getLong(boundAt)
       val own = if (rises) first else last
       val isWanted = kept(own) == null || kept(own).isWanted(bound)
-      if (isKnown(bound) && (!isWanted || bytes < MostBytes)) {
+      if ((!mayBeUnknown || isKnown(bound)) && (!isWanted || bytes < MostBytes)) {
         val out = placed(row, layout.id(own))
         if (isWanted) keep(own, bound, out.copy())
         Iterator.single(out)

@@ -13,12 +13,11 @@
  */
 package org.apache.spark.sql.rangejoin.partitioning
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Cast, Expression}
 import org.apache.spark.sql.catalyst.plans.{FullOuter, InnerLike, JoinType}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
-import org.apache.spark.sql.types.{DataType, DatetimeType, IntegralType}
+import org.apache.spark.sql.types.{DataType, IntegralType}
 
 /**
  * A range as the partitioning of rows by buckets sees it: two rows can match only if the positions they
@@ -129,14 +128,6 @@ object PartitionedRange {
 
   /** Whether the value of a side is known for every row that has one. */
   def isKnown(test: RangeTest, side: Side): Boolean =
-    !test.trusted.contains(side) && !test.readsNull(side) && neverRaises(test.on(side))
-
-  private def neverRaises(e: Expression): Boolean = e match {
-    case _: Attribute => true
-    // The last dates are no timestamps.
-    case Cast(child, to, _, _) =>
-      neverRaises(child) && !child.dataType.isInstanceOf[DatetimeType] &&
-      Cast.canUpCast(child.dataType, to)
-    case _ => false
-  }
+    !test.trusted.contains(side) && !test.readsNull(side) &&
+      Predicates.neverRaises(test.on(side))
 }

@@ -27,8 +27,9 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, ShuffleExchangeExec}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.rangejoin.condition.UnknownBounds
 import org.apache.spark.sql.rangejoin.join.{BesideShuffle, DriverMetrics}
-import org.apache.spark.sql.rangejoin.kernel.GuardedValue
+import org.apache.spark.sql.rangejoin.kernel.{GuardedValue, RangeBound}
 import org.apache.spark.sql.rangejoin.reduce.BestOrder
 import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
 
@@ -142,8 +143,12 @@ case class RangeBucketExec(
     val columns = new KeyedColumns(Nil, bounds, ordinals, child.output)
     val (isOwner0, keepsUnmatched) = (isOwner, partitioning.range.keepsUnmatched)
     val rowsOut = longMetric("numOutputRows")
-    val copies = if (isOwner) null else longMetric("numCopies")
+    val numCopies = if (isOwner) null else longMetric("numCopies")
     val best = this.best
+    val mayBeUnknown = bounds.exists {
+      case bound: RangeBound => UnknownBounds.mayBe(bound)
+      case _                 => true
+    }
     withLayout(child.execute()).mapPartitionsWithIndexInternal { (index, rows) =>
       val joined = new JoinedRow
       val added = new GenericInternalRow(1)
@@ -153,13 +158,15 @@ case class RangeBucketExec(
         rowsOut += 1
         project(joined(row, added))
       }
-      best.map(new BestCopies(ref.layout, columns, _, copies, rowsOut).of(rows, placed)).getOrElse {
+      def copies(order: BestOrder) =
+        new BestCopies(ref.layout, columns, order, mayBeUnknown, numCopies, rowsOut)
+      best.map(copies(_).of(rows, placed)).getOrElse {
         val assigned =
           new BucketAssigner(ref.layout, columns, isOwner0, keepsUnmatched, ref.lengths)
             .start(index)
         rows.flatMap { row =>
           val count = assigned.assign(row)
-          if (count > 1) copies += count - 1
+          if (count > 1) numCopies += count - 1
           Iterator.range(0, count).map(i => placed(row, assigned.id(i)))
         }
       }

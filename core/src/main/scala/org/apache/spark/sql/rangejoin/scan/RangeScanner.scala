@@ -78,6 +78,7 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   protected[this] val windowRow = new UnsafeRow(bufferedFields)
   private[this] val pair = new JoinedRow
   private[this] val condition = tests.condition
+  private[this] val unknown = tests.unknown
   // Null where the longs decide.
   private[this] val upperTie = tests.upperTie.orNull
   private[this] val lowerTie = tests.lowerTie.orNull
@@ -109,7 +110,7 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   protected def readBounds(): Unit = {
     lower = kernel.lower
     upper = kernel.upper
-    streamedUnknown = lower == Long.MinValue || upper == Long.MaxValue
+    streamedUnknown = unknown.inStreamed(lower, upper)
     asked = false
   }
 
@@ -125,7 +126,7 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
 
   /** Adds the buffered row read last to the window. */
   protected def store(): Unit = {
-    if (isExtreme(kernel.sortBound, kernel.evictBound)) unknownInWindow += 1
+    if (unknown.inBuffered(kernel.sortBound, kernel.evictBound)) unknownInWindow += 1
     window.append(bufferedRow.asInstanceOf[UnsafeRow], kernel.sortBound, kernel.evictBound)
   }
 
@@ -145,7 +146,7 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   protected def readCandidate(): Boolean = {
     window.read(visited, windowRow)
     candidates += 1
-    asked = mayBeUnknown(visited)
+    asked = streamedUnknown || isUnknown(visited)
     !asked || holds(condition, pair(streamedRow, windowRow))
   }
 
@@ -175,9 +176,7 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
       (evictBound == lower && lowerTie != null && !lowerTie.eval(pair(streamedRow, row)))
 
   protected def evict(index: Int): Unit = {
-    if (unknownInWindow > 0 && isExtreme(window.sortBound(index), window.evictBound(index))) {
-      unknownInWindow -= 1
-    }
+    if (isUnknown(index)) unknownInWindow -= 1
     window.evict(index)
     evicted += 1
   }
@@ -192,12 +191,8 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
     window.clear()
   }
 
-  private def mayBeUnknown(index: Int): Boolean =
-    streamedUnknown ||
-      (unknownInWindow > 0 && isExtreme(window.sortBound(index), window.evictBound(index)))
-
-  private def isExtreme(sortBound: Long, evictBound: Long): Boolean =
-    sortBound == Long.MinValue || evictBound == Long.MaxValue
+  private def isUnknown(index: Int): Boolean = unknownInWindow > 0 &&
+    unknown.inBuffered(window.sortBound(index), window.evictBound(index))
 
   /**
    * Releases the window and reports the metrics; the second call does nothing. Another thread may be

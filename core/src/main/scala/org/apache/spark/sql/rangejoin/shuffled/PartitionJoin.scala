@@ -96,7 +96,7 @@ final class PartitionJoin private[shuffled] (
   }
 
   private final class Indexed(index: RangeIndex) extends Strategy {
-    private[this] val cursor = index.cursor(parts.window.best)
+    private[this] val cursor = index.cursor(parts.window.best, parts.window.tests.unknown)
 
     override val scanner: IndexScanner =
       parts.index.create(streamed, cursor, parts.evaluatesKeysIfEmpty)

@@ -99,7 +99,9 @@ case class ShuffledRangeJoinExec(
     range.sortBound.flatMap(_.prefixedValue).map(ofBuild),
     range.evictBound.flatMap(_.prefixedValue).map(ofBuild),
     if (range.sortBound.isEmpty && range.evictBound.isEmpty) Int.MaxValue
-    else conf.getConf(RangeJoinConf.LinearScanThreshold)
+    else conf.getConf(RangeJoinConf.LinearScanThreshold),
+    sortMayBeUnknown = UnknownBounds.of(range).sort,
+    evictMayBeUnknown = UnknownBounds.of(range).evict
   )()
 
   private def streamedOrder(range: RangeCondition): Seq[SortOrder] =

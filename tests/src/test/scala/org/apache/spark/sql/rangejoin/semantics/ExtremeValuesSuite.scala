@@ -1,0 +1,151 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.semantics
+
+import org.apache.spark.sql.rangejoin.explain.JoinReports
+import org.apache.spark.sql.rangejoin.reduce.BestMatchesTest
+import org.apache.spark.sql.rangejoin.reduce.BestMatchesTest._
+
+/**
+ * The least and the greatest BIGINT are values of a column like others, though a bound there is unknown where it is
+ * an expression that overflows: many tables have the greatest for "no end", and the least for "from the beginning".
+ */
+class ExtremeValuesSuite extends BestMatchesTest {
+  private val Least = "-9223372036854775807L - 1"
+  private val Greatest = "9223372036854775807L"
+
+  private val Values = Seq(
+    Least,
+    s"$Least + 1",
+    s"$Least + 2",
+    "-1L",
+    "0L",
+    "1L",
+    s"$Greatest - 2",
+    s"$Greatest - 1",
+    Greatest)
+
+  private def value(seed: Int): String =
+    s"element_at(array(${Values.mkString(", ")}), 1 + pmod(hash(id, $seed), ${Values.size}))"
+
+  private def createViews(rows: Int): Unit = for ((name, seed) <- Seq("l" -> 1, "r" -> 5)) {
+    spark.sql(
+      s"SELECT id, id % 2 AS k, ${value(seed)} AS a, ${value(seed + 1)} AS b, hash(id) % 100 AS v " +
+        s"FROM range($rows)").createOrReplaceTempView(name)
+  }
+
+  private val Points = Seq(
+    "r.a <= l.a",
+    "r.a < l.a",
+    "r.a >= l.a",
+    "r.a > l.a",
+    "r.a BETWEEN l.a AND l.b",
+    "r.a > l.a AND r.a < l.b",
+    "r.a BETWEEN l.a - 1 AND l.a + 1",
+    "r.a < l.a + 1"
+  )
+
+  private val Intervals = Seq(
+    "l.a BETWEEN r.a AND r.b",
+    "l.a >= r.a AND l.a < r.b",
+    "l.a > r.a AND l.a <= r.b",
+    "l.a > r.a AND l.a < r.b",
+    "r.a <= l.b AND r.b >= l.a",
+    "r.a < l.b AND r.b > l.a",
+    "l.a >= r.a AND l.a < coalesce(r.b, 9223372036854775807L)"
+  )
+
+  /** The forms, and no key by range buckets; a sum that overflows is the other extreme. */
+  private def inAllForms(query: String): Unit = ansi(on = false) {
+    compare(query, Forms, Seq(nextEngine.head))(_ => true)
+    compare(query.replace("l.k = r.k AND ", ""), Seq(byBuckets(4)), nextEngine)(_ => true)
+  }
+
+  for (on <- Points ++ Intervals) test(s"pairs, counts and sums where $on") {
+    createViews(120)
+    val joins = Seq("l.id AS l_id, r.id" -> "JOIN", "l.id AS l_id, r.id" -> "LEFT JOIN") ++
+      Seq("LEFT SEMI JOIN", "LEFT ANTI JOIN").map("l.id" -> _)
+    for ((columns, join) <- joins)
+      inAllForms(s"SELECT $columns FROM l $join r ON l.k = r.k AND $on")
+    inAllForms(
+      s"SELECT l.id, count(r.id), sum(r.v), min(r.v) FROM l LEFT JOIN r ON l.k = r.k AND $on " +
+        "GROUP BY l.id")
+    ansi(on = false) {
+      checkAgainstStock(
+        spark.sql(s"SELECT l.id AS l_id, r.id FROM l FULL JOIN r ON l.k = r.k AND $on"))
+    }
+  }
+
+  for (on <- Points; direction <- Seq("ASC", "DESC"))
+    test(s"best matches where $on, by r.a $direction") {
+      createViews(120)
+      for {
+        (shown, function, limit, join) <- Seq(
+          ("r.id", "rank()", 1, "INNER"),
+          ("r.id", "dense_rank()", 2, "LEFT"),
+          ("r.a", "row_number()", 2, "LEFT"))
+      } inAllForms(rankedPairs(
+        s"l.id AS l_id, $shown",
+        function,
+        s"r.a $direction",
+        join,
+        s"l.k = r.k AND $on",
+        limit))
+    }
+
+  private val Plain = "CAST(pmod(hash(id, 3), 4000) AS BIGINT)"
+
+  /** Some of the right values are extremes. */
+  private def createLarge(a: String, b: String): Unit = {
+    spark.sql(s"SELECT id, id % 2 AS k, $Plain AS a FROM range(700, 2200)")
+      .createOrReplaceTempView("l")
+    spark.sql(s"SELECT id, id % 2 AS k, $a AS a, $b AS b FROM range(2000)")
+      .createOrReplaceTempView("r")
+  }
+
+  /** Compares with stock Spark in each form, and looks at a metric of the join. */
+  private def isAtMost(limit: Long, metric: String, query: String): Unit = {
+    var found = Seq.empty[Long]
+    compare(query, Forms, bothEngines) { df =>
+      found ++= only(JoinReports.of(executedPlan(df))).metrics.get(metric)
+      found.forall(_ < limit)
+    }
+    assert(found.exists(_ > 0L), query)
+  }
+
+  test("a few ends at the greatest value cost no pairs") {
+    createLarge(Plain, s"IF(id % 50 = 1, $Greatest, $Plain + pmod(hash(id), 600))")
+    for (on <- Intervals.take(4) ++ Intervals.takeRight(1))
+      isAtMost(
+        20000L,
+        "numPairs",
+        s"SELECT l.id, count(r.id) FROM l LEFT JOIN r ON l.k = r.k AND $on GROUP BY l.id")
+  }
+
+  test("a few values at the extremes cost no candidates of best matches") {
+    createLarge(s"IF(id % 50 = 1, $Least, IF(id % 50 = 2, $Greatest, $Plain))", "0")
+    for ((on, direction) <- Seq("r.a <= l.a" -> "DESC", "r.a >= l.a" -> "ASC"))
+      isAtMost(
+        4000L,
+        "numCandidates",
+        rankedPairs(
+          "l.id, r.a",
+          "row_number()",
+          s"r.a $direction",
+          "LEFT",
+          s"l.k = r.k AND $on",
+          1))
+  }
+}
