@@ -107,13 +107,13 @@ def test_a_size_that_spark_does_not_know_is_asked_for(spark: SparkSession) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"keys": "nope"}, "'nope' is not a column of the DataFrame: it has k, t, v"),
+        ({"keys": "nope"}, "keys='nope' is not a column of the DataFrame, which has k, t, v"),
         ({"keys": "s.a"}, "df.withColumn(name, F.col('s.a'))"),
-        ({"keys": [1]}, "given by its name"),
-        ({"keys": []}, "at least one key column"),
-        ({"keys": ["k", "k"]}, "named twice"),
+        ({"keys": [1]}, "keys takes names of columns, and not 1"),
+        ({"keys": []}, "keys takes at least one column"),
+        ({"keys": ["k", "k"]}, "keys: k, k: a column is named twice"),
         ({"range": "k"}, "k: a column is a key or has the range"),
-        ({"range": []}, "at least one range column"),
+        ({"range": []}, "range takes at least one column"),
         ({"buckets": 0}, "has to be a positive number"),
         ({"buckets": True}, "has to be a positive number"),
         ({"mode": "replace"}, "may be one of append, overwrite"),

@@ -2,16 +2,59 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rangejoin.errors import RangeJoinError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructField
 
 
 def is_case_sensitive(spark: SparkSession) -> bool:
     """Whether names that differ in case alone are different names."""
     return spark.conf.get("spark.sql.caseSensitive", "false") == "true"
+
+
+def find(fields: Sequence[StructField], name: Any, exact: bool, parameter: str, of: str) -> int:
+    """The number of a column that is given by its name.
+
+    Args:
+        fields: the columns there are.
+        name: what is given.
+        exact: whether names that differ in case alone are different names.
+        parameter: what it is given for, in errors.
+        of: what has the columns, in errors.
+
+    Raises:
+        RangeJoinError: there is none, or more than one, or it has no order.
+    """
+    if not isinstance(name, str):
+        raise RangeJoinError(
+            f"{parameter} takes names of columns, and not {name!r}: add what is computed as a "
+            "column, df.withColumn(name, ...), and join by that column"
+        )
+    found = [
+        number
+        for number, field in enumerate(fields)
+        if (field.name == name if exact else field.name.lower() == name.lower())
+    ]
+    if not found:
+        remedy = (
+            f"; add it as a column, df.withColumn(name, F.col({name!r})), and join by that"
+            if "." in name or "(" in name
+            else f", which has {', '.join(field.name for field in fields)}"
+        )
+        raise RangeJoinError(f"{parameter}={name!r} is not a column of {of}{remedy}")
+    if len(found) > 1:
+        raise RangeJoinError(
+            f"{parameter}={name!r} is the name of {len(found)} columns of {of}: rename all but one"
+        )
+    without_order = unordered(fields[found[0]].dataType)
+    if without_order is not None:
+        raise RangeJoinError(f"{parameter}={name!r} is of type {without_order}, which has no order")
+    return found[0]
 
 
 def quoted(name: str) -> str:

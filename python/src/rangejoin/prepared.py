@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rangejoin import bucketed, iceberg
-from rangejoin.columns import is_case_sensitive, unordered
+from rangejoin.columns import find, is_case_sensitive
 from rangejoin.errors import RangeJoinError
 from rangejoin.layout import PreparedTable, check_same
 
@@ -66,7 +66,7 @@ def prepare(
             there has other buckets, or none; there is no such mode; the format has no buckets, as
             `delta`; the session or the catalog has no Iceberg, or Iceberg no buckets of the type.
     """
-    key_columns = _columns(df, keys, "key")
+    key_columns = _columns(df, keys, "keys")
     range_columns = _columns(df, range, "range")
     both = set(key_columns) & set(range_columns)
     if both:
@@ -105,37 +105,16 @@ def prepare(
     return wanted
 
 
-def _columns(df: DataFrame, names: str | Sequence[str], role: str) -> tuple[str, ...]:
+def _columns(df: DataFrame, names: str | Sequence[str], parameter: str) -> tuple[str, ...]:
     """The columns of a table to be, each by its own name."""
     wanted = (names,) if isinstance(names, str) else tuple(names)
     if not wanted:
-        raise RangeJoinError(f"a prepared table has at least one {role} column")
-    fields = {field.name: field for field in df.schema.fields}
-    by_lower = {name.lower(): name for name in fields}
+        raise RangeJoinError(f"{parameter} takes at least one column")
+    fields = df.schema.fields
     exact = is_case_sensitive(df.sparkSession)
-    found = []
-    for name in wanted:
-        if not isinstance(name, str):
-            raise RangeJoinError(
-                f"a {role} column is given by its name, and not as {name!r}: add what is computed "
-                "as a column, df.withColumn(name, ...), and join by that column"
-            )
-        column = name if exact else by_lower.get(name.lower(), name)
-        if column not in fields:
-            remedy = (
-                f"add it as a column, df.withColumn(name, F.col({name!r})), and join by that"
-                if "." in name or "(" in name
-                else f"it has {', '.join(fields)}"
-            )
-            raise RangeJoinError(f"{name!r} is not a column of the DataFrame: {remedy}")
-        without_order = unordered(fields[column].dataType)
-        if without_order is not None:
-            raise RangeJoinError(
-                f"the {role} column {name!r} is of type {without_order}, which has no order"
-            )
-        found.append(column)
+    found = [fields[find(fields, name, exact, parameter, "the DataFrame")].name for name in wanted]
     if len(set(found)) < len(found):
-        raise RangeJoinError(f"{', '.join(found)}: a {role} column is named twice")
+        raise RangeJoinError(f"{parameter}: {', '.join(found)}: a column is named twice")
     return tuple(found)
 
 

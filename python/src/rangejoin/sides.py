@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from rangejoin.columns import is_case_sensitive, quoted, unordered
+from rangejoin.columns import find, is_case_sensitive, quoted
 from rangejoin.errors import RangeJoinError
 
 if TYPE_CHECKING:
@@ -78,28 +78,13 @@ class Side:
         Raises:
             RangeJoinError: there is none, or more than one, or it has no order.
         """
-        if not isinstance(name, str):
-            raise RangeJoinError(
-                f"{parameter} takes names of columns, and not {name!r}: add what is computed as a "
-                "column, df.withColumn(name, ...), and join by that column"
-            )
-        found = [i for i, of in enumerate(self.names) if self.folded(of) == self.folded(name)]
-        if not found:
-            raise RangeJoinError(
-                f"{parameter}={name!r} is not a column of the {self.role} side, which has "
-                f"{', '.join(self.names)}"
-            )
-        if len(found) > 1:
-            raise RangeJoinError(
-                f"{parameter}={name!r} is the name of {len(found)} columns of the {self.role} "
-                "side: rename all but one"
-            )
-        without_order = unordered(self.types[found[0]])
-        if without_order is not None:
-            raise RangeJoinError(
-                f"{parameter}={name!r} is of type {without_order}, which has no order"
-            )
-        return found[0]
+        return find(
+            self.df.schema.fields,
+            name,
+            self.is_case_sensitive,
+            parameter,
+            f"the {self.role} side",
+        )
 
     def check_distinct(self, columns: Sequence[int]) -> None:
         """Raises `RangeJoinError` where a column is among these twice."""
