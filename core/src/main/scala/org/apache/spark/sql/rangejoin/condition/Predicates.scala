@@ -21,7 +21,7 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.Join
 import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.rangejoin.kernel.OrderedValue
-import org.apache.spark.sql.types.DatetimeType
+import org.apache.spark.sql.types.{AtomicType, DataType, DatetimeType}
 
 /** Parts of a condition. */
 private[rangejoin] object Predicates extends PredicateHelper {
@@ -56,11 +56,15 @@ private[rangejoin] object Predicates extends PredicateHelper {
     case _: Attribute | _: BoundReference | _: Literal => true
     case OrderedValue(child)                           => neverRaises(child)
     case Coalesce(children)                            => children.forall(neverRaises)
-    // The last dates are no timestamps.
-    case Cast(child, to, _, _) =>
-      neverRaises(child) && !child.dataType.isInstanceOf[DatetimeType] &&
-      Cast.canUpCast(child.dataType, to)
+    case Cast(child, to, _, _)                         =>
+      neverRaises(child) && isPlain(child.dataType) && Cast.canUpCast(child.dataType, to)
     case _ => false
+  }
+
+  private def isPlain(dataType: DataType): Boolean = dataType match {
+    // The last dates are no timestamps.
+    case _: DatetimeType => false
+    case other           => other.isInstanceOf[AtomicType]
   }
 
   /**

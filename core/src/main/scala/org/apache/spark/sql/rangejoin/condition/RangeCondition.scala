@@ -69,6 +69,12 @@ case class RangeCondition(
       strict,
       test.nullBound(side, placed = true))
 
+  /** Whether both tests are of one value of the buffered side: rows in the order of it that match are neighbours. */
+  def areNeighbours: Boolean = {
+    val values = (sortBound ++ evictBound).map(_.child)
+    values.nonEmpty && values.tail.forall(_.semanticEquals(values.head))
+  }
+
   /** What decides the upper test where its longs are equal; None where equal longs pass it. */
   def upperTie: Option[Expression] = upperTest.flatMap(_.tie)
 

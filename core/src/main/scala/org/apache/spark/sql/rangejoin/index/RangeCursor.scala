@@ -388,7 +388,7 @@ private object RangeCursor {
 
   /** Whether the rows of a search are in the order that they are wanted in, or can be had in it. */
   private def isInOrder(best: BestOrder, mode: GroupSearch): Boolean =
-    mode != null && !mode.asks.sort && !mode.asks.evict && {
+    mode != null && (!mode.asks.evict || mode.bounds.points) && {
       if (best.bySortBound)
         best.nearest || isFromEnd(best, mode.descending) || !mode.bounds.scattered
       else mode.descending || mode.bounds.points

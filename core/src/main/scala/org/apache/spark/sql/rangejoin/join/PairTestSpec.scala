@@ -24,18 +24,27 @@ import org.apache.spark.sql.rangejoin.condition.{RangeCondition, UnknownBounds}
  * @param upperTie the upper test itself, for equal prefixes; None where equal bounds pass it
  * @param lowerTie likewise the lower test
  * @param unknown which bounds may be unknown
+ * @param areNeighbours whether buffered rows are in the order of values, and those that match are neighbours
  */
 final case class PairTestSpec(
     condition: Expression,
     upperTie: Option[Expression],
     lowerTie: Option[Expression],
-    unknown: UnknownBounds
+    unknown: UnknownBounds,
+    areNeighbours: Boolean
 ) {
   def map(f: Expression => Expression): PairTestSpec =
-    PairTestSpec(f(condition), upperTie.map(f), lowerTie.map(f), unknown)
+    PairTestSpec(f(condition), upperTie.map(f), lowerTie.map(f), unknown, areNeighbours)
 }
 
 object PairTestSpec {
   def of(range: RangeCondition, condition: Expression): PairTestSpec =
-    PairTestSpec(condition, range.upperTie, range.lowerTie, UnknownBounds.of(range))
+    PairTestSpec(
+      condition,
+      range.upperTie,
+      range.lowerTie,
+      UnknownBounds.of(range),
+      // A side need not be in the order of the lower test.
+      range.upperTest.isDefined && range.areNeighbours
+    )
 }

@@ -22,7 +22,8 @@ final case class PairTests(
     condition: BasePredicate,
     upperTie: Option[BasePredicate] = None,
     lowerTie: Option[BasePredicate] = None,
-    unknown: UnknownBounds = UnknownBounds.Any
+    unknown: UnknownBounds = UnknownBounds.Any,
+    areNeighbours: Boolean = false
 )
 
 object PairTests {
@@ -32,6 +33,7 @@ object PairTests {
     PairPredicate.create(spec.condition),
     spec.upperTie.map(PairPredicate.create),
     spec.lowerTie.map(PairPredicate.create),
-    spec.unknown
+    spec.unknown,
+    spec.areNeighbours
   )
 }

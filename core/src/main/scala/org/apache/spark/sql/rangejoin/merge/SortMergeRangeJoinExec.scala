@@ -66,9 +66,13 @@ case class SortMergeRangeJoinExec(
     (leftRangeKey ++ rightRangeKey).exists(_.exprId == column.exprId)
 
   override def requiredChildOrdering: Seq[Seq[SortOrder]] = Seq(
-    ScanOrder.of(leftKeys, range.orderOf(LeftSide), leftRangeKey),
-    ScanOrder.of(rightKeys, range.orderOf(RightSide), rightRangeKey)
+    ScanOrder.of(leftKeys, orderOf(LeftSide), leftRangeKey),
+    ScanOrder.of(rightKeys, orderOf(RightSide), rightRangeKey)
   )
+
+  /** The bound that a side has to be sorted by within its keys, if there is one. */
+  def orderOf(side: Side): Option[RangeBound] =
+    if (best.isDefined) range.preferredOrderOf(side) else range.orderOf(side)
 
   override lazy val metrics: Map[String, SQLMetric] = WindowMetrics.create(sparkContext)
 

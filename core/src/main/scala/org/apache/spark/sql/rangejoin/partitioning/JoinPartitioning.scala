@@ -168,7 +168,7 @@ final class JoinPartitioning(
     val (owner, copied) = (ofOwner.head, ofCopied.head)
     val worth = ((owner.rows + copied.rows) / RowsPerBucket).toInt
     val buckets = if (forced > 0) forced else math.max(1, math.min(most, worth))
-    val placed = if (copiesFew) copied.asPoints else copied
+    val placed = if (copiesFew) copied.asPoints(range.ofCopied.mayBeUnknown) else copied
     val planner = new LayoutPlanner(range.dataType, owner, placed, buckets, forced > 0)
     val layout =
       if (range.isPoint) planner.layout(Lengths.Zero, partitions)

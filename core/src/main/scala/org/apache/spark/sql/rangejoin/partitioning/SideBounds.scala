@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.partitioning
 
 import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.rangejoin.condition.UnknownBounds
 import org.apache.spark.sql.rangejoin.kernel.{GuardedValue, RangeBound}
 
 /**
@@ -30,6 +31,9 @@ case class SideBounds(low: Option[RangeBound], high: Option[RangeBound]) {
   def columns: Seq[Expression] = each.flatMap { bound =>
     if (isLossless) Seq(bound) else Seq(bound, GuardedValue(bound.child))
   }
+
+  /** Whether a bound at an extreme may be unknown. */
+  def mayBeUnknown: Boolean = each.exists(UnknownBounds.mayBe)
 
   /** Where the bounds are among the columns. */
   def ordinals: BoundColumns = ordinalsFrom(0)

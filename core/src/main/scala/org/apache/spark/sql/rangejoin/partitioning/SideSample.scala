@@ -35,10 +35,15 @@ case class SideSample(
   /** Where rows are, by one end. */
   def positions: Array[Position] = low.orElse(high).get
 
-  /** The same rows, as if those that are known had no match in another cell. */
-  def asPoints: SideSample = {
+  /**
+   * The same rows, as if those that are known had no match in another cell.
+   *
+   * @param mayBeUnknown whether those at an extreme may be unknown
+   */
+  def asPoints(mayBeUnknown: Boolean): SideSample = {
     def opposite(ends: Array[Position], unknown: Long) =
-      ends.map(end => if (end == null || end.isKnown) end else Position(unknown, null))
+      if (!mayBeUnknown) ends
+      else ends.map(end => if (end == null || end.isKnown) end else Position(unknown, null))
     copy(
       low = low.orElse(high.map(opposite(_, Long.MinValue))),
       high = high.orElse(low.map(opposite(_, Long.MaxValue))))

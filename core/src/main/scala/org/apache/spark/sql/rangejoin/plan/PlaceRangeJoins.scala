@@ -79,6 +79,7 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
     def range(streamed: Option[Side]) = rangeJoin(best.filter(_ => streamed.isDefined)).normalForm
     val join = rangeJoin(best.flatMap(BestOrder.served(range, _, rangeJoin(None).left.outputSet)))
     best.filter(_ => join.best.isEmpty).foreach { wanted =>
+      stock.unsetTagValue(BestMatches.Tag)
       stock.setTagValue(
         BestMatches.RefusalTag,
         s"order by a column that the range rises with, and not by ${wanted.rankedBy(_.sql)}")

@@ -67,19 +67,15 @@ private[plan] object SortedInputs {
     case other => other
   }
 
-  /**
-   * The bound a side is sorted by; one it need not be in order by where it is sorted in any case, and
-   * where matches are wanted in the order of it.
-   */
+  /** The bound a side is sorted by; one it need not be in order by where it is sorted in any case. */
   private def boundOf(
       child: SparkPlan,
       range: RangeCondition,
       side: Side,
       join: SortMergeRangeJoinExec
   ): Option[RangeBound] =
-    range.orderOf(side).orElse(child match {
-      case _ if join.best.isDefined => range.preferredOrderOf(side)
-      case _: SortExec              =>
+    join.orderOf(side).orElse(child match {
+      case _: SortExec =>
         // Where matches are aggregated, runs of them then grow from one streamed row to the next.
         val hasRuns = join.streamed.contains(side) && range.residual.isEmpty
         val preferred = if (hasRuns) range.upperBound else range.preferredOrderOf(side)

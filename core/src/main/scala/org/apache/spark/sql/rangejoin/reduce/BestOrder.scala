@@ -28,6 +28,7 @@ import org.apache.spark.sql.types.{DoubleType, FloatType, IntegralType}
  * @param limit how many ranks there are
  * @param keepsTies whether candidates of the same bound as the last one wanted are wanted, too
  * @param countsTies whether those of the same bound have ranks of their own
+ * @param hasClampedEnds whether different values may have one bound next to the extremes, as beside open ends
  * @param nullsBehind whether those of a NULL are behind all others
  * @param around how they are compared with a point of the streamed row; None where they are not
  */
@@ -37,6 +38,7 @@ case class BestOrder(
     limit: Int,
     keepsTies: Boolean,
     countsTies: Boolean,
+    hasClampedEnds: Boolean,
     nullsBehind: Boolean = false,
     around: Option[Around] = None) {
 
@@ -61,8 +63,8 @@ object BestOrder {
     best.column.filter(_ => isRanked && isNaNPlaced(range, best)).flatMap { column =>
       bounds.collectFirst {
         case (bound, isSort)
-            if bound.isLossless && risesWith(bound, column, best) && isPlaced(bound, best) &&
-              (!best.ranksTies || isValueOf(bound.child, column)) =>
+            if isNeighbourly(bound, range, best) && risesWith(bound, column, best) &&
+              isPlaced(bound, best) && (!best.ranksTies || isValueOf(bound.child, column)) =>
           BestOrder(
             isSort,
             best.isDescending,
@@ -70,6 +72,7 @@ object BestOrder {
             // Different values may have the same bound.
             best.ranking != Ranking.RowNumber || !isValueOf(bound.child, column),
             best.ranking != Ranking.DenseRank,
+            bound.nulls.isDefined,
             bound.nulls.contains(NullBound.BehindValues),
             for (reach <- best.reach; at <- pointIn(bound, best)) yield Around(at, reach)
           )
@@ -84,6 +87,13 @@ object BestOrder {
   private def isNaNPlaced(range: RangeCondition, best: BestMatches): Boolean =
     !best.reach.exists(_.misplacesNaN) || range.isOpen ||
       range.upperTest.exists(test => best.point.exists(test.on(range.streamed).semanticEquals(_)))
+
+  /**
+   * Whether candidates are neighbours in the order of a bound's values. Where bounds are prefixes, they say
+   * nothing of distances, nor whether the other ends of intervals rise.
+   */
+  private def isNeighbourly(bound: RangeBound, range: RangeCondition, best: BestMatches): Boolean =
+    bound.isLossless || (best.point.isEmpty && range.areNeighbours)
 
   /** What is wanted of a join, if it can be given in its order. */
   def served(

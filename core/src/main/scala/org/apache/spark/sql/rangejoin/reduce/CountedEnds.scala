@@ -62,7 +62,7 @@ private[rangejoin] final class CountedEnds {
   /** Whether the matches of a streamed row can be counted. */
   def areOf(lower: Long, upper: Long): Boolean =
     if (anyInverted) lower >= upper && lower - upper == ofPoints
-    else lower >= Long.MinValue + most && lower - most <= upper
+    else lower < Long.MinValue + most || lower - most <= upper
 }
 
 private object CountedEnds {

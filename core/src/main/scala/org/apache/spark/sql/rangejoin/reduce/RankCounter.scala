@@ -26,6 +26,7 @@ final class RankCounter(order: BestOrder, inverted: Boolean = false) {
   private[this] val keepsTies = order.keepsTies
   private[this] val countsTies = order.countsTies
   private[this] val slack = order.slack
+  private[this] val hasClampedEnds = order.hasClampedEnds
   private[this] val rounding = order.around.flatMap(_.reach.rounding).orNull
   private[this] var ranks = 0
   private[this] var last = 0L
@@ -55,8 +56,8 @@ final class RankCounter(order: BestOrder, inverted: Boolean = false) {
     }
 
   /** Beside open ends, and NULLs, different values may have one bound. */
-  private def isAtEnd(bound: Long): Boolean =
-    bound >= RangeBound.BehindValues - 1 || bound <= ~(RangeBound.BehindValues - 1)
+  private def isAtEnd(bound: Long): Boolean = hasClampedEnds &&
+    (bound >= RangeBound.BehindValues - 1 || bound <= ~(RangeBound.BehindValues - 1))
 
   private def ties(bound: Long): Boolean = bound == last || (rounding != null &&
     java.lang.Double.compare(distance(bound), distance(last)) == 0)

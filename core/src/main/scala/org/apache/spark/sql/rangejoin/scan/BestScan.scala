@@ -51,12 +51,13 @@ private[scan] final class BestScan(window: RangeWindow, order: BestOrder) {
   def end(): Unit = on = false
 
   /**
-   * Begins to scan the rows of a window from its head up to a sort bound; all of them are candidates. Not
-   * where the point of the streamed row says nothing about their order.
+   * Begins to scan the rows of a window from its head on; all of them are candidates. Not where the point of the
+   * streamed row says nothing about their order.
+   *
+   * @param behind the index behind the last of them
    */
-  def begin(upper: Long, streamed: InternalRow): Unit = {
+  def begin(behind: Int, streamed: InternalRow): Unit = {
     val head = window.head
-    val behind = window.firstBeyond(head, upper)
     before = -1
     beforeEnd = -1
     point = if (around == null) 0L else pointOf(streamed)

@@ -60,10 +60,32 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
 
   /** Begins to look for the best candidates of the streamed row, if all of them are one run. */
   protected def beginBest(best: BestScan): Unit =
-    if (!streamedUnknown && haveRuns) {
-      evictHead(keepsUnmatched = false)
-      best.begin(upper, streamedRow)
+    if (!streamedUnknown && !anyUnknown && evictBoundsRise && window.isContiguous) {
+      evictHeadByValue()
+      best.begin(endOfReach, streamedRow)
     } else best.end()
+
+  private def evictHeadByValue(): Unit =
+    while (!window.isEmpty && leaves(window.head)) evict(window.head)
+
+  /** The index behind the rows within reach, which are in order by their values. */
+  private def endOfReach: Int = {
+    var end = window.firstBeyond(window.head, upper)
+    if (!longsDecide) {
+      // Of the rows with the prefix of the upper bound, those beyond it are the last.
+      var step = 1
+      while (end - step >= window.head && isBeyond(end - step)) {
+        end -= step
+        step <<= 1
+      }
+      var low = math.max(window.head, end - step)
+      while (low < end) {
+        val middle = (low + end) >>> 1
+        if (isBeyond(middle)) end = middle else low = middle + 1
+      }
+    }
+    end
+  }
 
   /**
    * Adds the buffered row read last to the window. The rows at its head that the scan would evict
@@ -82,12 +104,19 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
    */
   protected def aggregateWindow(runs: RunAggregates): Int =
     if (cursor >= window.tail) 0
-    else if (streamedUnknown || !longsDecide || appended < 0) -1
+    else if (streamedUnknown || anyUnknown || appended < 0) -1
+    else if (!longsDecide && !(parts.tests.areNeighbours && window.isContiguous)) -1
     else if (!evictBoundsRise) aggregateIntervals(runs)
     else if (window.hasHoles) -1
     else {
-      evicted += window.evictBelow(lower)
-      val matches = window.rowsUpTo(upper)
+      val matches =
+        if (longsDecide) {
+          evicted += window.evictBelow(lower)
+          window.rowsUpTo(upper)
+        } else {
+          evictHeadByValue()
+          endOfReach - window.head
+        }
       if (matches > 0) {
         // Rows that are in the order they came in, and leave at the head alone.
         positionOfHead = appended - window.size

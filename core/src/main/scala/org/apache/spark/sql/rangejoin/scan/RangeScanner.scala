@@ -151,8 +151,10 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   }
 
   /** Whether the longs decide about every pair of a known streamed row with a row of the window. */
-  protected def longsDecide: Boolean =
-    unknownInWindow == 0 && upperTie == null && lowerTie == null
+  protected def longsDecide: Boolean = !anyUnknown && upperTie == null && lowerTie == null
+
+  /** Whether a row of the window has a bound that may be unknown. */
+  protected def anyUnknown: Boolean = unknownInWindow > 0
 
   /** Whether the original condition holds for a streamed row and a buffered row. */
   protected def holds(condition: BasePredicate, pair: InternalRow): Boolean = condition.eval(pair)

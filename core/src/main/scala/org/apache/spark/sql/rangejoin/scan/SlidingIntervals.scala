@@ -110,8 +110,9 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
   def aggregate(lower: Long, upper: Long): Int = {
     while (size > 0 && ends(1) < lower) pop()
     // Those that begin too late for a point may begin before its lower bound, where that is above its upper one.
-    firstBegin =
-      SortedBounds.firstFrom(begins, firstBegin, endOfBegins, lower - (countedEnds.most - 1))
+    val above = countedEnds.most - 1
+    val least = if (lower < Long.MinValue + above) Long.MinValue else lower - above
+    firstBegin = SortedBounds.firstFrom(begins, firstBegin, endOfBegins, least)
     val firstLate =
       if (upper == Long.MaxValue) endOfBegins
       else SortedBounds.firstFrom(begins, firstBegin, endOfBegins, upper + 1L)

@@ -110,7 +110,13 @@ case class ShuffledRangeJoinExec(
   private def sorting: SideSorting = SideSorting(
     bindReferences(streamedOrder(range), streamedPlan.output),
     streamedPlan.output.size,
-    bindReferences(ScanOrder.of(otherKeys, range.sortBound), otherPlan.output),
+    bindReferences(
+      // The best matches are found in a window that is in their order.
+      ScanOrder.of(
+        otherKeys,
+        range.sortBound.orElse(if (best.isDefined) range.evictBound else None)),
+      otherPlan.output
+    ),
     otherPlan.output.size,
     PrefixSorter.firstLevel(conf)
   )

@@ -107,13 +107,10 @@ class ExtremeValuesSuite extends BestMatchesTest {
 
   private val Plain = "CAST(pmod(hash(id, 3), 4000) AS BIGINT)"
 
-  /** Some of the right values are extremes. */
-  private def createLarge(a: String, b: String): Unit = {
-    spark.sql(s"SELECT id, id % 2 AS k, $Plain AS a FROM range(700, 2200)")
-      .createOrReplaceTempView("l")
+  /** Some of the values of a side. */
+  private def createLarge(name: String, a: String, b: String): Unit =
     spark.sql(s"SELECT id, id % 2 AS k, $a AS a, $b AS b FROM range(2000)")
-      .createOrReplaceTempView("r")
-  }
+      .createOrReplaceTempView(name)
 
   /** Compares with stock Spark in each form, and looks at a metric of the join. */
   private def isAtMost(limit: Long, metric: String, query: String): Unit = {
@@ -125,17 +122,28 @@ class ExtremeValuesSuite extends BestMatchesTest {
     assert(found.exists(_ > 0L), query)
   }
 
+  private val End = s"$Plain + pmod(hash(id), 600)"
+
+  private def counted(on: String): String =
+    s"SELECT l.id, count(r.id) FROM l LEFT JOIN r ON l.k = r.k AND $on GROUP BY l.id"
+
   test("a few ends at the greatest value cost no pairs") {
-    createLarge(Plain, s"IF(id % 50 = 1, $Greatest, $Plain + pmod(hash(id), 600))")
+    createLarge("l", Plain, End)
+    createLarge("r", Plain, s"IF(id % 50 = 1, $Greatest, $End)")
     for (on <- Intervals.take(4) ++ Intervals.takeRight(1))
-      isAtMost(
-        20000L,
-        "numPairs",
-        s"SELECT l.id, count(r.id) FROM l LEFT JOIN r ON l.k = r.k AND $on GROUP BY l.id")
+      isAtMost(20000L, "numPairs", counted(on))
+  }
+
+  test("a few intervals from the least value on cost no pairs") {
+    createLarge("l", s"IF(id % 50 = 1, $Least, $Plain)", s"IF(id % 50 = 2, $Greatest, $End)")
+    createLarge("r", s"IF(id % 50 = 3, $Least, $Plain)", s"IF(id % 50 = 4, $Greatest, $End)")
+    for (on <- Intervals.slice(4, 6)) isAtMost(20000L, "numPairs", counted(on))
   }
 
   test("a few values at the extremes cost no candidates of best matches") {
-    createLarge(s"IF(id % 50 = 1, $Least, IF(id % 50 = 2, $Greatest, $Plain))", "0")
+    val values = s"IF(id % 5 = 1, $Least, IF(id % 5 = 2, $Greatest, $Plain))"
+    createLarge("l", values, "0")
+    createLarge("r", values, "0")
     for ((on, direction) <- Seq("r.a <= l.a" -> "DESC", "r.a >= l.a" -> "ASC"))
       isAtMost(
         4000L,

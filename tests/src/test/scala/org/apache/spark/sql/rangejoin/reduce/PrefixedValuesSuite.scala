@@ -1,0 +1,123 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import scala.util.Random
+
+import org.apache.spark.sql.rangejoin.explain.JoinReports
+
+/** Best matches and aggregates by values of which bounds are prefixes: texts, bytes, long decimals, structs. */
+class PrefixedValuesSuite extends BestMatchesTest {
+  import BestMatchesTest._
+
+  /** From small numbers; most of the values of a type have one prefix, and some another. */
+  private val Types: Map[String, String => String] = Map(
+    "STRING" -> (n => s"concat(IF($n > 140, '2024-02-', '2024-01-'), lpad($n, 4, '0'))"),
+    "BINARY" -> (n => s"CAST(concat('same prefix ', lpad($n, 4, '0')) AS BINARY)"),
+    "DECIMAL(38, 4)" -> (n =>
+      s"CAST('1234567890123456789012' AS DECIMAL(38, 4)) + CAST($n / 7 AS DECIMAL(10, 4))"),
+    "STRUCT" -> (n => s"named_struct('a', 1, 'b', $n)")
+  )
+
+  /** Rows of a few keys with many ties, some of them NULL, and another value that is no less. */
+  private def side(name: String, rows: Int, seed: Int, value: String => String): Unit = {
+    val random = new Random(seed)
+    val values = Seq.tabulate(rows) { id =>
+      val t = if (random.nextInt(20) == 0) "NULL" else random.nextInt(150).toString
+      s"($id, ${random.nextInt(3)}, $t, ${random.nextInt(40)}, ${random.nextInt(5)})"
+    }
+    spark.sql(
+      s"""SELECT id, k, v, IF(n IS NULL, NULL, ${value("n")}) AS t,
+         |  IF(n IS NULL, NULL, ${value("(n + d)")}) AS u
+         |FROM VALUES ${values.mkString(", ")} AS v(id, k, n, d, v)""".stripMargin)
+      .createOrReplaceTempView(name)
+  }
+
+  private def ranked(
+      range: String,
+      by: String,
+      function: String = "row_number()",
+      limit: Int = 1,
+      joinType: String = "LEFT",
+      shown: String = "l.id AS l_id, r.t"
+  ): String = rankedPairs(shown, function, by, joinType, s"l.k = r.k AND $range", limit)
+
+  private val Ranges =
+    Seq(
+      "r.t <= l.t",
+      "r.t < l.t",
+      "r.t >= l.t",
+      "r.t > l.t",
+      "r.t BETWEEN l.t AND l.u",
+      "r.t > l.t AND r.t < l.u")
+
+  for ((name, value) <- Types; range <- Ranges)
+    test(s"the first matches by $name where $range") {
+      side("l", 120, 1, value)
+      side("r", 150, 2, value)
+      for (direction <- Seq("ASC", "DESC"); by = s"r.t $direction") {
+        check(ranked(range, by))
+        check(ranked(range, by, limit = 3, joinType = "INNER"))
+        check(ranked(range, by, "rank()", 2, "INNER", "l.id AS l_id, r.id"))
+        check(ranked(range, by, "dense_rank()", 2, shown = "l.id AS l_id, r.id"))
+        check(ranked(s"$range AND r.v <> l.v", by))
+      }
+      for (extreme <- Seq("max_by", "min_by"))
+        check(
+          s"SELECT l.id, $extreme(r.t, r.t) FROM l LEFT JOIN r ON l.k = r.k AND $range GROUP BY l.id")
+      for (forms <- Forms.map(Seq(_)))
+        compare(aggregated(range), forms, nextEngine)(_ => true)
+    }
+
+  private def aggregated(range: String): String =
+    "SELECT l.id, count(r.id), sum(r.v), avg(r.v), max(r.t) " +
+      s"FROM l LEFT JOIN r ON l.k = r.k AND $range GROUP BY l.id"
+
+  test("intervals of values give all matches") {
+    side("l", 60, 3, Texts)
+    side("r", 80, 4, Texts)
+    for (form <- Forms; by <- Seq("r.t DESC", "r.u"))
+      check(
+        ranked("l.t BETWEEN r.t AND r.u", by, shown = "l.id AS l_id, r.id", function = "rank()"),
+        best = false,
+        forms = Seq(form))
+  }
+
+  private val Texts = Types("STRING")
+
+  /** Compares with stock Spark, and looks how many pairs the join has looked at. */
+  private def isAtMost(limit: Long, metric: String, query: String, form: Form): Unit = {
+    var found = Seq.empty[Long]
+    compare(query, Seq(form), bothEngines) { df =>
+      found ++= only(JoinReports.of(executedPlan(df))).metrics.get(metric)
+      found.forall(_ <= limit)
+    }
+    assert(found.nonEmpty, query)
+  }
+
+  test("no more candidates than are wanted") {
+    side("l", 300, 5, Texts)
+    side("r", 3000, 6, Texts)
+    for ((range, by) <- Seq("r.t <= l.t" -> "r.t DESC", "r.t >= l.t" -> "r.t"); form <- Forms)
+      isAtMost(600L, "numCandidates", ranked(range, by, limit = 2), form)
+  }
+
+  test("no pairs are made to be aggregated") {
+    side("l", 300, 5, Texts)
+    side("r", 3000, 6, Texts)
+    for (range <- Seq("r.t <= l.t", "r.t BETWEEN l.t AND l.u"); form <- Forms)
+      isAtMost(1000L, "numPairs", aggregated(range), form)
+  }
+}
