@@ -63,6 +63,18 @@ def files(spark: SparkSession, table: str) -> list[tuple[int, list[tuple[int, in
     ]
 
 
+def test_a_table_without_rows(spark: SparkSession) -> None:
+    none = rows(spark, 3).limit(0)
+    write(none, "empty")
+    write(none, "empty", mode="append")
+    joined = JOIN.format("empty", "", "right", NEAR)
+    assert spark.sql(joined).count() == 0
+    write(rows(spark, 3), "empty", mode="append")
+    assert spark.table("empty").count() == 300
+    write(none, "empty", mode="overwrite")
+    assert spark.table("empty").count() == 0
+
+
 def test_files_are_in_order_and_marked_with_it(spark: SparkSession) -> None:
     told = write(rows(spark, 3), "marked")
     assert told == rangejoin.PreparedTable("marked", ("k",), ("t",), 4, "iceberg")

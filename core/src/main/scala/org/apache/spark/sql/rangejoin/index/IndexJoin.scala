@@ -53,7 +53,7 @@ case class IndexJoin(
     boundKeys,
     range.lowerBound.map(ofStreamed),
     range.upperBound.map(ofStreamed),
-    PairTestSpec.of(range, condition).map(ofPair),
+    PairTestSpec.of(range, condition, best.isDefined).map(ofPair),
     behavior,
     boundPoint
   )

@@ -38,13 +38,20 @@ final case class PairTestSpec(
 }
 
 object PairTestSpec {
-  def of(range: RangeCondition, condition: Expression): PairTestSpec =
+
+  /**
+   * @param inOrderOfLowerTest whether buffered rows are in the order of the lower test where there is no other, which
+   *   they need not be unless their best ones are wanted
+   */
+  def of(
+      range: RangeCondition,
+      condition: Expression,
+      inOrderOfLowerTest: Boolean): PairTestSpec =
     PairTestSpec(
       condition,
       range.upperTie,
       range.lowerTie,
       UnknownBounds.of(range),
-      // A side need not be in the order of the lower test.
-      range.upperTest.isDefined && range.areNeighbours
+      range.areNeighbours && (range.upperTest.isDefined || inOrderOfLowerTest)
     )
 }

@@ -97,9 +97,8 @@ case class SortMergeRangeJoinExec(
         evictBound = range.evictBound.map(ofBuffered)
       ),
       otherPlan.output.size,
-      PairTestSpec.of(range, condition.getOrElse(Literal.TrueLiteral)).map(bindReference(
-        _,
-        streamedPlan.output ++ otherPlan.output)),
+      PairTestSpec.of(range, condition.getOrElse(Literal.TrueLiteral), best.isDefined)
+        .map(bindReference(_, streamedPlan.output ++ otherPlan.output)),
       behavior,
       RangeScannerFactory.limits(conf),
       WindowMetrics.of(metrics),

@@ -60,10 +60,16 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
 
   /** Begins to look for the best candidates of the streamed row, if all of them are one run. */
   protected def beginBest(best: BestScan): Unit =
-    if (!streamedUnknown && !anyUnknown && evictBoundsRise && window.isContiguous) {
+    if (!streamedUnknown && haveNeighbours && evictBoundsRise && window.isContiguous) {
       evictHeadByValue()
       best.begin(endOfReach, streamedRow)
     } else best.end()
+
+  /**
+   * Whether the rows within reach are neighbours in the window if no evict bound is below one before it. Where longs
+   * are prefixes of values that the window is not in the order of, they do not show it.
+   */
+  private def haveNeighbours: Boolean = longsDecide || (parts.tests.areNeighbours && !anyUnknown)
 
   private def evictHeadByValue(): Unit =
     while (!window.isEmpty && leaves(window.head)) evict(window.head)
@@ -104,8 +110,8 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
    */
   protected def aggregateWindow(runs: RunAggregates): Int =
     if (cursor >= window.tail) 0
-    else if (streamedUnknown || anyUnknown || appended < 0) -1
-    else if (!longsDecide && !(parts.tests.areNeighbours && window.isContiguous)) -1
+    else if (streamedUnknown || !haveNeighbours || appended < 0) -1
+    else if (!longsDecide && !window.isContiguous) -1
     else if (!evictBoundsRise) aggregateIntervals(runs)
     else if (window.hasHoles) -1
     else {

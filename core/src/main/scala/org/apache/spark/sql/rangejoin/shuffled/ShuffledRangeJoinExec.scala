@@ -131,7 +131,7 @@ case class ShuffledRangeJoinExec(
       evictBound = range.evictBound.map(ofBuild)
     ),
     otherPlan.output.size,
-    PairTestSpec.of(range, join.condition).map(join.ofPair),
+    PairTestSpec.of(range, join.condition, best.isDefined).map(join.ofPair),
     behavior,
     RangeScannerFactory.limits(conf),
     WindowMetrics.of(metrics),

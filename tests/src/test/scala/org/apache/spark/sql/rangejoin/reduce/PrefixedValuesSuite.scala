@@ -97,6 +97,28 @@ class PrefixedValuesSuite extends BestMatchesTest {
 
   private val Texts = Types("STRING")
 
+  test("a range of a number and of a text of which all have one prefix") {
+    for ((name, seed) <- Seq("l" -> 1, "r" -> 2))
+      spark.sql(
+        s"SELECT id, 1 AS k, id % 5 AS v, pmod(hash(id, $seed), 60) AS t, " +
+          s"concat('same prefix ', pmod(hash(id, $seed, 1), 5)) AS s FROM range(80)")
+        .createOrReplaceTempView(name)
+    for {
+      on <- Seq(
+        "r.t <= l.t AND r.s >= l.s",
+        "r.t >= l.t AND r.s <= l.s",
+        "r.s <= l.s AND r.t > l.t",
+        "r.t >= l.t AND r.s >= l.s",
+        "r.t <= l.t + 5 AND r.s > l.s")
+      by <- Seq("r.t DESC", "r.t", "r.s", "r.s DESC", "abs(r.t - l.t)")
+      form <- Forms
+    } {
+      val query = ranked(on, by, "rank()", 2, shown = "l.id AS l_id, r.id")
+      compare(query, Seq(form), nextEngine)(_ => true)
+      if (by == "r.t") compare(aggregated(on), Seq(form), nextEngine)(_ => true)
+    }
+  }
+
   /** Compares with stock Spark, and looks how many pairs the join has looked at. */
   private def isAtMost(limit: Long, metric: String, query: String, form: Form): Unit = {
     var found = Seq.empty[Long]
