@@ -19,6 +19,7 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
+import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 
 /** What suites of rankings above a range join share. */
@@ -69,6 +70,25 @@ trait BestMatchesTest extends RangeJoinTest {
       assert(holds(df), clue)
     }
     expected
+  }
+
+  /**
+   * Compares with stock Spark, in each form, and checks that a metric of the join is no greater.
+   *
+   * @return what it was, before and after each run
+   */
+  protected def compareMetric(
+      metric: String,
+      limit: Long,
+      query: String,
+      forms: Seq[Form]): Seq[Long] = {
+    var found = Seq.empty[Long]
+    compare(query, forms, bothEngines) { df =>
+      found ++= only(JoinReports.of(executedPlan(df))).metrics.get(metric)
+      found.forall(_ <= limit)
+    }
+    assert(found.nonEmpty, query)
+    found
   }
 }
 

@@ -16,8 +16,6 @@ package org.apache.spark.sql.rangejoin.reduce
 
 import scala.util.Random
 
-import org.apache.spark.sql.rangejoin.explain.JoinReports
-
 /** Best matches and aggregates by values of which bounds are prefixes: texts, bytes, long decimals, structs. */
 class PrefixedValuesSuite extends BestMatchesTest {
   import BestMatchesTest._
@@ -119,27 +117,17 @@ class PrefixedValuesSuite extends BestMatchesTest {
     }
   }
 
-  /** Compares with stock Spark, and looks how many pairs the join has looked at. */
-  private def isAtMost(limit: Long, metric: String, query: String, form: Form): Unit = {
-    var found = Seq.empty[Long]
-    compare(query, Seq(form), bothEngines) { df =>
-      found ++= only(JoinReports.of(executedPlan(df))).metrics.get(metric)
-      found.forall(_ <= limit)
-    }
-    assert(found.nonEmpty, query)
-  }
-
   test("no more candidates than are wanted") {
     side("l", 300, 5, Texts)
     side("r", 3000, 6, Texts)
     for ((range, by) <- Seq("r.t <= l.t" -> "r.t DESC", "r.t >= l.t" -> "r.t"); form <- Forms)
-      isAtMost(600L, "numCandidates", ranked(range, by, limit = 2), form)
+      compareMetric("numCandidates", 600L, ranked(range, by, limit = 2), Seq(form))
   }
 
   test("no pairs are made to be aggregated") {
     side("l", 300, 5, Texts)
     side("r", 3000, 6, Texts)
     for (range <- Seq("r.t <= l.t", "r.t BETWEEN l.t AND l.u"); form <- Forms)
-      isAtMost(1000L, "numPairs", aggregated(range), form)
+      compareMetric("numPairs", 1000L, aggregated(range), Seq(form))
   }
 }
