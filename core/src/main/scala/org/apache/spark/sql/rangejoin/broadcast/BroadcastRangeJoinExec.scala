@@ -88,8 +88,8 @@ case class BroadcastRangeJoinExec(
     conf.getConf(RangeJoinConf.LinearScanThreshold),
     keepsUnmatchable = behavior.showsUnmatchable,
     keyTypes = buildKeys.map(_.dataType),
-    sortMayBeUnknown = UnknownBounds.of(range).sort,
-    evictMayBeUnknown = UnknownBounds.of(range).evict
+    sortMayBeUnknown = range.unknown.sort,
+    evictMayBeUnknown = range.unknown.evict
   )(indexedColumns)
 
   /** What is indexed, as EXPLAIN shows it. */
@@ -174,7 +174,7 @@ case class BroadcastRangeJoinExec(
         broadcast,
         Some(longMetric("numCandidates")),
         join.best,
-        UnknownBounds.of(range)),
+        range.unknown),
       built.buildIsEmpty,
       built.keyIsUnique)
   }

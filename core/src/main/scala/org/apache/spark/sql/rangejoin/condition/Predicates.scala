@@ -53,10 +53,10 @@ private[rangejoin] object Predicates extends PredicateHelper {
 
   /** Whether an expression is surely evaluated without an error. */
   def neverRaises(e: Expression): Boolean = e match {
-    case _: Attribute | _: BoundReference | _: Literal => true
-    case OrderedValue(child)                           => neverRaises(child)
-    case Coalesce(children)                            => children.forall(neverRaises)
-    case Cast(child, to, _, _)                         =>
+    case _: Attribute | _: Literal => true
+    case OrderedValue(child)       => neverRaises(child)
+    case Coalesce(children)        => children.forall(neverRaises)
+    case Cast(child, to, _, _)     =>
       neverRaises(child) && isPlain(child.dataType) && Cast.canUpCast(child.dataType, to)
     case _ => false
   }

@@ -69,6 +69,9 @@ case class RangeCondition(
       strict,
       test.nullBound(side, placed = true))
 
+  /** Which bounds may be unknown. */
+  lazy val unknown: UnknownBounds = UnknownBounds.of(this)
+
   /** Whether both tests are of one value of the buffered side: rows in the order of it that match are neighbours. */
   def areNeighbours: Boolean = {
     val values = (sortBound ++ evictBound).map(_.child)

@@ -51,7 +51,7 @@ object PairTestSpec {
       condition,
       range.upperTie,
       range.lowerTie,
-      UnknownBounds.of(range),
+      range.unknown,
       range.areNeighbours && (range.upperTest.isDefined || inOrderOfLowerTest)
     )
 }

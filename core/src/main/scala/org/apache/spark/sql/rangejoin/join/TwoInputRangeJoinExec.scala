@@ -18,12 +18,18 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.execution.joins.ShuffledJoin
+import org.apache.spark.sql.rangejoin.condition.Side
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
 import org.apache.spark.util.CompletionIterator
 
 /** A range join of two inputs, partition by partition: what those share beyond [[RangeJoinExec]]. */
 trait TwoInputRangeJoinExec extends ShuffledJoin with RangeJoinExec {
 
   override def asStock: ShuffledJoin
+
+  /** The bound that a side has to be sorted by within its keys where it is sorted, if there is one. */
+  def orderOf(side: Side): Option[RangeBound] =
+    if (best.isDefined) range.preferredOrderOf(side) else range.orderOf(side)
 
   /**
    * What a task makes its scan of a partition with.

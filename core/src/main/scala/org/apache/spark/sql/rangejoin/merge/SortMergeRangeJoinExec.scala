@@ -70,10 +70,6 @@ case class SortMergeRangeJoinExec(
     ScanOrder.of(rightKeys, orderOf(RightSide), rightRangeKey)
   )
 
-  /** The bound that a side has to be sorted by within its keys, if there is one. */
-  def orderOf(side: Side): Option[RangeBound] =
-    if (best.isDefined) range.preferredOrderOf(side) else range.orderOf(side)
-
   override lazy val metrics: Map[String, SQLMetric] = WindowMetrics.create(sparkContext)
 
   override protected def moreFields: Seq[(String, String)] =

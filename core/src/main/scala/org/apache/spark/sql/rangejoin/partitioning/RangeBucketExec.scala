@@ -27,9 +27,8 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, ShuffleExchangeExec}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.rangejoin.condition.UnknownBounds
 import org.apache.spark.sql.rangejoin.join.{BesideShuffle, DriverMetrics}
-import org.apache.spark.sql.rangejoin.kernel.{GuardedValue, RangeBound}
+import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.rangejoin.reduce.BestOrder
 import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
 
@@ -145,10 +144,7 @@ case class RangeBucketExec(
     val rowsOut = longMetric("numOutputRows")
     val numCopies = if (isOwner) null else longMetric("numCopies")
     val best = this.best
-    val mayBeUnknown = bounds.exists {
-      case bound: RangeBound => UnknownBounds.mayBe(bound)
-      case _                 => true
-    }
+    val mayBeUnknown = partitioning.range.ofCopied.mayBeUnknown
     withLayout(child.execute()).mapPartitionsWithIndexInternal { (index, rows) =>
       val joined = new JoinedRow
       val added = new GenericInternalRow(1)

@@ -100,8 +100,8 @@ case class ShuffledRangeJoinExec(
     range.evictBound.flatMap(_.prefixedValue).map(ofBuild),
     if (range.sortBound.isEmpty && range.evictBound.isEmpty) Int.MaxValue
     else conf.getConf(RangeJoinConf.LinearScanThreshold),
-    sortMayBeUnknown = UnknownBounds.of(range).sort,
-    evictMayBeUnknown = UnknownBounds.of(range).evict
+    sortMayBeUnknown = range.unknown.sort,
+    evictMayBeUnknown = range.unknown.evict
   )()
 
   private def streamedOrder(range: RangeCondition): Seq[SortOrder] =
@@ -110,13 +110,7 @@ case class ShuffledRangeJoinExec(
   private def sorting: SideSorting = SideSorting(
     bindReferences(streamedOrder(range), streamedPlan.output),
     streamedPlan.output.size,
-    bindReferences(
-      // The best matches are found in a window that is in their order.
-      ScanOrder.of(
-        otherKeys,
-        range.sortBound.orElse(if (best.isDefined) range.evictBound else None)),
-      otherPlan.output
-    ),
+    bindReferences(ScanOrder.of(otherKeys, orderOf(range.buffered)), otherPlan.output),
     otherPlan.output.size,
     PrefixSorter.firstLevel(conf)
   )
