@@ -244,6 +244,17 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
     oneOf(s"$testName $cases")
   }
 
+  /**
+   * One in `n` of many cases, always the same; `make test-engines` has all. Where these are combinations, `n` has no
+   * factor in common with how many choices there are of each kind.
+   */
+  protected def oneIn[T](n: Int)(all: Seq[T]): Seq[T] =
+    if (EveryEngine) all
+    else {
+      cases += 1
+      all.drop(Math.floorMod(s"$testName $cases".hashCode, n)).grouped(n).map(_.head).toSeq
+    }
+
   /** Rows in an order that does not depend on the plan. */
   protected def rows(df: DataFrame): Seq[String] = df.collect().map(show).sorted.toSeq
 

@@ -54,7 +54,7 @@ class AggregatedMatchesSuite extends TiedTables {
 
   private def isAggregated(df: DataFrame): Boolean = nodes[AggregateMatchesExec](df).nonEmpty
 
-  private def engines: Seq[Settings] = bothEngines
+  private def engines: Seq[Settings] = nextEngine
 
   private val Hints = Seq("MERGE(r)", "SHUFFLE_HASH(r)", "BROADCAST(r)")
 

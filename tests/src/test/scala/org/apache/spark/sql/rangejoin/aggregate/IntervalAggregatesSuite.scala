@@ -50,7 +50,7 @@ class IntervalAggregatesSuite extends RangeJoinTest {
   private def compare(query: String, forms: Seq[String] = Forms, settings: Settings = Nil)(
       check: (Map[String, Long], String) => Unit): Unit = {
     val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
-    for (form <- forms; engine <- bothEngines) withConf(engine ++ settings: _*) {
+    for (form <- forms; engine <- nextEngine) withConf(engine ++ settings: _*) {
       val df = spark.sql(query.replace("HINT", form))
       def clue = s"$query by $form under $engine and $settings\n${executedPlan(df)}"
       assertSameRows(rows(df), expected, clue)
@@ -144,7 +144,10 @@ class IntervalAggregatesSuite extends RangeJoinTest {
     spark.sql(s"SELECT * FROM (${table(1500, 1)}) WHERE a <> 2000").createOrReplaceTempView("l")
     withConf("spark.sql.ansi.enabled" -> "true") {
       for (functions <- Seq("count(1 / r.x)", "sum(1 DIV r.x)")) {
-        compare(query(functions), Forms.tail)(areMost)
+        compare(query(functions), Forms.tail) { (metrics, clue) =>
+          // Those of one of two keys, which may have a task of its own.
+          assert(metrics("numPairs") > 45000L, clue)
+        }
         // A window has none but rows that match.
         compare(query(functions), Forms.take(1))(areFew)
       }

@@ -37,7 +37,7 @@ trait BestMatchesTest extends RangeJoinTest {
   private var checks = 0
 
   /** One form, another one for the next query. */
-  private def nextForm: Seq[Form] =
+  protected def nextForm: Seq[Form] =
     if (RangeJoinTest.EveryEngine) Forms
     else {
       checks += 1
