@@ -1,4 +1,4 @@
-"""Joins of few keys and of a skewed key: `python bench/skewed_keys.py [--only ...] [--rows N]`.
+"""Joins of few keys and of a skewed key: `python bench/skewed_keys.py [--only ...] [--as-of]`.
 
 Two contestants take turns, ours with skewed keys split and without; medians are quoted:
 
@@ -7,7 +7,8 @@ Two contestants take turns, ours with skewed keys split and without; medians are
     longest   CPU time of the longest task of the join by the mean of `--tasks` tasks
 
 Adaptive execution is told to aim at `--tasks` tasks, as on a cluster with that many cores: on a
-small machine the seconds say nothing about that, and the longest task does. With `--master
+small machine the seconds say nothing about that, and the longest task does. The join is a band
+of 1,000 in 1e9, or with `--as-of` the last earlier row. With `--master
 "local-cluster[2,32,2048]"` there are two workers with 32 slots each, as far as Spark knows.
 """
 
@@ -17,10 +18,15 @@ import argparse
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from sessions import SMALL, cpu_seconds, cpu_seconds_of_tasks, session, stages
+
+import rangejoin
+
+Join = Callable[[SparkSession], DataFrame]
 
 SPLIT = "spark.sql.join.skew.enabled"
 POINTS = "pmod(xxhash64(id, {seed}), 1000000000)"
@@ -57,16 +63,25 @@ def tables(spark: SparkSession, key: str, rows: int, folder: str) -> None:
         spark.read.parquet(f"{folder}/{name}").createOrReplaceTempView(name)
 
 
-def run(spark: SparkSession, is_split: bool, width: int, tasks: int) -> Run:
-    """Runs the join once."""
+def band(spark: SparkSession) -> DataFrame:
+    """All pairs that are near each other."""
+    return spark.sql(
+        "SELECT l.id, r.id AS of FROM l JOIN r ON l.k = r.k AND r.p BETWEEN l.p - 500 AND l.p + 500"
+    )
+
+
+def as_of(spark: SparkSession) -> DataFrame:
+    """Each row of `l` with the last row of `r` before it."""
+    right = spark.table("r").withColumnRenamed("id", "of")
+    return rangejoin.join_asof(spark.table("l"), right, on="p", by="k")
+
+
+def run(spark: SparkSession, join: Join, is_split: bool, tasks: int) -> Run:
+    """Runs a join once."""
     spark.conf.set(SPLIT, str(is_split).lower())
     before = set(stages(spark))
     begin = time.monotonic()
-    df = spark.sql(
-        f"""SELECT count(*), sum(l.id) FROM l JOIN r
-        ON l.k = r.k AND r.p BETWEEN l.p - {width} AND l.p + {width}"""
-    )
-    pairs, _ = df.collect()[0]
+    pairs, _ = join(spark).selectExpr("count(*)", "sum(of)").collect()[0]
     seconds = time.monotonic() - begin
     mine = {n: s for n, s in stages(spark).items() if n not in before}
     # The last one adds up what the tasks of the join have counted.
@@ -93,6 +108,7 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=64)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--threshold", default="8MB", help="what splitting has to save")
+    parser.add_argument("--as-of", action="store_true", help="the last earlier row, not a band")
     parser.add_argument("--master", default="local[2]")
     args = parser.parse_args()
     spark = session(args.master)
@@ -110,7 +126,7 @@ def main() -> None:
             runs: dict[bool, list[Run]] = {True: [], False: []}
             for turn in range(args.runs + 1):
                 for is_split in (True, False) if turn % 2 else (False, True):
-                    taken = run(spark, is_split, 500, args.tasks)
+                    taken = run(spark, as_of if args.as_of else band, is_split, args.tasks)
                     if turn > 0:  # the first one warms up
                         runs[is_split].append(taken)
             assert len({r.pairs for both in runs.values() for r in both}) == 1

@@ -118,7 +118,16 @@ object DependenciesSuite {
       "shims",
       "shuffled",
       "sort"),
-    "skew" -> Set("condition", "conf", "join", "kernel", "merge", "partitioning", "shims", "sort")
+    "skew" -> Set(
+      "condition",
+      "conf",
+      "join",
+      "kernel",
+      "merge",
+      "partitioning",
+      "reduce",
+      "shims",
+      "sort")
   )
 
   private val Base = "org.apache.spark.sql.rangejoin"

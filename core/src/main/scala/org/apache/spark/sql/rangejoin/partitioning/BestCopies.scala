@@ -11,13 +11,18 @@
  * See the License for the specific language governing permissions and
  * limitations under the License.
  */
-
 package org.apache.spark.sql.rangejoin.partitioning
 
+import java.lang.{Long => JLong}
+import java.util.HashMap
+
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.sql.rangejoin.reduce.{BestOrder, BestRows}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, UnsafeRow}
+import org.apache.spark.sql.rangejoin.condition.{RangeCondition, Side}
+import org.apache.spark.sql.rangejoin.join.RangeJoinExec
+import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder, BestRows}
 
 /**
  * Copies rows of the other side to buckets where each row of the owner wants its best matches alone, in a range
@@ -30,83 +35,91 @@ import org.apache.spark.sql.rangejoin.reduce.{BestOrder, BestRows}
  * }}}
  *
  * So a row goes to its own bucket as it is read, and in the end each bucket gets the best rows of the buckets before it.
- * They are those of one map task: a bucket has as many copies as there are tasks and ranks.
+ * They are those of one map task and one key: a bucket has as many copies of a key as there are tasks and ranks.
  *
  * Rows of which it is not known where they are go to all buckets, and so do wanted ones that come when much has
  * been kept.
- *
- * @param columns what is read of a row: the bound of the range, and its value
- * @param mayBeUnknown whether a bound at the extreme may be unknown
  */
-final class BestCopies(
-    layout: BucketLayout,
-    columns: KeyedColumns,
-    order: BestOrder,
-    mayBeUnknown: Boolean,
-    numCopies: SQLMetric,
-    numRows: SQLMetric
-) {
+final class BestCopies(layout: RowLayout, columns: KeyedColumns, order: BestOrder)
+    extends RowAssignment {
   import BestCopies._
 
   private val project = columns.projection()
+  // Keys that share a hash share the buckets, but not the best rows. Keys that are equal and have other bytes may
+  // count as two: then there are more copies.
+  private val projectKey = columns.keyProjection()
+  private val copyOf = columns.copying()
   private val cells = new RowCells(columns.bounds, isOwner = false)
   // A range with a low end reaches to the last bucket; with a high end to the first.
   private val rises = columns.bounds.low.isDefined
   private val boundAt = columns.bounds.all.head
-  private val kept = new Array[BestRows](layout.numBuckets)
+  private val keys = new HashMap[UnsafeRow, BestOfKey]
   private var bytes = 0L
 
-  /**
-   * The rows as they leave for their buckets.
-   *
-   * @param placed a row with the id of its bucket, which is its last column
-   */
-  def of(
-      rows: Iterator[InternalRow],
-      placed: (InternalRow, Int) => UnsafeRow): Iterator[InternalRow] =
-    rows.flatMap(read(_, placed)) ++ bestOfOthers
-
-  private def read(
-      row: InternalRow,
-      placed: (InternalRow, Int) => UnsafeRow): Iterator[UnsafeRow] = {
+  override protected def find(row: InternalRow): Unit = {
     val columnsOfRow = project(row)
-    if (columns.hasNull(columnsOfRow)) Iterator.empty
-    else {
-      cells.find(layout.cells, columnsOfRow)
-      val first = layout.firstBucket(0, cells.first)
-      val last = layout.lastBucket(0, cells.first, cells.last)
+    if (!columns.hasNull(columnsOfRow)) {
+      val buckets = layout.bucketsOf(columns.key(columnsOfRow))
+      cells.find(buckets.cells, columnsOfRow)
       val bound = columnsOfRow.getLong(boundAt)
-      val own = if (rises) first else last
-      val isWanted = kept(own) == null || kept(own).isWanted(bound)
-      if ((!mayBeUnknown || isKnown(bound)) && (!isWanted || bytes < MostBytes)) {
-        val out = placed(row, layout.id(own))
-        if (isWanted) keep(own, bound, out.copy())
-        Iterator.single(out)
-      } else {
-        numCopies += last - first
-        Iterator.range(first, last + 1).map(bucket => placed(row, layout.id(bucket)))
-      }
+      if (isFollowed(buckets) && buckets.hasDistinctIds && columns.bounds.isKnown(bound) &&
+        isSentLater(row, buckets, bound)) add(buckets.id(own(buckets)))
+      else addCopies(buckets, cells)
     }
   }
 
-  private def isKnown(bound: Long): Boolean = bound != Long.MinValue && bound != Long.MaxValue
+  /** The bucket that the last row is in. */
+  private def own(buckets: BucketLayout): Int =
+    if (rises) buckets.firstBucket(0, cells.first)
+    else buckets.lastBucket(0, cells.first, cells.last)
 
-  private def keep(bucket: Int, bound: Long, row: UnsafeRow): Unit = {
-    if (kept(bucket) == null) kept(bucket) = new BestRows(order)
-    bytes += kept(bucket).add(bound, row)
+  /** Whether there are buckets that the last row would be copied to. */
+  private def isFollowed(buckets: BucketLayout): Boolean =
+    buckets.firstBucket(0, cells.first) < buckets.lastBucket(0, cells.first, cells.last)
+
+  /** Whether further buckets get what they need of a row in the end, as it has been kept or is not wanted. */
+  private def isSentLater(row: InternalRow, buckets: BucketLayout, bound: Long): Boolean = {
+    val key = projectKey(row)
+    val (known, at) = (keys.get(key), own(buckets))
+    if (known != null && !known.isWanted(at, bound)) true
+    else if (bytes >= MostBytes) false
+    else {
+      val ofKey = if (known == null) begin(key, buckets) else known
+      bytes += ofKey.keep(at, bound, copyOf(row))
+      true
+    }
   }
 
-  private def bestOfOthers: Iterator[UnsafeRow] = {
-    val best = new BestRows(order)
-    val buckets = kept.indices.iterator
-    (if (rises) buckets else buckets.map(kept.length - 1 - _)).flatMap { bucket =>
-      val copies = best.rows.toArray
-      if (kept(bucket) != null) best.addAll(kept(bucket))
-      numCopies += copies.length
-      numRows += copies.length
-      copies.iterator.map { copy =>
-        copy.setInt(copy.numFields - 1, layout.id(bucket))
-        copy
+  private def begin(key: UnsafeRow, buckets: BucketLayout): BestOfKey = {
+    val ofKey = new BestOfKey(buckets)
+    keys.put(key.copy(), ofKey)
+    bytes += key.getSizeInBytes + JLong.BYTES * buckets.numBuckets
+    ofKey
+  }
+
+  override def rest: Iterator[(Int, InternalRow)] = keys.values.iterator.asScala.flatMap(_.copies)
+
+  /** The best rows of a key, by the bucket they are in. */
+  private final class BestOfKey(buckets: BucketLayout) {
+    private val kept = new Array[BestRows](buckets.numBuckets)
+
+    def isWanted(bucket: Int, bound: Long): Boolean =
+      kept(bucket) == null || kept(bucket).isWanted(bound)
+
+    /** Keeps a row that is wanted; returns by how many bytes there are more. */
+    def keep(bucket: Int, bound: Long, row: UnsafeRow): Long = {
+      if (kept(bucket) == null) kept(bucket) = new BestRows(order)
+      kept(bucket).add(bound, row)
+    }
+
+    /** By id of a bucket, the best rows of those before it. */
+    def copies: Iterator[(Int, UnsafeRow)] = {
+      val best = new BestRows(order)
+      val inOrder = if (rises) kept.indices else kept.indices.reverse
+      inOrder.iterator.flatMap { bucket =>
+        val copies = best.rows.toArray
+        if (kept(bucket) != null) best.addAll(kept(bucket))
+        copies.iterator.map(buckets.id(bucket) -> _)
       }
     }
   }
@@ -120,12 +133,32 @@ object BestCopies {
   /** Rows may be wider than their types say. */
   private val Slack = 4
 
+  /** The side of a join whose rows want their best matches alone, and the order by which these are known. */
+  def wanted(join: RangeJoinExec): Option[(Side, BestOrder)] = for {
+    best <- join.best
+    range <- join.normalForm.toOption
+    order <- orderOf(range, best)
+  } yield (range.streamed, order)
+
+  /**
+   * The order by which the best rows are known, where a row matches all rows of the buckets before it, or all
+   * of those behind it.
+   */
+  def orderOf(range: RangeCondition, best: BestMatches): Option[BestOrder] =
+    BestOrder.of(range, best).filter { order =>
+      range.isOneSided && !range.isOpen && range.residual.isEmpty && order.around.isEmpty &&
+      (range.sortBound ++ range.evictBound).forall(_.isLossless) &&
+      (range.upperTest ++ range.lowerTest).forall(PartitionedRange.isKnown(_, range.streamed))
+    }
+
   /**
    * Whether there is surely room for the best rows of some buckets, so that buckets may be as narrow as if nothing
    * were copied.
    *
-   * @param rowBytes of a row, by its types
+   * @param output what rows consist of
    */
-  def fit(order: BestOrder, buckets: Int, rowBytes: Long): Boolean =
+  def fit(order: BestOrder, buckets: Long, output: Seq[Attribute]): Boolean = {
+    val rowBytes = output.map(_.dataType.defaultSize.toLong).sum
     !order.keepsTies && order.limit.toLong * buckets * rowBytes * Slack <= MostBytes
+  }
 }

@@ -23,17 +23,23 @@ import org.apache.spark.sql.types.DataType
  * @param low where its long is, if it has one; its value follows unless the long is all there is
  * @param isLossless whether the long is all there is
  * @param dataType the type of the values
+ * @param mayBeUnknown whether a bound at an extreme may be unknown
  */
 case class BoundColumns(
     low: Option[Int],
     high: Option[Int],
     isLossless: Boolean,
-    dataType: DataType
+    dataType: DataType,
+    mayBeUnknown: Boolean
 ) {
   val all: Seq[Int] = low.toSeq ++ high
 
   def hasNull(row: InternalRow): Boolean =
     low.isDefined && row.isNullAt(low.get) || high.isDefined && row.isNullAt(high.get)
+
+  /** Whether it is known of a bound, by its long, where it is. */
+  def isKnown(bound: Long): Boolean =
+    !mayBeUnknown || (bound != Long.MinValue && bound != Long.MaxValue)
 
   /** The value of a bound whose long is a prefix, where it is known; else null. */
   def value(row: InternalRow, at: Int): Any =

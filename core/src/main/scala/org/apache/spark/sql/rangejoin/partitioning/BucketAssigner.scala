@@ -13,9 +13,8 @@
  */
 package org.apache.spark.sql.rangejoin.partitioning
 
-import java.util.Arrays
-
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.rangejoin.reduce.BestOrder
 
 /**
  * Finds the buckets of rows, interpreted; [[RangeBucketExec]] generates code for the same. What it finds follows from
@@ -24,55 +23,33 @@ import org.apache.spark.sql.catalyst.InternalRow
  * @param keepsUnmatched whether rows of the owner appear in the result without a match; others that can
  *   have none, and those of the other side, are dropped
  * @param lengths counts the lengths of an owner of intervals; else null
+ * @param best of the other side: the order by which the best rows alone are copied ([[BestCopies]])
  */
 final class BucketAssigner(
     layout: RowLayout,
     columns: KeyedColumns,
     isOwner: Boolean,
     keepsUnmatched: Boolean,
-    lengths: LengthCounter = null
+    lengths: LengthCounter = null,
+    best: Option[BestOrder] = None
 ) extends Serializable {
 
-  /** An assigner for one partition. */
-  def start(partition: Int): Assignment = new Assignment(partition)
+  /** What finds the buckets of the rows of one partition. */
+  def start(partition: Int): RowAssignment =
+    best.fold[RowAssignment](new EachRow(partition))(new BestCopies(layout, columns, _))
 
-  final class Assignment(partition: Int) {
+  private final class EachRow(partition: Int) extends RowAssignment {
     private val project = columns.projection()
     private val cells = new RowCells(columns.bounds, isOwner)
-    private var ids = new Array[Int](16)
-    private var size = 0
     if (lengths != null) lengths.begin(partition)
 
-    /** One of the ids that were found for the last row. */
-    def id(i: Int): Int = ids(i)
-
-    /** Finds the ids of a row, each once; returns how many there are. */
-    def assign(row: InternalRow): Int = {
-      size = 0
+    override protected def find(row: InternalRow): Unit = {
       val columnsOfRow = project(row)
       if (!columns.hasNull(columnsOfRow)) {
         val buckets = layout.bucketsOf(columns.key(columnsOfRow))
         cells.find(buckets.cells, columnsOfRow)
-        if (isOwner) add(cells.ownerId(buckets, lengths)) else addCopies(buckets)
+        if (isOwner) add(cells.ownerId(buckets, lengths)) else addCopies(buckets, cells)
       } else if (isOwner && keepsUnmatched) add(layout.anyId(row, partition))
-      size
-    }
-
-    private def addCopies(buckets: BucketLayout): Unit =
-      buckets.foreachCopy(cells.first, cells.last) { id =>
-        if (buckets.hasDistinctIds || !contains(id)) add(id)
-      }
-
-    private def contains(id: Int): Boolean = {
-      var i = 0
-      while (i < size && ids(i) != id) i += 1
-      i < size
-    }
-
-    private def add(id: Int): Unit = {
-      if (size == ids.length) ids = Arrays.copyOf(ids, 2 * size)
-      ids(size) = id
-      size += 1
     }
   }
 }

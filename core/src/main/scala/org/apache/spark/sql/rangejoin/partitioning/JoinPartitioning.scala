@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit.NANOSECONDS
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{SQLExecution, SparkPlan}
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeCondition, Side}
@@ -72,9 +72,9 @@ final class JoinPartitioning(
   @volatile private var copiesFew: Boolean = false
 
   /** Says that no more is copied than the best rows, if these surely are few; see [[BestCopies]]. */
-  def copyBest(order: BestOrder, rowBytes: Long): Unit = {
+  def copyBest(order: BestOrder, output: Seq[Attribute]): Unit = {
     val buckets = BucketsPerPartition * session.sessionState.conf.numShufflePartitions
-    copiesFew = BestCopies.fit(order, buckets, rowBytes)
+    copiesFew = BestCopies.fit(order, buckets.toLong, output)
   }
 
   /** The layout, if it has been chosen. */

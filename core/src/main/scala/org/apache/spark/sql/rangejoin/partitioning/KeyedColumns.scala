@@ -22,7 +22,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   IsNull,
   Literal,
   Or,
-  UnsafeProjection
+  UnsafeProjection,
+  UnsafeRow
 }
 import org.apache.spark.sql.rangejoin.shims.KeyHash
 import org.apache.spark.sql.types.{DataType, IntegerType}
@@ -51,6 +52,10 @@ final class KeyedColumns(
     bindReferences(columns ++ key, output)
   }
 
+  private val boundKeys: Seq[Expression] = bindReferences(keys, output)
+
+  private val rowTypes: Array[DataType] = output.map(_.dataType).toArray
+
   /** Where the hash is, if there are keys. */
   val keyAt: Option[Int] = if (keys.isEmpty) None else Some(expressions.size - 1)
 
@@ -62,6 +67,19 @@ final class KeyedColumns(
 
   /** Makes these columns of a row, always the same object; for one task. */
   def projection(): UnsafeProjection = UnsafeProjection.create(expressions)
+
+  /** Makes the keys of a row, always the same object; for one task. */
+  def keyProjection(): UnsafeProjection = UnsafeProjection.create(boundKeys)
+
+  /** Makes copies of rows; for one task. */
+  def copying(): InternalRow => UnsafeRow = {
+    lazy val project = UnsafeProjection.create(rowTypes)
+
+    {
+      case row: UnsafeRow => row.copy()
+      case row            => project(row).copy()
+    }
+  }
 
   /** Whether a row matches nothing. */
   def hasNull(row: InternalRow): Boolean =

@@ -28,7 +28,7 @@ import org.apache.spark.util.MutablePair
  */
 private[rangejoin] final class PlacedRows(
     rows: Iterator[InternalRow],
-    assignment: BucketAssigner#Assignment,
+    assignment: RowAssignment,
     copiesRows: Boolean,
     copies: SQLMetric
 ) extends Iterator[Product2[Int, InternalRow]] {
@@ -36,6 +36,7 @@ private[rangejoin] final class PlacedRows(
   private var row: InternalRow = _
   private var at = 0
   private var count = 0
+  private lazy val rest = assignment.rest
 
   override def hasNext: Boolean = {
     while (at >= count && rows.hasNext) {
@@ -44,15 +45,24 @@ private[rangejoin] final class PlacedRows(
       at = 0
       if (count > 1) copies.add(count - 1)
     }
-    at < count
+    at < count || rest.hasNext
   }
 
   override def next(): Product2[Int, InternalRow] = {
     if (!hasNext) throw new NoSuchElementException("no more rows")
-    val partition = assignment.id(at)
-    at += 1
-    if (copiesRows) (partition, row.copy()) else pair.update(partition, row)
+    if (at < count) {
+      val partition = assignment.id(at)
+      at += 1
+      placed(partition, row)
+    } else {
+      val (partition, copy) = rest.next()
+      copies.add(1)
+      placed(partition, copy)
+    }
   }
+
+  private def placed(partition: Int, row: InternalRow): Product2[Int, InternalRow] =
+    if (copiesRows) (partition, row.copy()) else pair.update(partition, row)
 }
 
 private[rangejoin] object PlacedRows {

@@ -144,7 +144,6 @@ case class RangeBucketExec(
     val rowsOut = longMetric("numOutputRows")
     val numCopies = if (isOwner) null else longMetric("numCopies")
     val best = this.best
-    val mayBeUnknown = partitioning.range.ofCopied.mayBeUnknown
     withLayout(child.execute()).mapPartitionsWithIndexInternal { (index, rows) =>
       val joined = new JoinedRow
       val added = new GenericInternalRow(1)
@@ -154,18 +153,10 @@ case class RangeBucketExec(
         rowsOut += 1
         project(joined(row, added))
       }
-      def copies(order: BestOrder) =
-        new BestCopies(ref.layout, columns, order, mayBeUnknown, numCopies, rowsOut)
-      best.map(copies(_).of(rows, placed)).getOrElse {
-        val assigned =
-          new BucketAssigner(ref.layout, columns, isOwner0, keepsUnmatched, ref.lengths)
-            .start(index)
-        rows.flatMap { row =>
-          val count = assigned.assign(row)
-          if (count > 1) numCopies += count - 1
-          Iterator.range(0, count).map(i => placed(row, assigned.id(i)))
-        }
-      }
+      val assigned =
+        new BucketAssigner(ref.layout, columns, isOwner0, keepsUnmatched, ref.lengths, best)
+          .start(index)
+      new PlacedRows(rows, assigned, copiesRows = false, numCopies).map(to => placed(to._2, to._1))
     }
   }
 

@@ -45,7 +45,8 @@ case class SideBounds(low: Option[RangeBound], high: Option[RangeBound]) {
       low.map(_ => first),
       high.map(_ => if (low.isDefined) first + width else first),
       isLossless,
-      each.head.child.dataType)
+      each.head.child.dataType,
+      mayBeUnknown)
   }
 
   private def each: Seq[RangeBound] = low.toSeq ++ high

@@ -19,9 +19,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Join
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
-import org.apache.spark.sql.rangejoin.condition.{RangeCondition, RangeExtractor, RightSide, Side}
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, Side}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
-import org.apache.spark.sql.rangejoin.partitioning.{PartitionedRange, RangeBucketExec}
+import org.apache.spark.sql.rangejoin.partitioning.{BestCopies, RangeBucketExec}
 import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
 
 /**
@@ -36,13 +36,8 @@ object CopyBestMatches extends Rule[SparkPlan] {
 
   override def apply(plan: SparkPlan): SparkPlan = plan.transform {
     case join: SortMergeRangeJoinExec if join.leftKeys.exists(RangeBucketExec.isBucket) =>
-      val wanted = for {
-        best <- join.best
-        range <- join.normalForm.toOption
-        order <- orderOf(range, best)
-      } yield (range.buffered, order)
-      wanted match {
-        case Some((RightSide, order)) =>
+      BestCopies.wanted(join) match {
+        case Some((LeftSide, order)) =>
           join.copy(right = copying(join.right, join.rightKeys, order))
         case Some((_, order)) => join.copy(left = copying(join.left, join.leftKeys, order))
         case None             => join
@@ -55,7 +50,8 @@ object CopyBestMatches extends Rule[SparkPlan] {
   /** Marks a join without keys, where no more than the best rows would have to be copied. */
   private[plan] def mark(join: Join, best: BestMatches): Unit = {
     val streamed = best.streamedSide(join.left.outputSet)
-    val order = RangeExtractor.extract(join, Some(streamed)).toOption.flatMap(orderOf(_, best))
+    val order =
+      RangeExtractor.extract(join, Some(streamed)).toOption.flatMap(BestCopies.orderOf(_, best))
     if (order.isDefined && PartitionRangeJoins.isWithoutKeys(join))
       join.setTagValue(RankedSide, streamed)
   }
@@ -63,23 +59,11 @@ object CopyBestMatches extends Rule[SparkPlan] {
   /** The side of a marked join that is to be the owner. */
   private[plan] def rankedSide(join: Join): Option[Side] = join.getTagValue(RankedSide)
 
-  /**
-   * The order by which the best rows are known, where a row matches all rows of the buckets before it, or all
-   * of those behind it.
-   */
-  private def orderOf(range: RangeCondition, best: BestMatches): Option[BestOrder] =
-    BestOrder.of(range, best).filter { order =>
-      range.isOneSided && !range.isOpen && range.residual.isEmpty && order.around.isEmpty &&
-      (range.sortBound ++ range.evictBound).forall(_.isLossless) &&
-      (range.upperTest ++ range.lowerTest).forall(PartitionedRange.isKnown(_, range.streamed))
-    }
-
   /** The side with the copies, if it is yet to be shuffled. */
   private def copying(side: SparkPlan, keys: Seq[Expression], order: BestOrder): SparkPlan =
     side match {
       case buckets: RangeBucketExec if !buckets.isOwner && isKey(buckets.bucket, keys) =>
-        val rowBytes = buckets.output.map(_.dataType.defaultSize.toLong).sum
-        buckets.partitioning.copyBest(order, rowBytes)
+        buckets.partitioning.copyBest(order, buckets.output)
         buckets.copy(best = Some(order))
       case node: UnaryExecNode => node.withNewChildren(Seq(copying(node.child, keys, order)))
       case other               => other

@@ -30,6 +30,7 @@ import org.apache.spark.sql.execution.{ShuffledRowRDD, SparkPlan, UnsafeRowSeria
 import org.apache.spark.sql.rangejoin.join.DriverMetrics
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.rangejoin.partitioning.{BucketAssigner, KeyedColumns, PlacedRows}
+import org.apache.spark.sql.rangejoin.reduce.BestOrder
 import org.apache.spark.sql.rangejoin.shims.PlacedShuffle
 
 /**
@@ -79,8 +80,11 @@ case class SkewReshuffleExec(
     split.fold(0)(_.plan.layout.numPartitions) +
       inputs.init.map(_.outputPartitioning.numPartitions).sum)
 
+  /** Which of the other side's rows are copied, if not all. */
+  def best: Option[BestOrder] = split.flatMap(_.best).filter(_ => !isOwner)
+
   override def stringArgs: Iterator[Any] = Iterator(
-    if (isOwner) "owner" else "copies",
+    if (isOwner) "owner" else if (best.isDefined) "copies of the best" else "copies",
     keys.mkString("[", ", ", "]"),
     bounds.filterNot(_.isInstanceOf[GuardedValue]).mkString("[", ", ", "]")
   ) ++ split.iterator.flatMap(_.description)
@@ -89,8 +93,12 @@ case class SkewReshuffleExec(
     val chosen = split.getOrElse(throw new IllegalStateException("no layout of the buckets"))
     postMetrics(chosen)
     val columns = new KeyedColumns(keys, bounds, chosen.range.bounds(isOwner).ordinals, output)
-    val assigner =
-      new BucketAssigner(chosen.plan.layout, columns, isOwner, chosen.range.keepsUnmatched)
+    val assigner = new BucketAssigner(
+      chosen.plan.layout,
+      columns,
+      isOwner,
+      chosen.range.keepsUnmatched,
+      best = best)
     val placed = shuffled(assigner, chosen.plan.layout.numPartitions, inputs.last.execute())
     new UnionRDD(
       sparkContext,

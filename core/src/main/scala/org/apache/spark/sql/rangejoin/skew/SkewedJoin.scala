@@ -26,17 +26,23 @@ import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, Right
 import org.apache.spark.sql.rangejoin.conf.{JobCancelled, JobDescription}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.partitioning.{
+  BestCopies,
   BoundSampling,
   KeyedColumns,
   Lengths,
   PartitionedRange
 }
+import org.apache.spark.sql.rangejoin.reduce.BestOrder
 
 /** A join with skewed partitions. */
 private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: SkewedShuffle)
     extends Logging {
+  import SkewedJoin._
 
   def keys(side: Side): Seq[Expression] = if (side == LeftSide) join.leftKeys else join.rightKeys
+
+  /** The side whose rows want their best matches alone, and their order, if one does and it is known. */
+  private val wanted: Option[(Side, BestOrder)] = BestCopies.wanted(join)
 
   /** How its rows can be split, or why they cannot be. */
   def range: Either[String, PartitionedRange] =
@@ -45,7 +51,7 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
       for {
         range <- RangeExtractor.extract(join)
           .toOption
-          .flatMap(PartitionedRange.of(_, join.joinType, shuffle.larger))
+          .flatMap(PartitionedRange.of(_, join.joinType, wanted.fold(shuffle.larger)(_._1)))
           .filter(range => isOfShuffles(needed(range)))
           .toRight("there is no range over columns of the shuffle")
         // It has no result before the stage runs.
@@ -103,10 +109,14 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
       s"${plan.buckets} buckets, chosen in $millis ms")
     Either.cond(
       forced > 0 || plan.largest < worthIt(plan),
-      SkewSplit(range, plan, millis, partitions),
+      SkewSplit(range, plan, millis, partitions, bestOf(range)),
       "there are no ranges to split by: rows of a key are all alike, or match almost all others"
     )
   }
+
+  /** The order by which the best rows alone are copied. */
+  private def bestOf(range: PartitionedRange): Option[BestOrder] =
+    wanted.collect { case (side, order) if side == range.owner => order }
 
   /** The layout, for which the skewed partitions are read. */
   private def choosePlan(range: PartitionedRange, forced: Int): KeyedPlan = {
@@ -122,7 +132,14 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
       BoundSampling.sizeFor(partitions)): @unchecked
     val rows = owner.rows + copied.rows
     val target = math.max(1.0, rows * shuffle.target / math.max(1L, shuffle.skewedBytes))
-    val planner = new KeyedLayoutPlanner(range, owner, copied, target, forced)
+    val copiesFew = bestOf(range).exists { order =>
+      BestCopies.fit(
+        order,
+        MostBuckets * partitions,
+        shuffle.sides(range.owner.other).output)
+    }
+    val placed = if (copiesFew) copied.asPoints(range.ofCopied.mayBeUnknown) else copied
+    val planner = new KeyedLayoutPlanner(range, owner, placed, target, forced)
     planner.plan(
       if (range.isPoint || planner.hashes.isEmpty) planner.hashes.toSeq.map(_ => Lengths.Zero)
       else if (!isRepeatable(range.owner)) planner.hashes.toSeq.map(_ => Lengths.Unbounded)
@@ -145,10 +162,13 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
 
   /** Split only if the largest task then has fewer rows than this. */
   private def worthIt(plan: KeyedPlan): Double =
-    SkewedJoin.WorthIt * plan.rows * shuffle.largest / shuffle.skewedBytes
+    WorthIt * plan.rows * shuffle.largest / shuffle.skewedBytes
 }
 
 private[skew] object SkewedJoin {
+
+  /** Buckets of all keys by partition that is wanted: a key has as many as it has partitions, rounded up. */
+  private val MostBuckets = 2L
 
   /** A task that is not smaller than this part of what it was is not worth another shuffle. */
   private val WorthIt = 0.7

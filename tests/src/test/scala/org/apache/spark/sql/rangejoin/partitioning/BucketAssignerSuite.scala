@@ -32,7 +32,7 @@ class BucketAssignerSuite extends AnyFunSuite {
   /** Rows of the owner are points, those of the other side have both ends. */
   private def columns(isOwner: Boolean): KeyedColumns = {
     val high = if (isOwner) None else Some(1)
-    val bounds = BoundColumns(Some(0), high, isLossless = true, LongType)
+    val bounds = BoundColumns(Some(0), high, isLossless = true, LongType, mayBeUnknown = true)
     new KeyedColumns(output.take(1), output.slice(1, if (isOwner) 2 else 3), bounds, output)
   }
 
@@ -105,7 +105,7 @@ class BucketAssignerSuite extends AnyFunSuite {
   }
 
   test("without keys all rows are of one") {
-    val bounds = BoundColumns(Some(0), None, isLossless = true, LongType)
+    val bounds = BoundColumns(Some(0), None, isLossless = true, LongType, mayBeUnknown = true)
     val columns = new KeyedColumns(Nil, output.slice(1, 2), bounds, output)
     val assigned =
       new BucketAssigner(buckets, columns, isOwner = true, keepsUnmatched = true).start(1)

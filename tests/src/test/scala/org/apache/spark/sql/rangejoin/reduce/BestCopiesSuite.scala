@@ -17,19 +17,35 @@ package org.apache.spark.sql.rangejoin.reduce
 import scala.util.Random
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 import org.apache.spark.sql.rangejoin.partitioning.RangeBucketExec
 
-/** Joins without keys by range buckets, of which best matches alone are wanted: the best rows are copied. */
-class BestCopiesSuite extends BestMatchesTest {
+/** Joins of which best matches alone are wanted, by buckets of the range: the best rows are copied. */
+trait BestCopiesTest extends BestMatchesTest {
   import BestMatchesTest._
+
+  /** A condition that holds for the keys as well, if there are any. */
+  protected def keyed(range: String): String
+
+  /** A form of the join by so many buckets. */
+  protected def inBuckets(buckets: Int): Form
+
+  /** Whether the best rows are copied; None before the plan shows it. */
+  protected def copiesBest(df: DataFrame): Option[Boolean]
+
+  /** How many rows have been copied. */
+  protected def numCopies(df: DataFrame): Long
+
+  protected def engines: Seq[Settings] = nextEngine
 
   private val Types = Seq("BIGINT", "INT", "DATE", "TIMESTAMP", "DOUBLE", "DECIMAL(12, 2)")
 
   /** A side with many ties, some NULL, in several partitions. */
-  private def side(name: String, rows: Int, of: String, random: Random): Unit = {
+  protected def side(name: String, rows: Int, of: String, random: Random): Unit = {
     val values = Seq.tabulate(rows) { id =>
       val t = if (random.nextInt(25) == 0) "NULL" else random.nextInt(120).toString
-      s"($id, $t, ${random.nextInt(5)})"
+      val k = if (random.nextInt(25) == 0) "NULL" else random.nextInt(3).toString
+      s"($id, $t, ${random.nextInt(5)}, $k)"
     }
     val t = of match {
       case "DATE"      => "date_add(DATE '2024-01-01', t)"
@@ -39,48 +55,58 @@ class BestCopiesSuite extends BestMatchesTest {
       case other => s"CAST(t AS $other)"
     }
     spark.sql(
-      s"""SELECT /*+ REPARTITION(3) */ id, $t AS t, v
-         |FROM VALUES ${values.mkString(", ")} AS v(id, t, v)""".stripMargin)
+      s"""SELECT /*+ REPARTITION(3) */ id, $t AS t, v, k
+         |FROM VALUES ${values.mkString(", ")} AS v(id, t, v, k)""".stripMargin)
       .createOrReplaceTempView(name)
   }
 
-  private def ranked(
+  private def view(name: String, rows: DataFrame): Unit =
+    rows.selectExpr("*", "1 AS k").createOrReplaceTempView(name)
+
+  protected def ranked(
       range: String,
       by: String,
       function: String = "row_number()",
       limit: Int = 1,
       joinType: String = "LEFT",
       shown: String = "r.t AS rt"
-  ): String = rankedPairs(s"l.id, $shown", function, by, joinType, range, limit)
-
-  private def copied(df: DataFrame): RangeBucketExec =
-    only(collect(executedPlan(df)) { case buckets: RangeBucketExec if !buckets.isOwner => buckets })
+  ): String = rankedPairs(s"l.id, $shown", function, by, joinType, keyed(range), limit)
 
   /** A number of buckets, always the same for the same query. */
   private def someBuckets(query: String): Int = Seq(1, 6, 6, 40)(Math.floorMod(query.hashCode, 4))
 
   /** Compares with stock Spark, and looks for which rows are copied. */
-  private def checkCopies(
+  protected def checkCopies(
       query: String,
       best: Boolean = true,
       buckets: Option[Int] = None): Seq[String] = {
-    val form = byBuckets(buckets.getOrElse(someBuckets(query)))
-    compare(query, Seq(form), nextEngine)(copied(_).best.isDefined == best)
+    val form = inBuckets(buckets.getOrElse(someBuckets(query)))
+    var seen = Option.empty[Boolean]
+    val found = compare(query, Seq(form), engines) { df =>
+      seen = copiesBest(df)
+      seen.forall(_ == best)
+    }
+    assert(seen.contains(best), query)
+    found
   }
 
   for ((of, seed) <- Types.zipWithIndex) test(s"every ranking, from either end, over $of") {
     val random = new Random(seed)
+    // Zeros of either sign are ties.
+    val t = if (of == "DOUBLE") "r.t + 0D AS rt" else "r.t AS rt"
     side("l", 90, of, random)
     side("r", 150, of, random)
-    for {
+    val queries = for {
       range <- Seq("r.t <= l.t", "r.t < l.t", "l.t <= r.t", "l.t < r.t")
       direction <- Seq("ASC", "DESC")
-    } {
-      checkCopies(ranked(range, s"r.t $direction"))
-      checkCopies(ranked(range, s"r.t $direction, r.id", limit = 2, shown = "r.id AS rid"))
-      checkCopies(ranked(range, s"r.t $direction", "rank()", 3, shown = "r.id AS rid"))
-      checkCopies(ranked(range, s"r.t $direction", "dense_rank()", 2, shown = "r.id AS rid"))
-    }
+      query <- Seq(
+        ranked(range, s"r.t $direction", shown = t),
+        ranked(range, s"r.t $direction, r.id", limit = 2, shown = "r.id AS rid"),
+        ranked(range, s"r.t $direction", "rank()", 3, shown = "r.id AS rid"),
+        ranked(range, s"r.t $direction", "dense_rank()", 2, shown = "r.id AS rid")
+      )
+    } yield query
+    oneIn(3)(queries).foreach(checkCopies(_))
   }
 
   test("aggregates of the rows at one end, in groups of one row and of several") {
@@ -91,7 +117,7 @@ class BestCopiesSuite extends BestMatchesTest {
       range <- Seq("r.t <= l.t", "r.t >= l.t")
       function <- Seq("max(r.t)", "min(r.t)", "max(struct(r.t, r.id))", "min(struct(r.t, r.id))")
       group <- Seq("l.id", "l.v")
-    } checkCopies(s"SELECT $group, $function FROM l LEFT JOIN r ON $range GROUP BY $group")
+    } checkCopies(s"SELECT $group, $function FROM l LEFT JOIN r ON ${keyed(range)} GROUP BY $group")
   }
 
   test("sides without rows, without values, and of one value") {
@@ -100,25 +126,25 @@ class BestCopiesSuite extends BestMatchesTest {
       right <- Seq("id", "NULL", "7")
       rows <- Seq(0, 20)
     } {
-      spark.range(0, 20, 1, 3).selectExpr("id", s"CAST($left AS BIGINT) AS t")
+      spark.range(0, 20, 1, 3).selectExpr("id", s"CAST($left AS BIGINT) AS t", "1 AS k")
         .createOrReplaceTempView("l")
-      spark.range(0, rows.toLong, 1, 3).selectExpr("id", s"CAST($right AS BIGINT) AS t")
+      spark.range(0, rows.toLong, 1, 3).selectExpr("id", s"CAST($right AS BIGINT) AS t", "1 AS k")
         .createOrReplaceTempView("r")
       val query = ranked("r.t <= l.t", "r.t DESC", "rank()", shown = "r.id AS rid")
-      compare(query, Seq(1, 6).map(byBuckets), nextEngine)(_ => true)
+      compare(query, Seq(1, 6).map(inBuckets), engines)(_ => true)
     }
   }
 
   test("values at the ends of the type go to all buckets") {
     import spark.implicits._
     val ends = Seq(Long.MinValue, Long.MinValue + 1, -5L, 0L, 5L, Long.MaxValue - 1, Long.MaxValue)
-    ends.zipWithIndex.toDF("t", "id").createOrReplaceTempView("l")
+    view("l", ends.zipWithIndex.toDF("t", "id"))
     for {
-      pair <- ends.combinations(2)
+      pair <- oneIn(4)(ends.combinations(2).toSeq)
       range <- Seq("r.t <= l.t", "r.t < l.t", "r.t >= l.t", "r.t > l.t")
       direction = if (range.contains("<")) "DESC" else "ASC"
     } {
-      pair.toDF("t").createOrReplaceTempView("r")
+      view("r", pair.toDF("t"))
       checkCopies(ranked(range, s"r.t $direction"), buckets = Some(6))
     }
   }
@@ -126,8 +152,8 @@ class BestCopiesSuite extends BestMatchesTest {
   test("bounds that raise or overflow") {
     import spark.implicits._
     val values = Seq(Int.MinValue, Int.MinValue + 3, 0, 1, 2, Int.MaxValue - 3, Int.MaxValue)
-    values.zipWithIndex.toDF("t", "id").createOrReplaceTempView("l")
-    values.init.init.zipWithIndex.toDF("t", "id").createOrReplaceTempView("r")
+    view("l", values.zipWithIndex.toDF("t", "id"))
+    view("r", values.init.init.zipWithIndex.toDF("t", "id"))
     for (ansi <- Seq(true, false)) withConf("spark.sql.ansi.enabled" -> ansi.toString) {
       for (range <- Seq("r.t + 5 <= l.t", "r.t + 5 >= l.t"))
         checkCopies(ranked(range, "r.t DESC"), best = ansi, buckets = Some(6))
@@ -139,14 +165,14 @@ class BestCopiesSuite extends BestMatchesTest {
 
   test("a row whose bound raises does so, in whatever bucket the rows of the owner are") {
     import spark.implicits._
-    (100 to 110).zipWithIndex.toDF("t", "id").createOrReplaceTempView("l")
-    ((0 to 50) :+ Int.MaxValue).toDF("t").createOrReplaceTempView("r")
-    for (flag <- Seq("false", "true"); engine <- nextEngine) {
-      withConf(byBuckets(6).settings ++ engine :+ ("spark.sql.ansi.enabled" -> "true"): _*) {
+    view("l", (100 to 110).zipWithIndex.toDF("t", "id"))
+    view("r", ((0 to 50) :+ Int.MaxValue).toDF("t"))
+    for (flag <- Seq("false", "true"); engine <- engines) {
+      withConf(inBuckets(6).settings ++ engine :+ ("spark.sql.ansi.enabled" -> "true"): _*) {
         withConf(Flag -> flag) {
           val df = spark.sql(ranked("r.t + 5 <= l.t", "r.t DESC"))
-          if (flag == "true") assert(copied(df).best.isDefined, executedPlan(df))
           assert(intercept[Exception](df.collect()).getMessage.contains("ARITHMETIC_OVERFLOW"))
+          if (flag == "true") assert(copiesBest(df).contains(true), executedPlan(df))
         }
       }
     }
@@ -161,7 +187,7 @@ class BestCopiesSuite extends BestMatchesTest {
     }
     checkCopies(ranked("r.t <= l.t", "r.v DESC", shown = "r.v AS rv"), best = false)
     checkCopies(
-      "SELECT l.id, max(r.t), count(*) FROM l LEFT JOIN r ON r.t <= l.t GROUP BY l.id",
+      s"SELECT l.id, max(r.t), count(*) FROM l LEFT JOIN r ON ${keyed("r.t <= l.t")} GROUP BY l.id",
       best = false)
     // A condition of the right side alone is asked below the join.
     checkCopies(ranked("r.t <= l.t AND r.v > 1", "r.t DESC"))
@@ -174,28 +200,47 @@ class BestCopiesSuite extends BestMatchesTest {
       side("r", right, "BIGINT", random)
       for (range <- Seq("r.t <= l.t", "r.t > l.t"); direction <- Seq("ASC", "DESC"))
         checkCopies(ranked(range, s"r.t $direction", limit = 2, joinType = "INNER"))
-      checkCopies("SELECT l.id, max(r.t) FROM l JOIN r ON r.t <= l.t GROUP BY l.id")
-      checkCopies("SELECT r.id, min(l.t) FROM l JOIN r ON r.t <= l.t GROUP BY r.id")
+      checkCopies(s"SELECT l.id, max(r.t) FROM l JOIN r ON ${keyed("r.t <= l.t")} GROUP BY l.id")
+      checkCopies(s"SELECT r.id, min(l.t) FROM l JOIN r ON ${keyed("r.t <= l.t")} GROUP BY r.id")
     }
   }
 
   test("a bucket has no more copies than there are ranks and tasks") {
-    spark.range(0, 5000, 1, 4).selectExpr("id", "id AS t").createOrReplaceTempView("l")
-    spark.range(0, 5000, 1, 4).selectExpr("id", "id * 7 % 5000 AS t").createOrReplaceTempView("r")
-    for (limit <- Seq(1, 3); engine <- nextEngine) withConf(byBuckets(10).settings ++ engine: _*) {
-      val df = spark.sql(ranked("r.t <= l.t", "r.t DESC", limit = limit))
-      df.collect()
-      val copies = copied(df).metrics("numCopies").value
-      assert(copies > 0 && copies <= 10 * 4 * limit, executedPlan(df))
-    }
+    spark.range(0, 5000, 1, 4).selectExpr("id", "id AS t", "1 AS k").createOrReplaceTempView("l")
+    spark.range(0, 5000, 1, 4).selectExpr("id", "id * 7 % 5000 AS t", "1 AS k")
+      .createOrReplaceTempView("r")
+    for (limit <- Seq(1, 3); engine <- engines)
+      withConf(inBuckets(10).settings ++ engine: _*) {
+        val df = spark.sql(ranked("r.t <= l.t", "r.t DESC", limit = limit))
+        df.collect()
+        val copies = numCopies(df)
+        assert(copies > 0 && copies <= 10 * 4 * limit, executedPlan(df))
+      }
   }
 
   test("rows that come when much has been kept go to all buckets") {
-    spark.range(0, 40, 1, 1).selectExpr("id", "id * 10 AS t").createOrReplaceTempView("l")
+    spark.range(0, 40, 1, 1).selectExpr("id", "id * 10 AS t", "1 AS k").createOrReplaceTempView("l")
     // 300 ties of 30 KB in one task.
-    spark.range(0, 300, 1, 1).selectExpr("id", "id % 2 AS t", "repeat('x', 30000) AS s")
+    spark.range(0, 300, 1, 1).selectExpr("id", "id % 2 AS t", "1 AS k", "repeat('x', 30000) AS s")
       .createOrReplaceTempView("r")
     val query = ranked("r.t <= l.t", "r.t DESC", "rank()", shown = "r.id AS rid, length(r.s) AS n0")
     checkCopies(query, best = true, buckets = Some(6))
   }
+}
+
+/** Joins without keys by range buckets. */
+class BestCopiesSuite extends BestCopiesTest {
+  import BestMatchesTest._
+
+  override protected def keyed(range: String): String = range
+
+  override protected def inBuckets(buckets: Int): Form = byBuckets(buckets)
+
+  private def copied(df: DataFrame): RangeBucketExec =
+    only(collect(executedPlan(df)) { case buckets: RangeBucketExec if !buckets.isOwner => buckets })
+
+  override protected def copiesBest(df: DataFrame): Option[Boolean] =
+    Some(copied(df).best.isDefined)
+
+  override protected def numCopies(df: DataFrame): Long = copied(df).metrics("numCopies").value
 }

@@ -1,0 +1,58 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+package org.apache.spark.sql.rangejoin.partitioning
+
+import java.util.Arrays
+
+import org.apache.spark.sql.catalyst.InternalRow
+
+/** Where the rows of one partition go, one row after the other: each to as many buckets as it has ids. */
+abstract class RowAssignment {
+  private var ids = new Array[Int](16)
+  private var size = 0
+
+  /** Finds the ids of a row, each once; returns how many there are. */
+  final def assign(row: InternalRow): Int = {
+    size = 0
+    find(row)
+    size
+  }
+
+  /** One of the ids that were found for the last row. */
+  final def id(i: Int): Int = ids(i)
+
+  /** When all rows have been assigned: copies of some, each with the id of a further bucket. */
+  def rest: Iterator[(Int, InternalRow)] = Iterator.empty
+
+  /** Adds the ids of a row. */
+  protected def find(row: InternalRow): Unit
+
+  /** Adds the ids of all buckets in which a row of the other side may have matches. */
+  final protected def addCopies(buckets: BucketLayout, cells: RowCells): Unit =
+    buckets.foreachCopy(cells.first, cells.last) { id =>
+      if (buckets.hasDistinctIds || !contains(id)) add(id)
+    }
+
+  private def contains(id: Int): Boolean = {
+    var i = 0
+    while (i < size && ids(i) != id) i += 1
+    i < size
+  }
+
+  final protected def add(id: Int): Unit = {
+    if (size == ids.length) ids = Arrays.copyOf(ids, 2 * size)
+    ids(size) = id
+    size += 1
+  }
+}

@@ -1,0 +1,73 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import scala.util.Random
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.shims.KeyHash
+import org.apache.spark.sql.rangejoin.skew.SkewReshuffleExec
+
+/** Joins with keys that are split by the range. */
+class SkewedBestCopiesSuite extends BestCopiesTest {
+  import BestMatchesTest._
+
+  override protected def keyed(range: String): String = s"l.k = r.k AND $range"
+
+  override protected def inBuckets(buckets: Int): Form =
+    Form("MERGE(r)", Seq(RangeJoinConf.SkewBuckets.key -> buckets.toString))
+
+  private var checks = 0
+
+  // Keys are split under adaptive execution alone.
+  override protected def engines: Seq[Settings] = {
+    val adaptive = Engines.filter(_.contains(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true"))
+    checks += 1
+    if (RangeJoinTest.EveryEngine) adaptive else Seq(adaptive(checks % adaptive.size))
+  }
+
+  private def copied(df: DataFrame): Option[SkewReshuffleExec] =
+    collect(executedPlan(df)) { case node: SkewReshuffleExec if !node.isOwner => node }.headOption
+
+  override protected def copiesBest(df: DataFrame): Option[Boolean] =
+    copied(df).map(_.best.isDefined)
+
+  override protected def numCopies(df: DataFrame): Long =
+    copied(df).get.metrics("numCopies").value
+
+  test("keys that share a hash share buckets, but not the best rows") {
+    val random = new Random(10)
+    def hash(key: Long): Any = KeyHash.of(Seq[Expression](Literal(key))).eval()
+    val (a, b) = Seq.fill(400000)(random.nextLong()).distinct.groupBy(hash).values.collectFirst {
+      case keys if keys.size > 1 => (keys(0), keys(1))
+    }.get
+    for ((name, rows) <- Seq("l" -> 120, "r" -> 200)) {
+      side(name, rows, "BIGINT", random)
+      spark.table(name).selectExpr(
+        "id",
+        "t",
+        "v",
+        s"CASE k WHEN 0 THEN ${a}L WHEN 1 THEN ${b}L ELSE 7 END AS k")
+        .createOrReplaceTempView(name)
+    }
+    for (direction <- Seq("ASC", "DESC"); function <- Seq("row_number()", "rank()"))
+      checkCopies(ranked("r.t <= l.t", s"r.t $direction", function), buckets = Some(6))
+  }
+}
