@@ -106,7 +106,7 @@ trait BestCopiesTest extends BestMatchesTest {
         ranked(range, s"r.t $direction", "dense_rank()", 2, shown = "r.id AS rid")
       )
     } yield query
-    oneIn(3)(queries).foreach(checkCopies(_))
+    oneIn(5)(queries).foreach(checkCopies(_))
   }
 
   test("aggregates of the rows at one end, in groups of one row and of several") {
