@@ -13,6 +13,9 @@ what the others are compared with. Left rows are in no order, and each key has a
     nearest     the nearest of all rows of the key beside a band join of one match a row
     nearest by  `NEAREST 1 BY DISTANCE` of 20,000 rows a side beside stock Spark (4.2 on), one round
     nearest 1M  the same of `--rows` a side, beside a band join without a key
+    on disk     join_asof of one key, a fifth of the rows, in a window with 5,000 rows in memory
+                beside one with all of them
+    strings     row_number() = 1 by times that are strings, beside the same as timestamps, 100 keys
     prepared    join_asof of tables that `rangejoin.prepare` wrote, beside those that are not
 
 Medians of seconds, and of processor seconds of all tasks; on a busy machine look at the latter.
@@ -27,6 +30,12 @@ from pyspark.sql import functions as F  # noqa: N812
 from turns import Case, Contestant, Query, main
 
 import rangejoin
+
+#: Settings of how many rows a window has in memory.
+BUFFER = [
+    "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold",
+    "spark.sql.sortMergeJoinExec.buffer.spill.threshold",
+]
 
 
 def first_of(k: int = 1, **options: object) -> Query:
@@ -66,6 +75,11 @@ def ranked(left: DataFrame, right: DataFrame) -> DataFrame:
     )
 
 
+def with_timestamps(side: DataFrame) -> DataFrame:
+    """A side whose times are timestamps."""
+    return side.withColumn("t", F.col("t").cast("timestamp"))
+
+
 def nearest_by(left: DataFrame, right: DataFrame) -> DataFrame:
     """Spark's own words for the nearest."""
     left.createOrReplaceTempView("l")
@@ -73,6 +87,12 @@ def nearest_by(left: DataFrame, right: DataFrame) -> DataFrame:
     return left.sparkSession.sql(
         "SELECT l.v, abs(l.t - r.t) AS d FROM l JOIN r EXACT NEAREST 1 BY DISTANCE abs(l.t - r.t)"
     )
+
+
+def string_times(seed: int) -> str:
+    """The columns of a side: keys, and seconds of a year as strings."""
+    seconds = f"1700000000 + pmod(xxhash64(id, {seed}), 31000000)"
+    return f"id % 100 AS k;CAST(timestamp_seconds({seconds}) AS STRING) AS t;id AS v"
 
 
 def cases(rows: int) -> dict[str, Case]:
@@ -140,6 +160,28 @@ def cases(rows: int) -> dict[str, Case]:
             rows,
             rows,
             1,
+        ),
+        "on disk": Case(
+            pair(
+                Contestant("in memory", join_asof),
+                Contestant("on disk", join_asof, settings=dict.fromkeys(BUFFER, "5000")),
+            ),
+            rows // 5,
+            rows // 5,
+            1,
+        ),
+        "strings": Case(
+            pair(
+                Contestant(
+                    "timestamps",
+                    lambda left, right: ranked(with_timestamps(left), with_timestamps(right)),
+                ),
+                Contestant("strings", ranked),
+            ),
+            rows,
+            rows,
+            100,
+            sides=(string_times(1), string_times(2)),
         ),
         "prepared": Case(
             pair(

@@ -60,7 +60,7 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
 
   /** Begins to look for the best candidates of the streamed row, if all of them are one run. */
   protected def beginBest(best: BestScan): Unit =
-    if (!streamedUnknown && haveNeighbours && evictBoundsRise && window.isContiguous) {
+    if (!streamedUnknown && haveNeighbours && evictBoundsRise && window.isDense) {
       evictHeadByValue()
       best.begin(endOfReach, streamedRow)
     } else best.end()
@@ -76,7 +76,7 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
 
   /** The index behind the rows within reach, which are in order by their values. */
   private def endOfReach: Int = {
-    var end = window.firstBeyond(window.head, upper)
+    var end = window.head + window.rowsUpTo(upper)
     if (!longsDecide) {
       // Of the rows with the prefix of the upper bound, those beyond it are the last.
       var step = 1
@@ -111,7 +111,7 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
   protected def aggregateWindow(runs: RunAggregates): Int =
     if (cursor >= window.tail) 0
     else if (streamedUnknown || !haveNeighbours || appended < 0) -1
-    else if (!longsDecide && !window.isContiguous) -1
+    else if (!longsDecide && !window.isDense) -1
     else if (!evictBoundsRise) aggregateIntervals(runs)
     else if (window.hasHoles) -1
     else {

@@ -89,7 +89,7 @@ final class RangeWindow(
 
   private def meetRequest(): Unit = if (memory.owner.takeRequest()) giveBack()
 
-  def head: Int = first
+  def head: Int = if (inMemory.isEmpty && !spilled.isEmpty) spilled.firstIndex else first
   def tail: Int = end
   def isEmpty: Boolean = size == 0
 
@@ -130,6 +130,9 @@ final class RangeWindow(
 
   private def nextSpilled(index: Int): Int =
     if (spilled.isEmpty || index >= end) end else math.min(spilled.nextRow(index), end)
+
+  /** Whether there is a row at every index in `[head, tail)`, in memory or on disk. */
+  def isDense: Boolean = size == end - head
 
   /** Whether there is a row at every index in `[head, tail)`, and all are in memory. */
   def isContiguous: Boolean = memoryEnd == end && inMemory.size == end - first

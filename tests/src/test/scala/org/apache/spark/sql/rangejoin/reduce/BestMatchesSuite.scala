@@ -19,6 +19,7 @@ import scala.util.Random
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
+import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 
 /** Rankings and extremes above a range join, which then gives the best matches of a row alone. */
 class BestMatchesSuite extends BestMatchesTest {
@@ -130,14 +131,24 @@ class BestMatchesSuite extends BestMatchesTest {
     for {
       range <- OneSided
       residual <- Seq("", " AND r.v <> l.v")
-      form <- Forms
+      form <- Forms :+ OnDisk
       engine <- nextEngine
-    } withConf(engine: _*) {
+    } withConf(engine ++ form.settings: _*) {
       val direction = if (range.contains(">=") || range.startsWith("l")) "ASC" else "DESC"
       val df = spark.sql(form.of(ranked(range + residual, s"r.t $direction", limit = 2)))
       df.collect()
       assert(outputRows(df) <= 2 * 200, s"$range as $form under $engine\n${executedPlan(df)}")
     }
+  }
+
+  test("a streamed side that is sorted by its key is sorted by its bound as well") {
+    side("l", 100, 7)
+    side("r", 100, 8)
+    for (range <- OneSided)
+      compare(ranked(range, "r.t"), Forms.take(1), nextEngine) { df =>
+        val sorts = collect(executedPlan(df)) { case sort: RangeSortExec => sort.sortOrder.size }
+        sorts == Seq(2, 2)
+      }
   }
 
   test("rows in a window that spills, or is small, and an index without room") {

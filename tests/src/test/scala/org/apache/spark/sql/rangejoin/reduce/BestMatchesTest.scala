@@ -123,6 +123,9 @@ object BestMatchesTest {
        |  FROM l $joinType JOIN r ON $condition)
        |WHERE n <= $limit""".stripMargin
 
+  /** A sort-merge join most rows of whose window are on disk. */
+  val OnDisk: Form = Form("MERGE(r)", RangeJoinTest.spillingFrom(50))
+
   /** Sort-merge, shuffled and broadcast joins. */
   val Forms: Seq[Form] = Seq(Form("MERGE(r)"), Form("SHUFFLE_HASH(r)"), Form("BROADCAST(r)"))
 }

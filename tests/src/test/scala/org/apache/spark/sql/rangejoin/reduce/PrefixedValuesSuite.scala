@@ -123,14 +123,15 @@ class PrefixedValuesSuite extends BestMatchesTest {
   test("no more candidates than are wanted") {
     side("l", 300, 5, Texts)
     side("r", 3000, 6, Texts)
-    for ((range, by) <- Seq("r.t <= l.t" -> "r.t DESC", "r.t >= l.t" -> "r.t"); form <- Forms)
+    for ((range, by) <- Seq("r.t <= l.t" -> "r.t DESC", "r.t >= l.t" -> "r.t");
+      form <- Forms :+ OnDisk)
       compareMetric("numCandidates", 600L, ranked(range, by, limit = 2), Seq(form))
   }
 
   test("no pairs are made to be aggregated") {
     side("l", 300, 5, Texts)
     side("r", 3000, 6, Texts)
-    for (range <- Seq("r.t <= l.t", "r.t BETWEEN l.t AND l.u"); form <- Forms)
+    for (range <- Seq("r.t <= l.t", "r.t BETWEEN l.t AND l.u"); form <- Forms :+ OnDisk)
       compareMetric("numPairs", 1000L, aggregated(range), Seq(form))
   }
 }

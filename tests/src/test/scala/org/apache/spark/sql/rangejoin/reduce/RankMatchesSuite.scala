@@ -86,7 +86,7 @@ class RankMatchesSuite extends BestMatchesTest with TiedTables {
     checkRanks(ranked(101), isInPlace = false)
   }
 
-  test("a join that gives all matches of a row, as its window has spilled") {
+  test("a join whose window is on disk") {
     sides()
     checkRanks(
       ranked(2),
