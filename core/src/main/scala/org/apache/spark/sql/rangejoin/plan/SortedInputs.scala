@@ -76,9 +76,12 @@ private[plan] object SortedInputs {
   ): Option[RangeBound] =
     join.orderOf(side).orElse(child match {
       case _: SortExec =>
-        // Where matches are aggregated, runs of them then grow from one streamed row to the next.
-        val hasRuns = join.streamed.contains(side) && range.residual.isEmpty
-        val preferred = if (hasRuns) range.upperBound else range.preferredOrderOf(side)
+        // Where matches are aggregated, runs of them then grow from one streamed row to the next; and the best
+        // matches of neighbours are near each other, which counts where the window is on disk.
+        val isSearched =
+          if (join.best.isDefined) side == range.streamed && range.isOneSided
+          else join.streamed.contains(side) && range.residual.isEmpty
+        val preferred = if (isSearched) range.upperBound else range.preferredOrderOf(side)
         preferred.filter(MonotoneColumn.of(_).isDefined)
       case _ => None
     })
