@@ -90,7 +90,13 @@ private[scan] final class BestScan(window: RangeWindow, order: BestOrder) {
     if (bySortBound) window.sortBound(index) else window.evictBound(index)
 
   /** The first row of a run at or behind a point. */
-  private def firstFrom(from: Int, end: Int, point: Long): Int = {
+  private def firstFrom(from: Int, end: Int, point: Long): Int =
+    if (bySortBound) {
+      val before = if (point == Long.MinValue) 0 else window.rowsUpTo(point - 1)
+      math.max(from, math.min(end, window.head + before))
+    } else searchFrom(from, end, point)
+
+  private def searchFrom(from: Int, end: Int, point: Long): Int = {
     var low = from
     var high = end
     while (low < high) {
