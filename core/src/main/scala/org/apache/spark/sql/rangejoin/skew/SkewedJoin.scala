@@ -44,6 +44,18 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
   /** The side whose rows want their best matches alone, and their order, if one does and it is known. */
   private val wanted: Option[(Side, BestOrder)] = BestCopies.wanted(join)
 
+  /** The side that is ranked for, where few rows of the other one have to be copied; else the larger one. */
+  private def likelyOwner: Side =
+    wanted.collect { case (side, order) if areFew(order, side.other) => side }
+      .getOrElse(shuffle.larger)
+
+  /** Whether the best rows of a side are sure to be few. */
+  private def areFew(order: BestOrder, copied: Side): Boolean =
+    BestCopies.fit(order, MostBuckets * numPartitions, shuffle.sides(copied).output)
+
+  /** How many partitions the rows are to be in. */
+  private def numPartitions: Long = shuffle.skewedBytes / shuffle.target + 1
+
   /** How its rows can be split, or why they cannot be. */
   def range: Either[String, PartitionedRange] =
     if (join.joinType == FullOuter) Left("a FULL OUTER join keeps the rows of both sides")
@@ -51,7 +63,7 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
       for {
         range <- RangeExtractor.extract(join)
           .toOption
-          .flatMap(PartitionedRange.of(_, join.joinType, wanted.fold(shuffle.larger)(_._1)))
+          .flatMap(PartitionedRange.of(_, join.joinType, likelyOwner))
           .filter(range => isOfShuffles(needed(range)))
           .toRight("there is no range over columns of the shuffle")
         // It has no result before the stage runs.
@@ -125,20 +137,15 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
       new KeyedColumns(keys(side), bounds.columns, bounds.ordinals, shuffle.sides(side).output)
     }
     def sampled(side: Side) = BoundSampling.side(shuffle.skewedRows(side), columns(side))
-    val partitions = shuffle.skewedBytes / shuffle.target + 1
     val (Seq(owner), Seq(copied)) = BoundSampling.sample(
       sampled(range.owner),
       sampled(range.owner.other),
-      BoundSampling.sizeFor(partitions)): @unchecked
+      BoundSampling.sizeFor(numPartitions)): @unchecked
     val rows = owner.rows + copied.rows
     val target = math.max(1.0, rows * shuffle.target / math.max(1L, shuffle.skewedBytes))
-    val copiesFew = bestOf(range).exists { order =>
-      BestCopies.fit(
-        order,
-        MostBuckets * partitions,
-        shuffle.sides(range.owner.other).output)
-    }
-    val placed = if (copiesFew) copied.asPoints(range.ofCopied.mayBeUnknown) else copied
+    val placed = if (bestOf(range).exists(areFew(_, range.owner.other)))
+      copied.asPoints(range.ofCopied.mayBeUnknown)
+    else copied
     val planner = new KeyedLayoutPlanner(range, owner, placed, target, forced)
     planner.plan(
       if (range.isPoint || planner.hashes.isEmpty) planner.hashes.toSeq.map(_ => Lengths.Zero)

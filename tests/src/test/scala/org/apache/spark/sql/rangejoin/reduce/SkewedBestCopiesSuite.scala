@@ -70,4 +70,17 @@ class SkewedBestCopiesSuite extends BestCopiesTest {
     for (direction <- Seq("ASC", "DESC"); function <- Seq("row_number()", "rank()"))
       checkCopies(ranked("r.t <= l.t", s"r.t $direction", function), buckets = Some(6))
   }
+
+  test("of an inner join the larger side is the owner where ties have to be kept") {
+    val random = new Random(11)
+    side("l", 60, "BIGINT", random)
+    side("r", 400, "BIGINT", random)
+    for ((function, best) <- Seq("rank()" -> false, "row_number()" -> true)) {
+      val shown = if (best) "r.t AS rt" else "r.id AS rid"
+      checkCopies(
+        ranked("r.t <= l.t", "r.t DESC", function, joinType = "INNER", shown = shown),
+        best,
+        buckets = Some(6))
+    }
+  }
 }
