@@ -144,10 +144,8 @@ class IntervalAggregatesSuite extends RangeJoinTest {
     spark.sql(s"SELECT * FROM (${table(1500, 1)}) WHERE a <> 2000").createOrReplaceTempView("l")
     withConf("spark.sql.ansi.enabled" -> "true") {
       for (functions <- Seq("count(1 / r.x)", "sum(1 DIV r.x)")) {
-        compare(query(functions), Forms.tail) { (metrics, clue) =>
-          // Those of one of two keys, which may have a task of its own.
-          assert(metrics("numPairs") > 45000L, clue)
-        }
+        // In one task, as the pairs of another one need not be looked at.
+        compare(query(functions), Forms.tail, Seq(RangeJoinTest.OneTask))(areMost)
         // A window has none but rows that match.
         compare(query(functions), Forms.take(1))(areFew)
       }
