@@ -382,4 +382,8 @@ object RangeJoinTest {
     engine <- Seq(Generated, Interpreted)
     adaptive <- Seq("true", "false")
   } yield engine :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive)
+
+  /** Both engines with adaptive execution, for what is done under it alone. */
+  val AdaptiveEngines: Seq[Settings] =
+    Engines.filter(_.contains(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true"))
 }

@@ -18,9 +18,7 @@ import scala.util.Random
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
-import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest
-import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
+import org.apache.spark.sql.rangejoin.RangeJoinTest.{AdaptiveEngines, Settings}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.shims.KeyHash
 import org.apache.spark.sql.rangejoin.skew.SkewReshuffleExec
@@ -34,14 +32,7 @@ class SkewedBestCopiesSuite extends BestCopiesTest {
   override protected def inBuckets(buckets: Int): Form =
     Form("MERGE(r)", Seq(RangeJoinConf.SkewBuckets.key -> buckets.toString))
 
-  private var checks = 0
-
-  // Keys are split under adaptive execution alone.
-  override protected def engines: Seq[Settings] = {
-    val adaptive = Engines.filter(_.contains(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true"))
-    checks += 1
-    if (RangeJoinTest.EveryEngine) adaptive else Seq(adaptive(checks % adaptive.size))
-  }
+  override protected def engines: Seq[Settings] = oneIn(AdaptiveEngines.size)(AdaptiveEngines)
 
   private def copied(df: DataFrame): Option[SkewReshuffleExec] =
     collect(executedPlan(df)) { case node: SkewReshuffleExec if !node.isOwner => node }.headOption

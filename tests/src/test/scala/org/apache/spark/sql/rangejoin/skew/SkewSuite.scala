@@ -15,8 +15,7 @@
 package org.apache.spark.sql.rangejoin.skew
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
+import org.apache.spark.sql.rangejoin.RangeJoinTest.{AdaptiveEngines, Engines, Settings}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 import org.apache.spark.sql.rangejoin.partitioning.{BucketsTest, IntervalShapes}
@@ -26,10 +25,6 @@ import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 trait SkewTest extends BucketsTest {
 
   override protected val Buckets: String = RangeJoinConf.SkewBuckets.key
-
-  /** Those under which keys are split. */
-  protected val AdaptiveEngines: Seq[Settings] =
-    Engines.filter(_.contains(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true"))
 
   /** The nodes that divide rows of the join's shuffles. */
   protected def shuffles(df: DataFrame): Seq[SkewReshuffleExec] =
