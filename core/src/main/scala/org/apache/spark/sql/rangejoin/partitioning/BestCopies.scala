@@ -61,31 +61,33 @@ final class BestCopies(layout: RowLayout, columns: KeyedColumns, order: BestOrde
     if (!columns.hasNull(columnsOfRow)) {
       val buckets = layout.bucketsOf(columns.key(columnsOfRow))
       cells.find(buckets.cells, columnsOfRow)
+      val first = buckets.firstBucket(0, cells.first)
+      val last = buckets.lastBucket(0, cells.first, cells.last)
+      val own = if (rises) first else last
       val bound = columnsOfRow.getLong(boundAt)
-      if (isFollowed(buckets) && buckets.hasDistinctIds && columns.bounds.isKnown(bound) &&
-        isSentLater(row, buckets, bound)) add(buckets.id(own(buckets)))
+      if (first < last && buckets.hasDistinctIds && columns.bounds.isKnown(bound) &&
+        isSentLater(row, buckets, own, bound)) add(buckets.id(own))
       else addCopies(buckets, cells)
     }
   }
 
-  /** The bucket that the last row is in. */
-  private def own(buckets: BucketLayout): Int =
-    if (rises) buckets.firstBucket(0, cells.first)
-    else buckets.lastBucket(0, cells.first, cells.last)
-
-  /** Whether there are buckets that the last row would be copied to. */
-  private def isFollowed(buckets: BucketLayout): Boolean =
-    buckets.firstBucket(0, cells.first) < buckets.lastBucket(0, cells.first, cells.last)
-
-  /** Whether further buckets get what they need of a row in the end, as it has been kept or is not wanted. */
-  private def isSentLater(row: InternalRow, buckets: BucketLayout, bound: Long): Boolean = {
+  /**
+   * Whether further buckets get what they need of a row in the end, as it has been kept or is not wanted.
+   *
+   * @param own the bucket that the row is in
+   */
+  private def isSentLater(
+      row: InternalRow,
+      buckets: BucketLayout,
+      own: Int,
+      bound: Long): Boolean = {
     val key = projectKey(row)
-    val (known, at) = (keys.get(key), own(buckets))
-    if (known != null && !known.isWanted(at, bound)) true
+    val known = keys.get(key)
+    if (known != null && !known.isWanted(own, bound)) true
     else if (bytes >= MostBytes) false
     else {
       val ofKey = if (known == null) begin(key, buckets) else known
-      bytes += ofKey.keep(at, bound, copyOf(row))
+      bytes += ofKey.keep(own, bound, copyOf(row))
       true
     }
   }

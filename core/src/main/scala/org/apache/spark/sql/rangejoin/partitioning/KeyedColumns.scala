@@ -52,10 +52,6 @@ final class KeyedColumns(
     bindReferences(columns ++ key, output)
   }
 
-  private val boundKeys: Seq[Expression] = bindReferences(keys, output)
-
-  private val rowTypes: Array[DataType] = output.map(_.dataType).toArray
-
   /** Where the hash is, if there are keys. */
   val keyAt: Option[Int] = if (keys.isEmpty) None else Some(expressions.size - 1)
 
@@ -69,11 +65,11 @@ final class KeyedColumns(
   def projection(): UnsafeProjection = UnsafeProjection.create(expressions)
 
   /** Makes the keys of a row, always the same object; for one task. */
-  def keyProjection(): UnsafeProjection = UnsafeProjection.create(boundKeys)
+  def keyProjection(): UnsafeProjection = UnsafeProjection.create(keys, output)
 
   /** Makes copies of rows; for one task. */
   def copying(): InternalRow => UnsafeRow = {
-    lazy val project = UnsafeProjection.create(rowTypes)
+    lazy val project = UnsafeProjection.create(output, output)
 
     {
       case row: UnsafeRow => row.copy()

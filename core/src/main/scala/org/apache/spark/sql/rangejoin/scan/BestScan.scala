@@ -96,6 +96,7 @@ private[scan] final class BestScan(window: RangeWindow, order: BestOrder) {
       math.max(from, math.min(end, window.head + before))
     } else searchFrom(from, end, point)
 
+  /** The same by bounds that the window cannot search by itself. */
   private def searchFrom(from: Int, end: Int, point: Long): Int = {
     var low = from
     var high = end
