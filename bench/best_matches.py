@@ -27,15 +27,13 @@ from __future__ import annotations
 from asof import STEP, band, join_asof
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from sessions import BUFFER
 from turns import Case, Contestant, Query, main
 
 import rangejoin
 
-#: Settings of how many rows a window has in memory.
-BUFFER = [
-    "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold",
-    "spark.sql.sortMergeJoinExec.buffer.spill.threshold",
-]
+#: Settings by which a window has 5,000 rows in memory.
+SPILLS = {BUFFER + "in.memory.threshold": "5000", BUFFER + "spill.threshold": "5000"}
 
 
 def first_of(k: int = 1, **options: object) -> Query:
@@ -164,7 +162,7 @@ def cases(rows: int) -> dict[str, Case]:
         "on disk": Case(
             pair(
                 Contestant("in memory", join_asof),
-                Contestant("on disk", join_asof, settings=dict.fromkeys(BUFFER, "5000")),
+                Contestant("on disk", join_asof, settings=SPILLS),
             ),
             rows // 5,
             rows // 5,

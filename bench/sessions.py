@@ -13,6 +13,8 @@ import rangejoin
 FLAG = rangejoin.ENABLED_CONF
 AGGREGATED = "spark.sql.join.aggregatedMatches.enabled"
 SMALL = "spark.sql.autoBroadcastJoinThreshold"
+#: What settings of the buffer of a sort-merge join, or the window of a range join, begin with.
+BUFFER = "spark.sql.sortMergeJoinExec.buffer."
 
 
 def session(master: str = "local[2]") -> SparkSession:

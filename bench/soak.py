@@ -15,10 +15,10 @@ import tempfile
 from pathlib import Path
 
 from pyspark.sql import SparkSession
+from sessions import BUFFER
 
 import rangejoin
 
-BUFFER = "spark.sql.sortMergeJoinExec.buffer."
 JOINS = ["INNER", "LEFT OUTER", "RIGHT OUTER", "FULL OUTER", "LEFT SEMI", "LEFT ANTI"]
 RANGES = [
     "r.t BETWEEN l.t - 200 AND l.t + 200",

@@ -19,12 +19,11 @@ from functools import partial
 
 import processes
 from pyspark.sql import DataFrame, SparkSession
-from sessions import AGGREGATED
+from sessions import AGGREGATED, BUFFER
 
 import rangejoin
 
 FLAG = rangejoin.ENABLED_CONF
-BUFFER = "spark.sql.sortMergeJoinExec.buffer."
 #: Settings by which a buffer, or a window, has 50,000 rows in memory.
 SPILLS = {
     BUFFER + "in.memory.threshold": "50000",
