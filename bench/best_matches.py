@@ -11,6 +11,8 @@ what the others are compared with. Left rows are in no order, and each key has a
     one row     row_number() = 1 where each key has one right row: beside stock Spark
     hundred     join_asof with 100 keys beside a band join of one match a row
     nearest     the nearest of all rows of the key beside a band join of one match a row
+    nearest of all
+                the nearest of all rows, without a key, beside join_asof without a key
     nearest by  `NEAREST 1 BY DISTANCE` of 20,000 rows a side beside stock Spark (4.2 on), one round
     nearest 1M  the same of `--rows` a side, beside a band join without a key
     on disk     join_asof of one key, a fifth of the rows, in a window with 5,000 rows in memory
@@ -40,6 +42,12 @@ def first_of(k: int = 1, **options: object) -> Query:
     """The as-of join."""
     given: dict[str, object] = {"on": "t", "by": "k", "k": k, **options}
     return lambda left, right: rangejoin.join_asof(left, right, **given)  # type: ignore[arg-type]
+
+
+def unkeyed(strategy: str = "backward") -> Query:
+    """The as-of join without a key."""
+    joined = first_of(by=None, strategy=strategy)
+    return lambda left, right: joined(left.drop("k"), right.drop("k"))
 
 
 def without_key(left: DataFrame, right: DataFrame) -> DataFrame:
@@ -106,10 +114,7 @@ def cases(rows: int) -> dict[str, Case]:
         "no key": Case(
             pair(
                 Contestant("band", without_key),
-                Contestant(
-                    "join_asof",
-                    lambda left, right: first_of(by=None)(left.drop("k"), right.drop("k")),
-                ),
+                Contestant("join_asof", unkeyed()),
             ),
             rows,
             rows,
@@ -139,6 +144,15 @@ def cases(rows: int) -> dict[str, Case]:
             rows,
             rows,
             1000,
+        ),
+        "nearest of all": Case(
+            pair(
+                Contestant("join_asof", unkeyed()),
+                Contestant("nearest", unkeyed(strategy="nearest")),
+            ),
+            rows,
+            rows,
+            1,
         ),
         "nearest by": Case(
             pair(

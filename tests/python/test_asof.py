@@ -102,6 +102,29 @@ def test_without_a_key_all_rows_are_looked_at(spark: SparkSession, strategy: str
         Expected(sides[0], sides[1], asked).check(pairs(joined(left, right, asked)))
 
 
+@pytest.mark.parametrize("of", TYPES, ids=lambda of: of.name)
+def test_without_a_key_the_nearest_are_found_by_buckets(spark: SparkSession, of: TimeType) -> None:
+    chance = random.Random(f"{SEED} nearest of all {of.name}")
+    sides: list[list[Row]] = [[(i, "a", t) for i, _, t in table(of, 40, chance)] for _ in range(2)]
+    left, right = (
+        spark.sql(as_sql(of, rows)).drop("k").repartition(3, "id").cache() for rows in sides
+    )
+    buckets = {
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.sql.join.rangePartitioning.buckets": "5",
+        "spark.sql.join.rangePartitioning.threshold": "0",
+    }
+    # Distances of floating-point numbers are rounded.
+    is_exact = not of.name.startswith(("float", "double"))
+    with set_to(spark, buckets):
+        for k, ties, how in ((1, "any", "left"), (2, "all", "left"), (3, "any", "inner")):
+            asked = Asked("nearest", chance.random() < 0.7, None, k, ties, how, False)
+            df = joined(left, right, asked)
+            (join,) = rangejoin.explain(df)
+            assert (join.best is not None) == (is_exact and asked.exact), (asked, join)
+            Expected(sides[0], sides[1], asked).check(pairs(df))
+
+
 @pytest.mark.parametrize("how", ["left", "inner"])
 def test_a_small_right_side_is_broadcast_and_a_small_left_side_is_not(
     spark: SparkSession, how: str

@@ -254,7 +254,7 @@ class _Pairs:
         if not self.exact:
             return [right != left]
         # All times but NULL.
-        return [] if is_bounded else [(right <= left) | (right >= left)]
+        return [] if is_bounded else [left.isNotNull(), right.isNotNull()]
 
     def _near(self) -> tuple[DataFrame, list[Column]]:
         """The left rows, and what the tolerance asks of pairs."""

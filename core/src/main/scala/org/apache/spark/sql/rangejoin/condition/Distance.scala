@@ -60,6 +60,16 @@ object Distance {
     case _            => None
   }
 
+  /** A point that has distances; NULL where it is no finite number: of others the distances are all the same. */
+  def finite(point: Expression): Expression = point.dataType match {
+    case DoubleType => finite(point, Literal(Double.PositiveInfinity))
+    case FloatType  => finite(point, Literal(Float.PositiveInfinity))
+    case _          => point
+  }
+
+  private def finite(point: Expression, infinity: Literal): Expression =
+    If(LessThan(Abs(point), infinity), point, Literal(null, point.dataType))
+
   /** Reads `x - y`, or its absolute value, where one operand is of the streamed side, one of the other. */
   def of(e: Expression, streamed: AttributeSet, other: AttributeSet): Option[Distance] =
     stripWidening(e) match {
@@ -193,7 +203,7 @@ object Distance {
     case _              => false
   }
 
-  private def isFloating(t: DataType): Boolean = t == FloatType || t == DoubleType
+  def isFloating(t: DataType): Boolean = t == FloatType || t == DoubleType
 
   private def isNumber(t: DataType): Boolean = t match {
     case _: IntegralType | _: DecimalType => true

@@ -32,12 +32,14 @@ import org.apache.spark.sql.types.{BooleanType, DataType}
  * @param nulls what a NULL value means: that it matches nothing, if the condition of the join says so
  *   elsewhere; that it is behind all values; or that nothing is known of the order of the rows
  * @param excludesNaN whether nothing is known of the order of rows with NaN either
+ * @param greatest beyond it the distance wraps around, or raises; None where it never does
  */
 case class OpenRange(
     value: Expression,
     point: Expression,
     nulls: NullBound,
-    excludesNaN: Boolean = false)
+    excludesNaN: Boolean = false,
+    greatest: Option[Long] = None)
     extends BinaryExpression with Predicate with EvaluatedInPlace {
 
   override def left: Expression = value

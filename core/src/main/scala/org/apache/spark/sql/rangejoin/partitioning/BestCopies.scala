@@ -19,8 +19,8 @@ import java.util.HashMap
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, UnsafeRow}
-import org.apache.spark.sql.rangejoin.condition.{RangeCondition, Side}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, UnsafeRow}
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeCondition, Side}
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder, BestRows}
 
@@ -32,13 +32,15 @@ import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder, BestRows}
  *   bucket                0           1            2             3
  *   rows                  a b c       d e          f g h         i
  *   copies, r.t <= l.t    -           c            e             h         of the greatest
+ *   copies, nearest       d           c f          e i           h         and of the least
  * }}}
  *
- * So a row goes to its own bucket as it is read, and in the end each bucket gets the best rows of the buckets before it.
- * They are those of one map task and one key: a bucket has as many copies of a key as there are tasks and ranks.
+ * So a row goes to its own bucket as it is read, and in the end each bucket gets the best rows of the buckets before it,
+ * or behind it, or both. They are those of one map task and one key: a bucket has as many copies of a key as there are
+ * tasks and ranks.
  *
  * Rows of which it is not known where they are go to all buckets, and so do wanted ones that come when much has
- * been kept.
+ * been kept. Rows of the owner that are longer than a cell want all rows that match them.
  */
 final class BestCopies(layout: RowLayout, columns: KeyedColumns, order: BestOrder)
     extends RowAssignment {
@@ -50,8 +52,7 @@ final class BestCopies(layout: RowLayout, columns: KeyedColumns, order: BestOrde
   private val projectKey = columns.keyProjection()
   private val copyOf = columns.copying()
   private val cells = new RowCells(columns.bounds, isOwner = false)
-  // A range with a low end reaches to the last bucket; with a high end to the first.
-  private val rises = columns.bounds.low.isDefined
+  private val directions = directionsOf(columns.bounds, order)
   private val boundAt = columns.bounds.all.head
   private val keys = new HashMap[UnsafeRow, BestOfKey]
   private var bytes = 0L
@@ -61,13 +62,15 @@ final class BestCopies(layout: RowLayout, columns: KeyedColumns, order: BestOrde
     if (!columns.hasNull(columnsOfRow)) {
       val buckets = layout.bucketsOf(columns.key(columnsOfRow))
       cells.find(buckets.cells, columnsOfRow)
-      val first = buckets.firstBucket(0, cells.first)
-      val last = buckets.lastBucket(0, cells.first, cells.last)
-      val own = if (rises) first else last
-      val bound = columnsOfRow.getLong(boundAt)
-      if (first < last && buckets.hasDistinctIds && columns.bounds.isKnown(bound) &&
-        isSentLater(row, buckets, own, bound)) add(buckets.id(own))
-      else addCopies(buckets, cells)
+      val points = buckets.classOfPoints
+      if (cells.own >= 0 && points >= 0 && buckets.hasDistinctIds &&
+        buckets.firstBucket(points, cells.first) <
+          buckets.lastBucket(points, cells.first, cells.last)) {
+        val own = buckets.firstBucket(points, cells.own)
+        val isLater = isSentLater(row, buckets, own, columnsOfRow.getLong(boundAt))
+        if (isLater) add(buckets.id(own))
+        addCopies(buckets, cells, without = if (isLater) points else -1)
+      } else addCopies(buckets, cells)
     }
   }
 
@@ -95,29 +98,62 @@ final class BestCopies(layout: RowLayout, columns: KeyedColumns, order: BestOrde
   private def begin(key: UnsafeRow, buckets: BucketLayout): BestOfKey = {
     val ofKey = new BestOfKey(buckets)
     keys.put(key.copy(), ofKey)
-    bytes += key.getSizeInBytes + JLong.BYTES * buckets.numBuckets
+    bytes += key.getSizeInBytes + JLong.BYTES * buckets.numBuckets * directions.size
     ofKey
   }
 
   override def rest: Iterator[(Int, InternalRow)] = keys.values.iterator.asScala.flatMap(_.copies)
 
-  /** The best rows of a key, by the bucket they are in. */
+  /** The best rows of a key. */
   private final class BestOfKey(buckets: BucketLayout) {
+    private val toEither = directions.map(new BestOfBuckets(buckets, _)).toArray
+
+    def isWanted(bucket: Int, bound: Long): Boolean = toEither.exists(_.isWanted(bucket, bound))
+
+    /** Keeps a row that is wanted; returns by how many bytes there are more. */
+    def keep(bucket: Int, bound: Long, row: UnsafeRow): Long =
+      toEither.iterator.filter(_.isWanted(bucket, bound)).map(_.keep(bucket, bound, row)).sum
+
+    /** By id of a bucket, the best rows of others. */
+    def copies: Iterator[(Int, UnsafeRow)] = toEither.iterator.flatMap(_.copies)
+  }
+}
+
+object BestCopies {
+
+  /**
+   * Copies to one side of the bucket that a row is in.
+   *
+   * @param toLater whether they go to later buckets; else to earlier ones
+   * @param order of the rows that are best there
+   */
+  private case class Direction(toLater: Boolean, order: BestOrder)
+
+  private def directionsOf(bounds: BoundColumns, order: BestOrder): Seq[Direction] =
+    if (bounds.distance.isDefined) {
+      Seq(true, false).map(toLater => Direction(toLater, order.copy(descending = toLater)))
+    } else {
+      // A range with a low end reaches to the last bucket; with a high end to the first.
+      Seq(Direction(toLater = bounds.low.isDefined, order))
+    }
+
+  /** By bucket, the rows of it that are best in the buckets of a direction. */
+  private final class BestOfBuckets(buckets: BucketLayout, direction: Direction) {
     private val kept = new Array[BestRows](buckets.numBuckets)
 
     def isWanted(bucket: Int, bound: Long): Boolean =
       kept(bucket) == null || kept(bucket).isWanted(bound)
 
-    /** Keeps a row that is wanted; returns by how many bytes there are more. */
     def keep(bucket: Int, bound: Long, row: UnsafeRow): Long = {
-      if (kept(bucket) == null) kept(bucket) = new BestRows(order)
+      if (kept(bucket) == null) kept(bucket) = new BestRows(direction.order)
       kept(bucket).add(bound, row)
     }
 
-    /** By id of a bucket, the best rows of those before it. */
+    /** By id of a bucket, the best rows of those before it in the direction. */
     def copies: Iterator[(Int, UnsafeRow)] = {
-      val best = new BestRows(order)
-      val inOrder = if (rises) kept.indices else kept.indices.reverse
+      val best = new BestRows(direction.order)
+      val ofPoints = buckets.bucketsOfClass(buckets.classOfPoints)
+      val inOrder = if (direction.toLater) ofPoints else ofPoints.reverse
       inOrder.iterator.flatMap { bucket =>
         val copies = best.rows.toArray
         if (kept(bucket) != null) best.addAll(kept(bucket))
@@ -125,9 +161,6 @@ final class BestCopies(layout: RowLayout, columns: KeyedColumns, order: BestOrde
       }
     }
   }
-}
-
-object BestCopies {
 
   /** A task of a join of wide rows or many ranks is not to run out of memory for it. */
   private val MostBytes = 4L << 20
@@ -139,19 +172,36 @@ object BestCopies {
   def wanted(join: RangeJoinExec): Option[(Side, BestOrder)] = for {
     best <- join.best
     range <- join.normalForm.toOption
-    order <- orderOf(range, best)
+    order <-
+      orderOf(range, best, (if (range.streamed == LeftSide) join.left else join.right).outputSet)
   } yield (range.streamed, order)
 
   /**
    * The order by which the best rows are known, where a row matches all rows of the buckets before it, or all
-   * of those behind it.
+   * of those behind it, or any row; None where it is not known.
+   *
+   * @param streamed the columns of the streamed side
    */
-  def orderOf(range: RangeCondition, best: BestMatches): Option[BestOrder] =
+  def orderOf(
+      range: RangeCondition,
+      best: BestMatches,
+      streamed: AttributeSet): Option[BestOrder] =
     BestOrder.of(range, best).filter { order =>
-      range.isOneSided && !range.isOpen && range.residual.isEmpty && order.around.isEmpty &&
       (range.sortBound ++ range.evictBound).forall(_.isLossless) &&
-      (range.upperTest ++ range.lowerTest).forall(PartitionedRange.isKnown(_, range.streamed))
+      (if (range.isOpen) isOfBounds(order) else isOneSided(range, order)) &&
+      // So that it holds for all rows that are compared with a row of the owner, or for none.
+      range.residual.forall(_.references.subsetOf(streamed))
     }
+
+  private def isOneSided(range: RangeCondition, order: BestOrder): Boolean =
+    range.isOneSided && order.around.isEmpty &&
+      (range.upperTest ++ range.lowerTest).forall(PartitionedRange.isKnown(_, range.streamed))
+
+  /** Whether the nearest rows are those of the nearest bounds. */
+  private def isOfBounds(order: BestOrder): Boolean = order.around.exists { around =>
+    around.reach.nearest && around.reach.slack == 0 &&
+    (around.reach.rounding.isEmpty || !order.keepsTies)
+  }
 
   /**
    * Whether there is surely room for the best rows of some buckets, so that buckets may be as narrow as if nothing
@@ -161,6 +211,7 @@ object BestCopies {
    */
   def fit(order: BestOrder, buckets: Long, output: Seq[Attribute]): Boolean = {
     val rowBytes = output.map(_.dataType.defaultSize.toLong).sum
-    !order.keepsTies && order.limit.toLong * buckets * rowBytes * Slack <= MostBytes
+    val ranks = order.limit.toLong * (if (order.nearest) 2 else 1)
+    !order.keepsTies && ranks * buckets * rowBytes * Slack <= MostBytes
   }
 }

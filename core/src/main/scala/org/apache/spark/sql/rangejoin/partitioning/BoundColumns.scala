@@ -24,13 +24,15 @@ import org.apache.spark.sql.types.DataType
  * @param isLossless whether the long is all there is
  * @param dataType the type of the values
  * @param mayBeUnknown whether a bound at an extreme may be unknown
+ * @param distance if rows match at any distance
  */
 case class BoundColumns(
     low: Option[Int],
     high: Option[Int],
     isLossless: Boolean,
     dataType: DataType,
-    mayBeUnknown: Boolean
+    mayBeUnknown: Boolean,
+    distance: Option[AnyDistance] = None
 ) {
   val all: Seq[Int] = low.toSeq ++ high
 

@@ -49,6 +49,15 @@ final class BucketLayout(
 
   def numClasses: Int = classes.length
 
+  /** The class of the rows of the owner that are points, if there are no others in it; else -1. */
+  val classOfPoints: Int = classes.indexWhere(_.longest == 0)
+
+  /** The buckets of a class. */
+  def bucketsOfClass(index: Int): Range = {
+    val lengthClass = classes(index)
+    lengthClass.firstBucket to bucketAt(index, cells.size - 1)
+  }
+
   /** The id of the bucket of a row that reaches from one cell to another one. */
   def ownerId(low: Int, high: Int): Int = ids(ownerBucket(low, high))
 
@@ -117,11 +126,15 @@ final class BucketLayout(
   /** Any bucket, the same one for the same map task. */
   def anyId(partition: Int): Int = ids(Math.floorMod(partition, ids.length))
 
-  /** Visits the ids of the buckets a row of the other side goes to; not all ids need differ. */
-  def foreachCopy(low: Int, high: Int)(visit: Int => Unit): Unit = {
+  /**
+   * Visits the ids of the buckets a row of the other side goes to; not all ids need differ.
+   *
+   * @param without a class to leave out, if any; else -1
+   */
+  def foreachCopy(low: Int, high: Int, without: Int = -1)(visit: Int => Unit): Unit = {
     var index = 0
     while (index < classes.length) {
-      val last = lastBucket(index, low, high)
+      val last = if (index == without) -1 else lastBucket(index, low, high)
       var bucket = firstBucket(index, low)
       while (bucket <= last) {
         visit(ids(bucket))

@@ -69,6 +69,17 @@ final class CellSearch(val dataType: DataType, boundaries: Array[Position]) exte
     if (isBefore || isBehind) this.cell(long, value) else cell
   }
 
+  /**
+   * Whether a bound is near the boundary in the middle. Two that are differ by less than `greatest`, also if one of
+   * them is off by two.
+   */
+  def isCentral(long: Long, greatest: Long): Boolean = longs.isEmpty || {
+    val middle = longs(longs.length / 2)
+    val most = greatest / 2 - 2
+    val difference = long - middle
+    ((long ^ middle) & (long ^ difference)) >= 0 && difference >= -most && difference <= most
+  }
+
   /** Whether a boundary is after a bound. None is at a bound that is unknown, where there are values. */
   private def isAfter(boundary: Int, long: Long, value: Any): Boolean =
     longs(boundary) > long ||

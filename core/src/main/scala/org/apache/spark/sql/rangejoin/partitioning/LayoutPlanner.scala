@@ -144,7 +144,9 @@ final class LayoutPlanner(
   }
 
   /** Classes of the lengths that there are. */
-  private def known(lengths: Lengths, width: Int): Seq[Group] = {
+  private def known(ofRows: Lengths, width: Int): Seq[Group] = {
+    // A row of the sample may be shorter than it is counted, as one that wants all others ([[AnyDistance]]).
+    val lengths = if (ofRows.eq(Lengths.Unbounded)) ofRows else ofRows.merge(sampled)
     val present = lengths.longest.indices.filter(lengths.longest(_) >= 0)
     if (lengths.eq(Lengths.Unbounded)) Seq(Group(present, cells.size, width))
     else {

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.partitioning
 import org.apache.spark.sql.catalyst.plans.{FullOuter, InnerLike, JoinType}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.kernel.RangeBound
+import org.apache.spark.sql.rangejoin.kernel.{NullBound, RangeBound}
 import org.apache.spark.sql.types.{DataType, IntegralType}
 
 /**
@@ -54,7 +54,14 @@ object PartitionedRange {
   def of(range: RangeCondition, joinType: JoinType, likely: Side): Option[PartitionedRange] = {
     val behavior = JoinTypeBehavior.of(joinType).filter(_ => joinType != FullOuter)
     val tests = range.upperTest.toSeq ++ range.lowerTest
-    behavior.filter(_ => tests.nonEmpty).map { b =>
+    if (range.isOpen) {
+      for {
+        b <- behavior
+        owner = b.streamed.getOrElse(likely)
+        open <- range.predicates.collectFirst { case open: OpenRange => open }
+        if owner == range.streamed
+      } yield anyDistance(range, open, keeps = b.visitsAllStreamed && b.streamed.isDefined)
+    } else behavior.filter(_ => tests.nonEmpty).map { b =>
       val owner = b.streamed.getOrElse {
         Seq(likely, likely.other).find(side => tests.size == 2 && isPoint(tests, side))
           .getOrElse(likely)
@@ -100,6 +107,32 @@ object PartitionedRange {
           keeps)
       case (None, None) => throw new IllegalStateException("a range has a test")
     }
+  }
+
+  /** Where the nearest rows are wanted: the streamed side is the owner. */
+  private def anyDistance(
+      range: RangeCondition,
+      open: OpenRange,
+      keeps: Boolean): PartitionedRange = {
+    val isRefused = Distance.columnOf(open.point).exists { column =>
+      range.residual.exists(Predicates.refusesNull(_, column))
+    }
+    def point(below: Boolean) = RangeBound(
+      Distance.finite(open.point),
+      None,
+      unboundedBelow = below,
+      strict = false,
+      if (isRefused && !Distance.isFloating(open.point.dataType)) None else Some(NullBound.Unknown)
+    )
+    val value = (range.upperTest ++ range.lowerTest).head
+    val distance = Some(AnyDistance(open.greatest))
+    PartitionedRange(
+      range.streamed,
+      SideBounds(Some(point(below = true)), Some(point(below = false)), distance),
+      SideBounds(Some(bound(value, range.buffered, below = true)), None, distance),
+      open.value.dataType,
+      keeps
+    )
   }
 
   private def bound(test: RangeTest, side: Side, below: Boolean) =

@@ -38,9 +38,13 @@ abstract class RowAssignment {
   /** Adds the ids of a row. */
   protected def find(row: InternalRow): Unit
 
-  /** Adds the ids of all buckets in which a row of the other side may have matches. */
-  final protected def addCopies(buckets: BucketLayout, cells: RowCells): Unit =
-    buckets.foreachCopy(cells.first, cells.last) { id =>
+  /**
+   * Adds the ids of all buckets in which a row of the other side may have matches.
+   *
+   * @param without a class of lengths to leave out, if any; else -1
+   */
+  final protected def addCopies(buckets: BucketLayout, cells: RowCells, without: Int = -1): Unit =
+    buckets.foreachCopy(cells.first, cells.last, without) { id =>
       if (buckets.hasDistinctIds || !contains(id)) add(id)
     }
 

@@ -24,8 +24,16 @@ import org.apache.spark.sql.catalyst.InternalRow
 final class RowCells(bounds: BoundColumns, isOwner: Boolean) {
   private val (lowAt, highAt) = (bounds.low.getOrElse(-1), bounds.high.getOrElse(-1))
 
+  private val distance = bounds.distance.orNull
+
   var first: Int = _
   var last: Int = _
+
+  /**
+   * Of a row that reaches from one cell to an end, or that matches at any distance: the cell it lies in; -1 where that
+   * is not known.
+   */
+  var own: Int = _
 
   /** Finds the cells of a row of the columns of a side, none of whose bounds is NULL. */
   def find(cells: CellSearch, row: InternalRow): Unit = find(
@@ -43,6 +51,17 @@ final class RowCells(bounds: BoundColumns, isOwner: Boolean) {
       if (highAt >= 0) cells.cellNear(first, high, highValue)
       else if (isOwner) first
       else cells.size - 1
+    val bound = if (lowAt < 0) high else low
+    own = if (!bounds.isKnown(bound)) -1 else if (lowAt < 0) last else first
+    if (distance != null) findAtAnyDistance(cells, bound)
+  }
+
+  private def findAtAnyDistance(cells: CellSearch, bound: Long): Unit = {
+    if (distance.greatest.exists(!cells.isCentral(bound, _))) own = -1
+    if (!isOwner || own < 0) {
+      first = 0
+      last = cells.size - 1
+    }
   }
 
   /**

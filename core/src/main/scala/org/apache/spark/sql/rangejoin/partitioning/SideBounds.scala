@@ -21,8 +21,13 @@ import org.apache.spark.sql.rangejoin.kernel.{GuardedValue, RangeBound}
 /**
  * The bounds of one side of a join by buckets: the row takes up the positions from `low` to `high`. A bound
  * that is absent has no end, or is the same as the other for an owner that is a point.
+ *
+ * @param distance if rows match at any distance: a bound then says where a row lies
  */
-case class SideBounds(low: Option[RangeBound], high: Option[RangeBound]) {
+case class SideBounds(
+    low: Option[RangeBound],
+    high: Option[RangeBound],
+    distance: Option[AnyDistance] = None) {
 
   /**
    * What is evaluated for each row: for each bound its long and, where that is a prefix, its value.
@@ -46,7 +51,8 @@ case class SideBounds(low: Option[RangeBound], high: Option[RangeBound]) {
       high.map(_ => if (low.isDefined) first + width else first),
       isLossless,
       each.head.child.dataType,
-      mayBeUnknown)
+      mayBeUnknown,
+      distance)
   }
 
   private def each: Seq[RangeBound] = low.toSeq ++ high

@@ -50,10 +50,15 @@ object CopyBestMatches extends Rule[SparkPlan] {
   /** Marks a join without keys, where no more than the best rows would have to be copied. */
   private[plan] def mark(join: Join, best: BestMatches): Unit = {
     val streamed = best.streamedSide(join.left.outputSet)
-    val order =
-      RangeExtractor.extract(join, Some(streamed)).toOption.flatMap(BestCopies.orderOf(_, best))
-    if (order.isDefined && PartitionRangeJoins.isWithoutKeys(join))
+    if (PartitionRangeJoins.isWithoutKeys(join) && orderOf(join, best).isDefined)
       join.setTagValue(RankedSide, streamed)
+  }
+
+  /** The order by which the best matches of a join are known, if it is. */
+  private[plan] def orderOf(join: Join, best: BestMatches): Option[BestOrder] = {
+    val streamed = best.streamedSide(join.left.outputSet)
+    RangeExtractor.extract(join, Some(streamed)).toOption
+      .flatMap(BestCopies.orderOf(_, best, streamed.of(join).outputSet))
   }
 
   /** The side of a marked join that is to be the owner. */

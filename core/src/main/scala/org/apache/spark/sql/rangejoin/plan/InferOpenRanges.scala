@@ -64,13 +64,17 @@ object InferOpenRanges extends Rule[LogicalPlan] {
         best.order.child,
         point,
         meaningOfNull(join, best),
-        excludesNaN = best.reach.exists(_.misplacesNaN))
+        excludesNaN = best.reach.exists(_.misplacesNaN),
+        greatest = best.reach.flatMap(_.greatest))
       withRange = join.copy(condition = Some(join.condition.fold[Expression](open)(And(_, open))))
       if !join.isStreaming && WantedPairs.areAll(join.joinType, streamed)
-      if extracted(join, streamed).isLeft && mayWin(join, streamed)
+      if extracted(join, streamed).isLeft
       range <- extracted(withRange, streamed).toOption
       if BestOrder.of(range, best).isDefined
-    } yield if (hasKeys(join)) withRange else broadcasting(withRange, streamed)
+      planned <-
+        if (hasKeys(join)) Some(withRange).filter(mayWin(_, streamed))
+        else withoutKeys(withRange, best)
+    } yield planned
   }
 
   private def extracted(join: Join, streamed: Side): Either[Reason, RangeCondition] =
@@ -78,20 +82,38 @@ object InferOpenRanges extends Rule[LogicalPlan] {
 
   private def hasKeys(join: Join): Boolean = Predicates.conditionBesideKeys(join).isDefined
 
-  /** Not where a row has one match at most, nor where all rows of two large sides are compared. */
+  /** Not where a row has one match at most. */
   private def mayWin(join: Join, streamed: Side): Boolean = join match {
     case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) =>
       val keys = ExpressionSet(if (streamed == LeftSide) rightKeys else leftKeys)
       !streamed.other.of(join).distinctKeys.exists(_.subsetOf(keys))
-    case _ =>
-      val size = streamed.other.of(join).stats.sizeInBytes
-      val ofStreamed = streamed.of(join).stats.sizeInBytes
-      // Spark broadcasts a streamed side that is tiny, and compares its rows with all others.
-      val isWorthIt = size <= conf.autoBroadcastJoinThreshold ||
-        (size <= mostBroadcast && ofStreamed >= LeastStreamed)
-      conf.crossJoinEnabled && conf.getConf(RangeJoinConf.Broadcast) &&
-      hintOf(join, streamed.other).isEmpty &&
-      hintOf(join, streamed).fold(isWorthIt)(_.strategy.contains(BROADCAST))
+    case _ => true
+  }
+
+  /** A join without keys over a broadcast or, of two large sides, by buckets; None where neither is to be. */
+  private def withoutKeys(join: Join, best: BestMatches): Option[Join] = {
+    val streamed = best.streamedSide(join.left.outputSet)
+    val hint = hintOf(join, streamed)
+    val ofOther = hintOf(join, streamed.other)
+    if (!conf.crossJoinEnabled) None
+    else if (conf.getConf(RangeJoinConf.Broadcast) && ofOther.isEmpty &&
+      hint.fold(isSmall(join, streamed))(_.strategy.contains(BROADCAST)))
+      Some(broadcasting(join, streamed))
+    else if (conf.getConf(RangeJoinConf.RangePartitioning) &&
+      !(hint ++ ofOther).exists(_.strategy.exists(Loops.contains)) &&
+      CopyBestMatches.orderOf(join, best).isDefined) {
+      CopyBestMatches.mark(join, best)
+      Some(join)
+    } else None
+  }
+
+  /** Whether the side that is not streamed is to be broadcast. */
+  private def isSmall(join: Join, streamed: Side): Boolean = {
+    val size = streamed.other.of(join).stats.sizeInBytes
+    val ofStreamed = streamed.of(join).stats.sizeInBytes
+    // Spark broadcasts a streamed side that is tiny, and compares its rows with all others.
+    size <= conf.autoBroadcastJoinThreshold ||
+    (size <= mostBroadcast && ofStreamed >= LeastStreamed)
   }
 
   private def hintOf(join: Join, streamed: Side): Option[HintInfo] =
@@ -101,6 +123,9 @@ object InferOpenRanges extends Rule[LogicalPlan] {
   private def mostBroadcast: BigInt = BigInt(conf.autoBroadcastJoinThreshold) * TimesThreshold
 
   private val TimesThreshold = 4
+
+  /** What Spark compares all rows of two sides by, where a hint says so. */
+  private val Loops = Set[JoinStrategyHint](BROADCAST, SHUFFLE_REPLICATE_NL)
 
   /** Some thousand rows. */
   private val LeastStreamed = BigInt(16 << 10)

@@ -81,10 +81,16 @@ private[plan] object SortedInputs {
         val isSearched =
           if (join.best.isDefined) side == range.streamed && range.isOneSided
           else join.streamed.contains(side) && range.residual.isEmpty
-        val preferred = if (isSearched) range.upperBound else range.preferredOrderOf(side)
+        val preferred =
+          if (!isSearched) range.preferredOrderOf(side)
+          else if (range.isOpen) join.best.flatMap(_.point).map(pointOf)
+          else range.upperBound
         preferred.filter(MonotoneColumn.of(_).isDefined)
       case _ => None
     })
+
+  private def pointOf(value: Expression): RangeBound =
+    RangeBound(value, None, unboundedBelow = true, strict = false)
 
   /**
    * The child in the order the join needs, and the column that holds the bound where one had to be

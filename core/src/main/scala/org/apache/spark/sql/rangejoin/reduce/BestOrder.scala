@@ -15,9 +15,9 @@
 package org.apache.spark.sql.rangejoin.reduce
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.rangejoin.condition.{MonotoneColumn, RangeCondition, Reason, Side}
+import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.kernel.{NullBound, OrderedValue, RangeBound}
-import org.apache.spark.sql.types.{DoubleType, FloatType, IntegralType}
+import org.apache.spark.sql.types.IntegralType
 
 /**
  * How the best matches are found among the candidates of a streamed row: in the order of one of their
@@ -157,18 +157,8 @@ object BestOrder {
         val nulls = bound.nulls.collect {
           case NullBound.BehindValues | NullBound.OutOfOrder => NullBound.OutOfOrder
         }
-        RangeBound(finite(at), None, unboundedBelow = true, strict = false, nulls)
+        RangeBound(Distance.finite(at), None, unboundedBelow = true, strict = false, nulls)
     }
-
-  /** Of other numbers the distances are all the same: they are no points. */
-  private def finite(point: Expression): Expression = point.dataType match {
-    case DoubleType => finite(point, Literal(Double.PositiveInfinity))
-    case FloatType  => finite(point, Literal(Float.PositiveInfinity))
-    case _          => point
-  }
-
-  private def finite(point: Expression, infinity: Literal): Expression =
-    If(LessThan(Abs(point), infinity), point, Literal(null, point.dataType))
 
   private def isValueOf(e: Expression, column: Attribute): Boolean = e match {
     case OrderedValue(child)                          => isValueOf(child, column)

@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.reduce
 
-import scala.util.Random
+import scala.util.{Random, Try}
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
@@ -40,6 +40,14 @@ trait BestCopiesTest extends BestMatchesTest {
 
   private val Types = Seq("BIGINT", "INT", "DATE", "TIMESTAMP", "DOUBLE", "DECIMAL(12, 2)")
 
+  private def distanceOf(of: String): String = of match {
+    case "DATE"      => "abs(datediff(l.t, r.t))"
+    case "TIMESTAMP" => "abs(unix_micros(l.t) - unix_micros(r.t))"
+    case _           => "abs(l.t - r.t)"
+  }
+
+  private val KnownTimes = "l.t IS NOT NULL AND r.t IS NOT NULL"
+
   /** A side with many ties, some NULL, in several partitions. */
   protected def side(name: String, rows: Int, of: String, random: Random): Unit = {
     val values = Seq.tabulate(rows) { id =>
@@ -61,7 +69,7 @@ trait BestCopiesTest extends BestMatchesTest {
   }
 
   private def view(name: String, rows: DataFrame): Unit =
-    rows.selectExpr("*", "1 AS k").createOrReplaceTempView(name)
+    rows.selectExpr("*", "t - t AS k").createOrReplaceTempView(name)
 
   protected def ranked(
       range: String,
@@ -107,6 +115,78 @@ trait BestCopiesTest extends BestMatchesTest {
       )
     } yield query
     oneIn(5)(queries).foreach(checkCopies(_))
+  }
+
+  for ((of, seed) <- Types.zipWithIndex) test(s"the nearest rows, over $of") {
+    val random = new Random(20 + seed)
+    side("l", 90, of, random)
+    side("r", 150, of, random)
+    val distance = distanceOf(of)
+    val ofInner = for {
+      range <- Seq("true", KnownTimes)
+      joinType <- Seq("LEFT", "INNER")
+      by <- Seq(s"$distance NULLS FIRST", s"$distance NULLS LAST")
+      query <- Seq(
+        ranked(range, by, limit = 2, joinType = joinType, shown = s"$distance AS d"),
+        s"SELECT l.v, min($distance) FROM l $joinType JOIN r ON ${keyed(range)} GROUP BY l.v"
+      )
+    } yield query
+    // Of an inner join with ties, the larger side is the owner. Distances of floating-point numbers are rounded, so
+    // that others may tie.
+    val withTies = for {
+      range <- Seq("true", KnownTimes)
+      by <- Seq(s"$distance NULLS FIRST", s"$distance NULLS LAST")
+      (function, limit) <- Seq("rank()" -> 3, "rank()" -> 1, "dense_rank()" -> 2)
+      order <- Seq(by, s"$by, r.id")
+      if of != "DOUBLE"
+    } yield ranked(range, order, function, limit, shown = "r.id AS rid")
+    (oneIn(4)(ofInner) ++ oneIn(8)(withTies)).foreach(checkCopies(_))
+  }
+
+  test("the nearest rows, where distances wrap around or raise") {
+    import spark.implicits._
+    val (least, greatest) = (Long.MinValue, Long.MaxValue)
+    val values =
+      Seq(least, least + 1, least / 2, -5L, 0L, 3L, 4L, greatest / 2, greatest - 1, greatest)
+    val cases = for {
+      few <- Seq(values, Seq(-5L, 0L, 3L, 4L, greatest / 2), Seq(least / 2, 0L, 3L, 4L))
+      ofRight <- Seq(values, Seq(0L, 2L, 4L, 6L, 8L), Seq(least, 0L), Seq(greatest - 1, -7L, 3L))
+      ansi <- Seq(true, false)
+    } yield (few, ofRight, ansi)
+    for ((few, ofRight, ansi) <- oneIn(3)(cases)) withConf(
+      "spark.sql.ansi.enabled" -> ansi.toString) {
+      view("l", few.zipWithIndex.toDF("t", "id"))
+      view("r", ofRight.zipWithIndex.toDF("t", "id"))
+      val (function, shown) =
+        if (ansi) "row_number()" -> "abs(l.t - r.t) AS d" else "rank()" -> "r.id AS rid"
+      val query = ranked("true", "abs(l.t - r.t)", function, 2, shown = shown)
+      def outcome(flag: String): Either[Set[String], Seq[String]] =
+        withConf(inBuckets(6).settings :+ Flag -> flag: _*)(
+          Try(rows(spark.sql(query))).toEither.left.map(arithmeticErrors))
+      val expected = outcome(flag = "false")
+      assert(expected.left.forall(_.nonEmpty), query)
+      if (expected.isRight) checkCopies(query, buckets = Some(6))
+      else assert(outcome(flag = "true") == expected, query)
+    }
+  }
+
+  private def arithmeticErrors(error: Throwable): Set[String] =
+    causes(error).collect { case e: ArithmeticException => e.getClass.getName }.toSet
+
+  test("the nearest rows of whole numbers of one sign, whose distances never wrap around") {
+    val seconds = "CAST(1700000000 + hash(id) % 100000 AS INT) AS t"
+    for ((name, rows) <- Seq("l" -> 300, "r" -> 400))
+      spark.range(0, rows.toLong, 1, 3)
+        .selectExpr("id", seconds.replace("(id)", s"(id, '$name')"), "id - id AS k")
+        .createOrReplaceTempView(name)
+    val query = ranked("true", "abs(l.t - r.t)", "rank()", shown = "r.id AS rid")
+    checkCopies(query, buckets = Some(6))
+    for (engine <- engines) withConf(inBuckets(6).settings ++ engine: _*) {
+      val df = spark.sql(query)
+      df.collect()
+      // In either direction, of each task.
+      assert(numCopies(df) <= 2 * 6 * 3, executedPlan(df))
+    }
   }
 
   test("aggregates of the rows at one end, in groups of one row and of several") {

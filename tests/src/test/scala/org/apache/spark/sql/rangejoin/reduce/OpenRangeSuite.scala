@@ -103,6 +103,14 @@ class OpenRangeSuite extends BestMatchesTest {
     }
   }
 
+  test(
+    "the side that is ranked for is sorted by its time, too, so that matches of neighbours are near") {
+    sides(45)
+    for ((by, range) <- Seq("abs(l.t - r.t)" -> "", "r.t DESC" -> " AND r.t <= l.t"))
+      compare(ranked(by, condition = s"l.k = r.k$range"), Forms.take(1), nextEngine)(
+        joinOf(_).children.forall(_.outputOrdering.size == 2))
+  }
+
   test("types of the time") {
     for {
       ((value, zone, distances), i) <- Types.zipWithIndex
