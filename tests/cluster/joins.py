@@ -40,6 +40,21 @@ KEPT = PRESERVED.format(join="LEFT JOIN", b="coalesce(r.id, -1)")
 MATCHED = PRESERVED.format(join="LEFT SEMI JOIN", b="0")
 BELOW_SIDE = "10000"
 
+# The best row of each: by buckets without a key, and of keys that are split. Above the first one is
+# a shuffle, so it has no rank(): Spark's limit of a rank gives one row more than asked for, any of
+# those that tie, and Spark 4.2 fails where lost rows are not the same when they are made again.
+NEAREST = f"""
+SELECT l.id AS a, coalesce(min(struct(abs(l.t - r.t), r.id)).id, -1) AS b
+FROM ({SIDE}) AS l LEFT JOIN ({SIDE}) AS r ON l.t IS NOT NULL AND r.t IS NOT NULL
+GROUP BY l.id
+"""
+LATEST = f"""
+SELECT a, coalesce(b, -1) AS b FROM (
+  SELECT l.id AS a, r.id AS b, rank() OVER (PARTITION BY l.id ORDER BY r.t DESC) AS n
+  FROM ({SIDE}) AS l LEFT JOIN ({SIDE}) AS r ON l.k = r.k AND r.t <= l.t)
+WHERE n = 1
+"""
+
 Rows = list[tuple[int, int]]
 
 

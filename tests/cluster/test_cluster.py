@@ -17,7 +17,9 @@ from joins import (
     GROWING,
     KEPT,
     KEYLESS,
+    LATEST,
     MATCHED,
+    NEAREST,
     QUERY,
     SIDE,
     Rows,
@@ -246,6 +248,29 @@ def test_places_are_the_same_when_an_executor_is_lost_between_second_shuffle_and
         query = HeldQuery(spark, tmp_path)
         assert_recomputed(query, cluster, stock_rows)
         assert "SkewReshuffle" in plan(query.df)
+
+
+@pytest.mark.parametrize(
+    ("query", "by"),
+    [(NEAREST, "rangePartitioning"), (LATEST, "skew")],
+    ids=["nearest", "latest of a key"],
+)
+def test_the_best_rows_are_copied_again_when_an_executor_is_lost(
+    spark: SparkSession, cluster: Cluster, tmp_path: Path, query: str, by: str
+) -> None:
+    stock = rows_of_stock(spark, query)
+    with settings(
+        spark,
+        **{
+            f"join__{by}__buckets": "7",
+            "join__rangePartitioning__threshold": "0",
+            "autoBroadcastJoinThreshold": "-1",
+        },
+    ):
+        held_query = HeldQuery(spark, tmp_path, query=query, node="best 1 by")
+        assert_recomputed(held_query, cluster, stock)
+        assert "copies of the best" in plan(held_query.df)
+    assert len(stock) == 2000
 
 
 def test_marks_of_matched_rows_that_are_lost_with_their_executor_are_made_again(

@@ -155,7 +155,7 @@ object RangeJoinConf {
 
   val AsOf: ConfigEntry[Boolean] = flag("spark.sql.join.asOfJoin.enabled")(
     "When true, and range joins and best matches are on, an as-of join of Spark's with an equi " +
-      "key, or with a tolerance, is planned as a range join and a ranking, where the join finds " +
+      "key, with a tolerance or of the nearest rows is planned as a range join and a ranking, where the join finds " +
       "the best match of a row by itself.")
 
   val Correlated: ConfigEntry[Boolean] = flag("spark.sql.join.correlatedBestMatches.enabled")(

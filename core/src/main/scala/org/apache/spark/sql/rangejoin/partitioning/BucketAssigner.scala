@@ -40,7 +40,7 @@ final class BucketAssigner(
 
   private final class EachRow(partition: Int) extends RowAssignment {
     private val project = columns.projection()
-    private val cells = new RowCells(columns.bounds, isOwner)
+    private val cells = new RowCells(columns.bounds, isOwner, partition)
     if (lengths != null) lengths.begin(partition)
 
     override protected def find(row: InternalRow): Unit = {

@@ -61,10 +61,21 @@ final class BucketLayout(
   /** The id of the bucket of a row that reaches from one cell to another one. */
   def ownerId(low: Int, high: Int): Int = ids(ownerBucket(low, high))
 
-  def ownerBucket(low: Int, high: Int): Int = {
-    val index = classOf(math.max(0, high - low))
+  def ownerBucket(low: Int, high: Int): Int = bucketAt(knownClassOf(math.max(0, high - low)), low)
+
+  /**
+   * The id of any bucket of a length, the same one for the same map task: for a row that wants all rows of the
+   * other side.
+   */
+  def anyIdOfLength(length: Int, partition: Int): Int = {
+    val buckets = bucketsOfClass(knownClassOf(length))
+    ids(buckets(Math.floorMod(partition, buckets.size)))
+  }
+
+  private def knownClassOf(length: Int): Int = {
+    val index = classOf(length)
     if (index < 0) throw BucketLayout.unexpectedLength()
-    bucketAt(index, low)
+    index
   }
 
   /** The class of a length; -1 where there is none, or none for rows as long. */

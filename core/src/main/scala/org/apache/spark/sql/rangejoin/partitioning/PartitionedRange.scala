@@ -40,6 +40,9 @@ case class PartitionedRange(
 
   def bounds(isOwner: Boolean): SideBounds = if (isOwner) ofOwner else ofCopied
 
+  /** Whether a row need not be compared with all others. */
+  def isBounded: Boolean = ofCopied.distance.isEmpty
+
   /** Whether every row of the owner takes up one position. */
   def isPoint: Boolean = ofOwner.high.isEmpty
 }

@@ -251,7 +251,7 @@ case class RangeBucketExec(
     val cells = ctx.addMutableState(
       cellsClass,
       "cells",
-      v => s"$v = new $cellsClass($bounds, $isOwner);",
+      v => s"$v = new $cellsClass($bounds, $isOwner, partitionIndex);",
       forceInline = true)
     def bound(at: Option[Int]): String = at.fold("0L, null") { i =>
       if (ordinals.isLossless) s"${values(i).value}, null"

@@ -20,8 +20,9 @@ import org.apache.spark.sql.catalyst.InternalRow
  * finds them here.
  *
  * @param isOwner whether a row without a high end is a point; else it has no end
+ * @param partition of the map task
  */
-final class RowCells(bounds: BoundColumns, isOwner: Boolean) {
+final class RowCells(bounds: BoundColumns, isOwner: Boolean, partition: Int = 0) {
   private val (lowAt, highAt) = (bounds.low.getOrElse(-1), bounds.high.getOrElse(-1))
 
   private val distance = bounds.distance.orNull
@@ -71,7 +72,8 @@ final class RowCells(bounds: BoundColumns, isOwner: Boolean) {
    */
   def ownerId(layout: BucketLayout, lengths: LengthCounter): Int = {
     if (lengths != null) lengths.add(length)
-    layout.ownerId(first, last)
+    if (distance != null && own < 0) layout.anyIdOfLength(length, partition)
+    else layout.ownerId(first, last)
   }
 
   /** The number of cells from the low end to the high end; 0 where these are inverted. */

@@ -14,12 +14,12 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.expressions.{And, Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.Join
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
-import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, Side}
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates, RangeExtractor, Side}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.partitioning.{BestCopies, RangeBucketExec}
 import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
@@ -57,8 +57,13 @@ object CopyBestMatches extends Rule[SparkPlan] {
   /** The order by which the best matches of a join are known, if it is. */
   private[plan] def orderOf(join: Join, best: BestMatches): Option[BestOrder] = {
     val streamed = best.streamedSide(join.left.outputSet)
-    RangeExtractor.extract(join, Some(streamed)).toOption
-      .flatMap(BestCopies.orderOf(_, best, streamed.of(join).outputSet))
+    val (ofStreamed, ofOther) =
+      (streamed.of(join).outputSet, streamed.other.of(join).outputSet)
+    // What is asked of the other side alone is asked below the join, once the optimizer has seen it.
+    val asked = join.condition.toSeq.flatMap(Predicates.split)
+      .filterNot(e => e.references.nonEmpty && e.references.subsetOf(ofOther))
+    RangeExtractor.extract(join.copy(condition = asked.reduceOption(And(_, _))), Some(streamed))
+      .toOption.flatMap(BestCopies.orderOf(_, best, ofStreamed))
   }
 
   /** The side of a marked join that is to be the owner. */

@@ -64,7 +64,7 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
         range <- RangeExtractor.extract(join)
           .toOption
           .flatMap(PartitionedRange.of(_, join.joinType, likelyOwner))
-          .filter(range => isOfShuffles(needed(range)))
+          .filter(range => isOfShuffles(needed(range)) && (range.isBounded || wanted.isDefined))
           .toRight("there is no range over columns of the shuffle")
         // It has no result before the stage runs.
         _ <- Either.cond(

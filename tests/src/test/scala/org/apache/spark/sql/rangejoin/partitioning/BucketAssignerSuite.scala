@@ -115,4 +115,36 @@ class BucketAssignerSuite extends AnyFunSuite {
       assert(assigned.id(0) == id, s"$key, $point")
     }
   }
+
+  test("a row that wants all others at any distance goes to a bucket that all go to, by its task") {
+    // Two buckets of points, and two of rows that reach over all cells.
+    val twoClasses = new BucketLayout(
+      new CellSearch(LongType, Array(Position(10, null), Position(20, null))),
+      Array(LengthClass(0, 2, 0), LengthClass(2, 2, 2)),
+      Array(0, -1, 1) ++ Array.fill(30)(-1),
+      Array(5, 6, 7, 8)
+    )
+    val distance = Some(AnyDistance(greatest = Some(100)))
+    def assigned(isOwner: Boolean, point: Long, partition: Int): Seq[Int] = {
+      val bounds =
+        BoundColumns(
+          Some(0),
+          if (isOwner) Some(1) else None,
+          isLossless = true,
+          LongType,
+          mayBeUnknown = true,
+          distance)
+      val columns = new KeyedColumns(Nil, output.slice(1, if (isOwner) 3 else 2), bounds, output)
+      val assignment =
+        new BucketAssigner(twoClasses, columns, isOwner, keepsUnmatched = true).start(partition)
+      Seq.tabulate(assignment.assign(row(1, point, point)))(assignment.id)
+    }
+    for ((point, id) <- Seq(5L -> 5, 15L -> 5, 25L -> 6, 68L -> 6); partition <- 0 to 2)
+      assert(assigned(isOwner = true, point, partition) == Seq(id))
+    // Its distances may be more than the greatest, or it is unknown.
+    for (point <- Seq(69L, -30L, Long.MinValue); partition <- 0 to 2)
+      assert(assigned(isOwner = true, point, partition) == Seq(7 + partition % 2))
+    for (point <- Seq(5L, 25L, 69L, Long.MinValue))
+      assert(assigned(isOwner = false, point, 0) == Seq(5, 6, 7, 8))
+  }
 }

@@ -27,6 +27,7 @@ import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
+import org.apache.spark.sql.rangejoin.reduce.BestMatchesTest.byBuckets
 import org.apache.spark.sql.{AnalysisException, Column, DataFrame}
 
 /** As-of joins of Spark's: planned as range joins, with the rows of stock Spark. */
@@ -173,6 +174,10 @@ class AsOfJoinSuite extends RangeJoinTest {
     val (left, right) = sides("$")
     val none = Seq.empty[String]
     check(ranked = false)(asOf(left, right, using = none))
+    for ((direction, distance, isAnsi) <- Directions if direction == "nearest") ansi(isAnsi) {
+      withConf(byBuckets(5).settings: _*)(
+        check(distance = distance)(asOf(left, right, direction, using = none)))
+    }
     withConf("spark.sql.autoBroadcastJoinThreshold" -> "10MB")(
       check()(asOf(left, right, using = none)))
     check()(asOf(left, right, tolerance = expr("7"), using = none))
