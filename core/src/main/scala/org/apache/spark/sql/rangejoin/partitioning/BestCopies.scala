@@ -19,8 +19,8 @@ import java.util.HashMap
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, UnsafeRow}
-import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeCondition, Side}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder, BestRows}
 
@@ -178,7 +178,8 @@ object BestCopies {
 
   /**
    * The order by which the best rows are known, where a row matches all rows of the buckets before it, or all
-   * of those behind it, or any row; None where it is not known.
+   * of those behind it, or any row; None where it is not known. If it matches one row of another bucket it has to
+   * match all of them: that is so of conditions on the row alone.
    *
    * @param streamed the columns of the streamed side
    */
@@ -189,8 +190,20 @@ object BestCopies {
     BestOrder.of(range, best).filter { order =>
       (range.sortBound ++ range.evictBound).forall(_.isLossless) &&
       (if (range.isOpen) isOfBounds(order) else isOneSided(range, order)) &&
-      // So that it holds for all rows that are compared with a row of the owner, or for none.
-      range.residual.forall(_.references.subsetOf(streamed))
+      range.residual.toSeq.flatMap(Predicates.split).forall(e =>
+        e.references.subsetOf(streamed) || isOfOwnBucket(e, range, best))
+    }
+
+  /** Whether a condition refuses rows of the value that a row is near to, which are in one bucket with it. */
+  private def isOfOwnBucket(e: Expression, range: RangeCondition, best: BestMatches): Boolean =
+    e match {
+      case Not(EqualTo(a, b)) =>
+        range.isOpen && !Distance.isFloating(best.order.dataType) && best.point.exists { point =>
+          Seq(a -> b, b -> a).exists { case (x, y) =>
+            x.semanticEquals(point) && y.semanticEquals(best.order.child)
+          }
+        }
+      case _ => false
     }
 
   private def isOneSided(range: RangeCondition, order: BestOrder): Boolean =

@@ -47,6 +47,7 @@ trait BestCopiesTest extends BestMatchesTest {
   }
 
   private val KnownTimes = "l.t IS NOT NULL AND r.t IS NOT NULL"
+  private val OtherTimes = "l.t <> r.t AND l.v < 4"
 
   /** A side with many ties, some NULL, in several partitions. */
   protected def side(name: String, rows: Int, of: String, random: Random): Unit = {
@@ -134,7 +135,7 @@ trait BestCopiesTest extends BestMatchesTest {
     // Of an inner join with ties, the larger side is the owner. Distances of floating-point numbers are rounded, so
     // that others may tie.
     val withTies = for {
-      range <- Seq("true", KnownTimes)
+      range <- Seq("true", KnownTimes, OtherTimes)
       by <- Seq(s"$distance NULLS FIRST", s"$distance NULLS LAST")
       (function, limit) <- Seq("rank()" -> 3, "rank()" -> 1, "dense_rank()" -> 2)
       order <- Seq(by, s"$by, r.id")
