@@ -221,10 +221,15 @@ object BestCopies {
    * were copied.
    *
    * @param output what rows consist of
+   * @param ties how many rows have the same bound, as far as is known
    */
-  def fit(order: BestOrder, buckets: Long, output: Seq[Attribute]): Boolean = {
+  def fit(
+      order: BestOrder,
+      buckets: Long,
+      output: Seq[Attribute],
+      ties: => Double = Double.PositiveInfinity): Boolean = {
     val rowBytes = output.map(_.dataType.defaultSize.toLong).sum
     val ranks = order.limit.toLong * (if (order.nearest) 2 else 1)
-    !order.keepsTies && ranks * buckets * rowBytes * Slack <= MostBytes
+    ranks * buckets * rowBytes * Slack * (if (order.keepsTies) ties else 1.0) <= MostBytes
   }
 }

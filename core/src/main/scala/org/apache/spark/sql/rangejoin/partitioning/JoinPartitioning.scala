@@ -69,13 +69,10 @@ final class JoinPartitioning(
 
   @volatile private var chosen: Option[Chosen] = None
 
-  @volatile private var copiesFew: Boolean = false
+  @volatile private var best: Option[(BestOrder, Seq[Attribute])] = None
 
-  /** Says that no more is copied than the best rows, if these surely are few; see [[BestCopies]]. */
-  def copyBest(order: BestOrder, output: Seq[Attribute]): Unit = {
-    val buckets = BucketsPerPartition * session.sessionState.conf.numShufflePartitions
-    copiesFew = BestCopies.fit(order, buckets.toLong, output)
-  }
+  /** Says that no more is copied than the best rows; see [[BestCopies]]. */
+  def copyBest(order: BestOrder, output: Seq[Attribute]): Unit = best = Some(order -> output)
 
   /** The layout, if it has been chosen. */
   def layout: Option[BucketLayout] = chosen.map(_.layout)
@@ -168,7 +165,10 @@ final class JoinPartitioning(
     val (owner, copied) = (ofOwner.head, ofCopied.head)
     val worth = ((owner.rows + copied.rows) / RowsPerBucket).toInt
     val buckets = if (forced > 0) forced else math.max(1, math.min(most, worth))
-    val placed = if (copiesFew) copied.asPoints(range.ofCopied.mayBeUnknown) else copied
+    val areFew = best.exists { case (order, output) =>
+      BestCopies.fit(order, most.toLong, output, copied.ties)
+    }
+    val placed = if (areFew) copied.asPoints(range.ofCopied.mayBeUnknown) else copied
     val planner = new LayoutPlanner(range.dataType, owner, placed, buckets, forced > 0)
     val layout =
       if (range.isPoint) planner.layout(Lengths.Zero, partitions)

@@ -32,6 +32,18 @@ case class SideSample(
 ) {
   def rows: Double = weight.sum + others
 
+  /**
+   * How many rows there are at the position of a row, on average, as far as rows of the sample share one: a pair of
+   * them stands for as many as two rows that are drawn are a part of all pairs.
+   */
+  def ties: Double = {
+    val known = positions.indices.filter(i => positions(i) != null && positions(i).isKnown)
+    val sharing =
+      known.groupBy(positions(_)).values.map(same => same.size * (same.size - 1.0)).sum
+    if (known.size < 2) 1.0
+    else 1.0 + sharing / known.size / (known.size - 1) * (known.map(weight(_)).sum - 1)
+  }
+
   /** Where rows are, by one end. */
   def positions: Array[Position] = low.orElse(high).get
 

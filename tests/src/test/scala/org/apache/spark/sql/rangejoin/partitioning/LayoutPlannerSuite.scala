@@ -46,6 +46,22 @@ class LayoutPlannerSuite extends AnyFunSuite {
     assert(layout(none, none.copy(high = none.low), StringType).numBuckets == 1)
   }
 
+  test("how many rows tie is known from a sample, where it is many") {
+    val random = new Random(4)
+    val (rows, drawn) = (1000000, 5000)
+    for (ties <- Seq(1, 1000, 100000)) {
+      val positions = Array.fill(drawn)(Position(random.nextInt(rows).toLong / ties, null))
+      val unknown = Array.fill(drawn)(Position(Long.MinValue, null))
+      val sample =
+        SideSample(Some(positions ++ unknown), None, Array.fill(2 * drawn)(rows / drawn.toDouble))
+      val found = sample.ties
+      assert(found < 1.5 * ties + 100 && found > ties / 1.5, ties)
+    }
+    assert(SideSample(None, Some(Array(Position(3, null))), Array(7)).ties == 1)
+    // All rows.
+    assert(SideSample(Some(Array.fill(9)(Position(3, null))), None, Array.fill(9)(1)).ties == 9)
+  }
+
   /** Intervals from a cell, of a length in positions. */
   private def intervals(of: Seq[(Long, Long)]): SideSample = SideSample(
     Some(of.map { case (start, _) => Position(start, null) }.toArray),
