@@ -35,12 +35,12 @@ import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder, BestRows}
  *   copies, nearest       d           c f          e i           h         and of the least
  * }}}
  *
- * So a row goes to its own bucket as it is read, and in the end each bucket gets the best rows of the buckets before it,
- * or behind it, or both. They are those of one map task and one key: a bucket has as many copies of a key as there are
- * tasks and ranks.
+ * So a row goes to its own bucket as it is read, and in the end each bucket gets the best rows of the buckets before
+ * it, or behind it, or both. They are those of one map task and one key: a bucket has as many copies of a key as there
+ * are tasks and ranks.
  *
  * Rows of which it is not known where they are go to all buckets, and so do wanted ones that come when much has
- * been kept. Rows of the owner that are longer than a cell want all rows that match them.
+ * been kept. Rows of the owner that are no points want all rows that match them.
  */
 final class BestCopies(layout: RowLayout, columns: KeyedColumns, order: BestOrder)
     extends RowAssignment {
@@ -63,16 +63,20 @@ final class BestCopies(layout: RowLayout, columns: KeyedColumns, order: BestOrde
       val buckets = layout.bucketsOf(columns.key(columnsOfRow))
       cells.find(buckets.cells, columnsOfRow)
       val points = buckets.classOfPoints
-      if (cells.own >= 0 && points >= 0 && buckets.hasDistinctIds &&
-        buckets.firstBucket(points, cells.first) <
-          buckets.lastBucket(points, cells.first, cells.last)) {
-        val own = buckets.firstBucket(points, cells.own)
-        val isLater = isSentLater(row, buckets, own, columnsOfRow.getLong(boundAt))
-        if (isLater) add(buckets.id(own))
-        addCopies(buckets, cells, without = if (isLater) points else -1)
-      } else addCopies(buckets, cells)
+      val isLater = points >= 0 && reachesOthers(buckets, points) &&
+        isSentLater(row, buckets, ownBucket(buckets, points), columnsOfRow.getLong(boundAt))
+      if (isLater) add(buckets.id(ownBucket(buckets, points)))
+      addCopies(buckets, cells, without = if (isLater) points else -1)
     }
   }
+
+  /** Whether it is known which bucket of the points a row is in, and it has matches in others. */
+  private def reachesOthers(buckets: BucketLayout, points: Int): Boolean =
+    cells.own >= 0 && buckets.hasDistinctIds &&
+      buckets.firstBucket(points, cells.first) < buckets.lastBucket(points, cells.first, cells.last)
+
+  private def ownBucket(buckets: BucketLayout, points: Int): Int =
+    buckets.firstBucket(points, cells.own)
 
   /**
    * Whether further buckets get what they need of a row in the end, as it has been kept or is not wanted.
@@ -212,8 +216,7 @@ object BestCopies {
 
   /** Whether the nearest rows are those of the nearest bounds. */
   private def isOfBounds(order: BestOrder): Boolean = order.around.exists { around =>
-    around.reach.nearest && around.reach.slack == 0 &&
-    (around.reach.rounding.isEmpty || !order.keepsTies)
+    around.reach.nearest && (around.reach.rounding.isEmpty || !order.keepsTies)
   }
 
   /**
@@ -230,6 +233,7 @@ object BestCopies {
       ties: => Double = Double.PositiveInfinity): Boolean = {
     val rowBytes = output.map(_.dataType.defaultSize.toLong).sum
     val ranks = order.limit.toLong * (if (order.nearest) 2 else 1)
+    order.slack == 0 &&
     ranks * buckets * rowBytes * Slack * (if (order.keepsTies) ties else 1.0) <= MostBytes
   }
 }

@@ -21,7 +21,10 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** The best of the rows that were added, by their bounds: as many as an order asks for. */
+/**
+ * The best of the rows that were added, by their bounds: as many as an order asks for, and those behind them that may
+ * be better by what they are ranked by ([[BestOrder.slack]]).
+ */
 private[rangejoin] final class BestRows(order: BestOrder) {
   private type Rows = ArrayList[UnsafeRow]
 
@@ -30,12 +33,24 @@ private[rangejoin] final class BestRows(order: BestOrder) {
   // Rows of the same bound together, the best first.
   private val groups = new TreeMap[JLong, Rows](comparator)
   private var size = 0
+  // With slack, the bound of the last rank that is wanted, once there are as many.
+  private var boundOfLimit = 0L
 
   /** Whether a row of this bound would be kept. */
   def isWanted(bound: Long): Boolean = ranks < order.limit || {
-    val toWorst = comparator.compare(bound, groups.lastKey)
-    toWorst < 0 || order.keepsTies && toWorst == 0
+    if (order.slack > 0) !isFarBehind(bound)
+    else {
+      val toWorst = comparator.compare(bound, groups.lastKey)
+      toWorst < 0 || order.keepsTies && toWorst == 0
+    }
   }
+
+  private def isFarBehind(bound: Long): Boolean =
+    comparator.compare(bound, boundOfLimit) > 0 && {
+      val distance = math.abs(bound - boundOfLimit)
+      // One that is not to be had in a long is a long one.
+      distance > order.slack || distance < 0
+    }
 
   private def ranks: Int = if (order.countsTies) size else groups.size
 
@@ -43,15 +58,34 @@ private[rangejoin] final class BestRows(order: BestOrder) {
   def add(bound: Long, row: UnsafeRow): Long = {
     groups.computeIfAbsent(bound, _ => new Rows).add(row)
     size += 1
-    row.getSizeInBytes - dropUnwanted()
+    row.getSizeInBytes - (if (order.slack > 0) dropFarBehind() else dropUnwanted())
+  }
+
+  private def dropFarBehind(): Long = {
+    var dropped = 0L
+    if (ranks >= order.limit) {
+      val inOrder = groups.entrySet.iterator
+      var ranksLeft = order.limit
+      while (ranksLeft > 0) {
+        val group = inOrder.next()
+        boundOfLimit = group.getKey
+        ranksLeft -= (if (order.countsTies) group.getValue.size else 1)
+      }
+      while (isFarBehind(groups.lastKey)) dropped += dropLast()
+    }
+    dropped
+  }
+
+  private def dropLast(): Long = {
+    val rows = groups.pollLastEntry().getValue
+    size -= rows.size
+    rows.asScala.map(_.getSizeInBytes.toLong).sum
   }
 
   private def dropUnwanted(): Long = {
     val worst = groups.lastEntry().getValue
     if (ranks - (if (order.countsTies) worst.size else 1) >= order.limit) {
-      groups.pollLastEntry()
-      size -= worst.size
-      worst.asScala.map(_.getSizeInBytes.toLong).sum
+      dropLast()
     } else if (!order.keepsTies && size > order.limit) {
       size -= 1
       worst.remove(worst.size - 1).getSizeInBytes

@@ -144,6 +144,38 @@ trait BestCopiesTest extends BestMatchesTest {
     (oneIn(4)(ofInner) ++ oneIn(8)(withTies)).foreach(checkCopies(_))
   }
 
+  test("the nearest rows by distances that do not quite rise with the times") {
+    val random = new Random(30)
+    val times = Seq(
+      // Whole seconds of times that have fractions.
+      "unix_timestamp(l.t) - unix_timestamp(r.t)" -> "timestamp_millis(1700000000000 + t * 137)",
+      "CAST(l.t AS BIGINT) - CAST(r.t AS BIGINT)" -> "timestamp_millis(t * 301)",
+      // The night that clocks go back.
+      "l.t - r.t" -> "timestamp_seconds(1729983600 + t * 120)"
+    )
+    withConf("spark.sql.session.timeZone" -> "Europe/Berlin") {
+      for ((difference, value) <- times) {
+        for ((name, rows) <- Seq("l" -> 90, "r" -> 200)) {
+          side(name, rows, "INT", random)
+          spark.table(name).selectExpr("id", s"$value AS t", "v", "k").createOrReplaceTempView(name)
+        }
+        val distance = s"abs($difference)"
+        val queries = for {
+          range <- Seq("true", KnownTimes, OtherTimes)
+          nulls <- Seq("FIRST", "LAST")
+          by = s"$distance NULLS $nulls"
+          query <- Seq(
+            ranked(range, by, limit = 3, shown = s"$distance AS d"),
+            ranked(range, by, "rank()", 2, shown = "r.id AS rid"),
+            ranked(range, s"$by, r.id", shown = "r.id AS rid"))
+        } yield query
+        oneIn(5)(queries).foreach(checkCopies(_))
+        checkCopies(
+          s"SELECT l.id, min($distance) FROM l LEFT JOIN r ON ${keyed(KnownTimes)} GROUP BY l.id")
+      }
+    }
+  }
+
   test("the nearest rows, where distances wrap around or raise") {
     import spark.implicits._
     val (least, greatest) = (Long.MinValue, Long.MaxValue)
