@@ -183,7 +183,12 @@ trait BestCopiesTest extends BestMatchesTest {
       Seq(least, least + 1, least / 2, -5L, 0L, 3L, 4L, greatest / 2, greatest - 1, greatest)
     val cases = for {
       few <- Seq(values, Seq(-5L, 0L, 3L, 4L, greatest / 2), Seq(least / 2, 0L, 3L, 4L))
-      ofRight <- Seq(values, Seq(0L, 2L, 4L, 6L, 8L), Seq(least, 0L), Seq(greatest - 1, -7L, 3L))
+      // Of the last ones, those that a distance from the greatest wraps around to are not the best of their buckets.
+      ofRight <- Seq(
+        values,
+        Seq(0L, 2L, 4L, 6L, 8L),
+        Seq(least, 0L),
+        (0L to 40L).map(least + _) ++ (-20L to 20L))
       ansi <- Seq(true, false)
     } yield (few, ofRight, ansi)
     for ((few, ofRight, ansi) <- oneIn(3)(cases)) withConf(
