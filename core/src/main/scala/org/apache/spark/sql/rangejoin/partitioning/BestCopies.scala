@@ -176,8 +176,7 @@ object BestCopies {
   def wanted(join: RangeJoinExec): Option[(Side, BestOrder)] = for {
     best <- join.best
     range <- join.normalForm.toOption
-    order <-
-      orderOf(range, best, (if (range.streamed == LeftSide) join.left else join.right).outputSet)
+    order <- orderOf(range, best, join.streamedPlan.outputSet)
   } yield (range.streamed, order)
 
   /**

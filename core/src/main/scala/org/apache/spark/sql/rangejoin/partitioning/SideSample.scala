@@ -33,8 +33,8 @@ case class SideSample(
   def rows: Double = weight.sum + others
 
   /**
-   * How many rows there are at the position of a row, on average, as far as rows of the sample share one: a pair of
-   * them stands for as many as two rows that are drawn are a part of all pairs.
+   * How many rows share the position of a row, on average: of all pairs of rows as large a part is taken to do so as of
+   * those of the sample.
    */
   def ties: Double = {
     val known = positions.indices.filter(i => positions(i) != null && positions(i).isKnown)

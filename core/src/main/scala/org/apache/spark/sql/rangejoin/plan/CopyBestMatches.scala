@@ -47,16 +47,16 @@ object CopyBestMatches extends Rule[SparkPlan] {
   /** On an inner join: the side to be the owner, since the best matches of its rows are wanted. */
   private val RankedSide = TreeNodeTag[Side]("rangejoin.rankedSide")
 
-  /** Marks a join without keys, where no more than the best rows would have to be copied. */
-  private[plan] def mark(join: Join, best: BestMatches): Unit = {
+  /** Marks a join without keys, where no more than the best rows would have to be copied; returns whether it is one. */
+  private[plan] def mark(join: Join, best: BestMatches): Boolean = {
     val streamed = best.streamedSide(join.left.outputSet)
-    if (PartitionRangeJoins.isWithoutKeys(join) && orderOf(join, best).isDefined)
-      join.setTagValue(RankedSide, streamed)
+    val isMarked =
+      PartitionRangeJoins.isWithoutKeys(join) && orderOf(join, best, streamed).isDefined
+    if (isMarked) join.setTagValue(RankedSide, streamed)
+    isMarked
   }
 
-  /** The order by which the best matches of a join are known, if it is. */
-  private[plan] def orderOf(join: Join, best: BestMatches): Option[BestOrder] = {
-    val streamed = best.streamedSide(join.left.outputSet)
+  private def orderOf(join: Join, best: BestMatches, streamed: Side): Option[BestOrder] = {
     val (ofStreamed, ofOther) =
       (streamed.of(join).outputSet, streamed.other.of(join).outputSet)
     // What is asked of the other side alone is asked below the join, once the optimizer has seen it.

@@ -71,24 +71,19 @@ object InferOpenRanges extends Rule[LogicalPlan] {
       if extracted(join, streamed).isLeft
       range <- extracted(withRange, streamed).toOption
       if BestOrder.of(range, best).isDefined
-      planned <-
-        if (hasKeys(join)) Some(withRange).filter(mayWin(_, streamed))
-        else withoutKeys(withRange, best)
+      planned <- withRange match {
+        case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) =>
+          val keys = ExpressionSet(if (streamed == LeftSide) rightKeys else leftKeys)
+          // Not where a row has one match at most.
+          if (streamed.other.of(join).distinctKeys.exists(_.subsetOf(keys))) None
+          else Some(withRange)
+        case _ => withoutKeys(withRange, best)
+      }
     } yield planned
   }
 
   private def extracted(join: Join, streamed: Side): Either[Reason, RangeCondition] =
     RangeExtractor.extract(join, Some(streamed))
-
-  private def hasKeys(join: Join): Boolean = Predicates.conditionBesideKeys(join).isDefined
-
-  /** Not where a row has one match at most. */
-  private def mayWin(join: Join, streamed: Side): Boolean = join match {
-    case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) =>
-      val keys = ExpressionSet(if (streamed == LeftSide) rightKeys else leftKeys)
-      !streamed.other.of(join).distinctKeys.exists(_.subsetOf(keys))
-    case _ => true
-  }
 
   /** A join without keys over a broadcast or, of two large sides, by buckets; None where neither is to be. */
   private def withoutKeys(join: Join, best: BestMatches): Option[Join] = {
@@ -101,10 +96,8 @@ object InferOpenRanges extends Rule[LogicalPlan] {
       Some(broadcasting(join, streamed))
     else if (conf.getConf(RangeJoinConf.RangePartitioning) &&
       !(hint ++ ofOther).exists(_.strategy.exists(Loops.contains)) &&
-      CopyBestMatches.orderOf(join, best).isDefined) {
-      CopyBestMatches.mark(join, best)
-      Some(join)
-    } else None
+      CopyBestMatches.mark(join, best)) Some(join)
+    else None
   }
 
   /** Whether the side that is not streamed is to be broadcast. */
@@ -119,7 +112,7 @@ object InferOpenRanges extends Rule[LogicalPlan] {
   private def hintOf(join: Join, streamed: Side): Option[HintInfo] =
     if (streamed == LeftSide) join.hint.rightHint else join.hint.leftHint
 
-  /** The other way is to compare all rows with all, so that it may be more than Spark would broadcast. */
+  /** The other way may be to compare all rows with all, so that it may be more than Spark would broadcast. */
   private def mostBroadcast: BigInt = BigInt(conf.autoBroadcastJoinThreshold) * TimesThreshold
 
   private val TimesThreshold = 4

@@ -43,7 +43,14 @@ case class BestOrder(
     around: Option[Around] = None) {
 
   /** How far behind the last one wanted there may be others. */
-  def slack: Long = around.fold(0L)(_.reach.slack)
+  val slack: Long = around.fold(0L)(_.reach.slack)
+
+  /** Whether two bounds are farther from each other than that. */
+  def isBeyondSlack(a: Long, b: Long): Boolean = {
+    val distance = math.abs(a - b)
+    // One that is not to be had in a long is a long one.
+    distance > slack || distance < 0
+  }
 
   /** Whether those next to the point come first, on either side. */
   def nearest: Boolean = around.exists(_.reach.nearest)

@@ -46,11 +46,7 @@ private[rangejoin] final class BestRows(order: BestOrder) {
   }
 
   private def isFarBehind(bound: Long): Boolean =
-    comparator.compare(bound, boundOfLimit) > 0 && {
-      val distance = math.abs(bound - boundOfLimit)
-      // One that is not to be had in a long is a long one.
-      distance > order.slack || distance < 0
-    }
+    comparator.compare(bound, boundOfLimit) > 0 && order.isBeyondSlack(bound, boundOfLimit)
 
   private def ranks: Int = if (order.countsTies) size else groups.size
 

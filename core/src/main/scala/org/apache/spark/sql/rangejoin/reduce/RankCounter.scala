@@ -41,11 +41,7 @@ final class RankCounter(order: BestOrder, inverted: Boolean = false) {
   /** Whether a candidate of a bound, and all behind it, are not wanted. */
   def isBeyond(bound: Long): Boolean = ranks >= limit && {
     if (slack == 0) !(keepsTies || isAtEnd(bound)) || !ties(bound)
-    else {
-      val distance = math.abs(bound - last)
-      // One that is not to be had in a long is a long one.
-      distance > slack || distance < 0
-    }
+    else order.isBeyondSlack(bound, last)
   }
 
   /** Takes a match, which is not beyond. */

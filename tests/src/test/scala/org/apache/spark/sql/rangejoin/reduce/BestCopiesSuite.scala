@@ -208,9 +208,6 @@ trait BestCopiesTest extends BestMatchesTest {
     }
   }
 
-  private def arithmeticErrors(error: Throwable): Set[String] =
-    causes(error).collect { case e: ArithmeticException => e.getClass.getName }.toSet
-
   test("the nearest rows of whole numbers of one sign, whose distances never wrap around") {
     val seconds = "CAST(1700000000 + hash(id) % 100000 AS INT) AS t"
     for ((name, rows) <- Seq("l" -> 300, "r" -> 400))

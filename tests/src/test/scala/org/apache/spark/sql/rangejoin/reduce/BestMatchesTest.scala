@@ -34,6 +34,10 @@ trait BestMatchesTest extends RangeJoinTest {
     case other               => fail(s"no range join: $other")
   }
 
+  /** The kinds of arithmetic errors that an error was raised by. */
+  protected def arithmeticErrors(error: Throwable): Set[String] =
+    causes(error).collect { case e: ArithmeticException => e.getClass.getName }.toSet
+
   private var checks = 0
 
   /** One form, another one for the next query. */

@@ -222,8 +222,7 @@ class OpenRangeSuite extends BestMatchesTest {
 
   private def checkRaises(query: String): Unit = for (form <- Forms) {
     val errors = Seq("false", "true").map { on =>
-      withConf(Flag -> on)(causes(intercept[Exception](rows(spark.sql(form.of(query)))))
-        .collect { case e: ArithmeticException => e.getClass.getName }.toSet)
+      withConf(Flag -> on)(arithmeticErrors(intercept[Exception](rows(spark.sql(form.of(query))))))
     }
     assert(errors.head.nonEmpty && errors.distinct.size == 1, query)
   }
