@@ -259,14 +259,7 @@ def test_the_best_rows_are_copied_again_when_an_executor_is_lost(
     spark: SparkSession, cluster: Cluster, tmp_path: Path, query: str, by: str
 ) -> None:
     stock = rows_of_stock(spark, query)
-    with settings(
-        spark,
-        **{
-            f"join__{by}__buckets": "7",
-            "join__rangePartitioning__threshold": "0",
-            "autoBroadcastJoinThreshold": "-1",
-        },
-    ):
+    with settings(spark, **{f"join__{by}__buckets": "7"}):
         held_query = HeldQuery(spark, tmp_path, query=query, node="best 1 by")
         assert_recomputed(held_query, cluster, stock)
         assert "copies of the best" in plan(held_query.df)
