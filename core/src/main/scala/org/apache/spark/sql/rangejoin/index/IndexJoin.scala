@@ -44,7 +44,7 @@ case class IndexJoin(
   def ofStreamed(e: Expression): Expression = bindReference(e, streamed)
 
   /** What the best matches are compared with; None where they are not. */
-  def boundPoint: Option[Expression] = best.flatMap(_.around).map(a => ofStreamed(a.point))
+  def boundPoint: Option[Expression] = best.flatMap(_.rankPoint).map(a => ofStreamed(a.point))
 
   /** Bound to a streamed row followed by a row of the index. */
   def ofPair(e: Expression): Expression = bindReference(e, streamed ++ build)

@@ -93,10 +93,10 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
   private[this] val fromEnd =
     counter != null && isFromEnd(best.get, descending)
   private[this] var counting = false
-  private[this] val around = if (counter == null) null else best.get.around.orNull
+  private[this] val rankPoint = if (counter == null) null else best.get.rankPoint.orNull
   private[this] val nullsBehind = counter != null && best.get.nullsBehind
   private[this] val nearest = counter != null && best.get.nearest
-  private[this] var point = Around.Unknown
+  private[this] var point = RankPoint.Unknown
   // Whether `next` goes from the end of the search to its begin.
   private[this] var backwards = false
   // Whether it goes from row to row, and not only to those that reach the lower bound.
@@ -165,9 +165,9 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
     asking = Nothing
   }
 
-  /** Takes the point of the streamed row that is searched for next, or `Around.Unknown`. */
+  /** Takes the point of the streamed row that is searched for next, or `RankPoint.Unknown`. */
   def aim(point: Long): Unit =
-    this.point = if (descending && point != Around.Unknown) ~point else point
+    this.point = if (descending && point != RankPoint.Unknown) ~point else point
 
   /** Narrows down to the rows in reach of a streamed row with these bounds. */
   def search(lower: Long, upper: Long): Unit = {
@@ -187,7 +187,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
     } else {
       end = bounds.firstBeyond(group, position, end, greatest)
     }
-    if (counting && around != null) beginAround()
+    if (counting && rankPoint != null) beginAtPoint()
   }
 
   /** Whether the search has to know what a test says of the current row. */
@@ -252,8 +252,8 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
   }
 
   /** Looks whether the point says something about the order of the rows in reach, and goes to it. */
-  private def beginAround(): Unit = if (position < end) {
-    counting = point != Around.Unknown && holds && (!nearest || !scattered || evict.rises)
+  private def beginAtPoint(): Unit = if (position < end) {
+    counting = point != RankPoint.Unknown && holds && (!nearest || !scattered || evict.rises)
     backwards = scattered || (counting && fromEnd)
     if (counting && nearest) {
       if (scattered) position = evict.firstReaching(position, end, lower)
@@ -272,8 +272,8 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
     val last =
       if (!nullsBehind || bounds.sortBound(end - 1) != RangeBound.BehindValues) end
       else bounds.firstFrom(group, position, end, RangeBound.BehindValues)
-    last == position || (around.holds(point, bounds.sortBound(position)) &&
-      around.holds(point, bounds.sortBound(last - 1)))
+    last == position || (rankPoint.holds(point, bounds.sortBound(position)) &&
+      rankPoint.holds(point, bounds.sortBound(last - 1)))
   }
 
   /** Says that the current row is a match. */

@@ -102,7 +102,7 @@ case class SortMergeRangeJoinExec(
     )
   }
 
-  override protected def doPrepare(): Unit = BesideShuffle.prepare(left, right)
+  override protected def doPrepare(): Unit = AwaitsOtherShuffle.prepare(left, right)
 
   override protected def scans(generated: Boolean): PartitionScanFactory =
     SortedSides(scannerFactory, Seq(left, right))

@@ -210,12 +210,12 @@ object BestCopies {
     }
 
   private def isOneSided(range: RangeCondition, order: BestOrder): Boolean =
-    range.isOneSided && order.around.isEmpty &&
+    range.isOneSided && order.rankPoint.isEmpty &&
       (range.upperTest ++ range.lowerTest).forall(PartitionedRange.isKnown(_, range.streamed))
 
   /** Whether the nearest rows are those of the nearest bounds. */
-  private def isOfBounds(order: BestOrder): Boolean = order.around.exists { around =>
-    around.reach.nearest && (around.reach.rounding.isEmpty || !order.keepsTies)
+  private def isOfBounds(order: BestOrder): Boolean = order.rankPoint.exists { rankPoint =>
+    rankPoint.distance.nearest && (rankPoint.distance.rounding.isEmpty || !order.keepsTies)
   }
 
   /**

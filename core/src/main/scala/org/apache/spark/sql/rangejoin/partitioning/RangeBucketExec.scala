@@ -27,7 +27,7 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, ShuffleExchangeExec}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.rangejoin.join.{BesideShuffle, DriverMetrics}
+import org.apache.spark.sql.rangejoin.join.{AwaitsOtherShuffle, DriverMetrics}
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.rangejoin.reduce.BestOrder
 import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
@@ -53,7 +53,7 @@ case class RangeBucketExec(
     @transient lengths: OwnerLengths,
     child: SparkPlan,
     best: Option[BestOrder] = None
-) extends UnaryExecNode with CodegenSupport with BesideShuffle {
+) extends UnaryExecNode with CodegenSupport with AwaitsOtherShuffle {
 
   def partitioning: JoinPartitioning = lengths.partitioning
 
@@ -90,7 +90,7 @@ case class RangeBucketExec(
   /** The shuffle of the owner, which the copies have to run. */
   @transient private var ofOwner: Option[ShuffleExchangeExec] = None
 
-  override def prepareBeside(other: ShuffleExchangeExec): Unit = if (!isOwner) {
+  override def showOtherShuffle(other: ShuffleExchangeExec): Unit = if (!isOwner) {
     ofOwner = RangeBucketExec.below(other)
       .filter(owner => owner.isOwner && owner.lengths.eq(lengths))
       .map(_ => other)
@@ -117,11 +117,11 @@ case class RangeBucketExec(
     partitioning.prepare()
     val input = rows
     if (isCounted) layoutRef.lengths = lengths.count(sparkContext, input.getNumPartitions)
-    new BeforeJobRDD(input, () => chooseLayout())
+    new BeforeJobRDD(input, () => prepareLayout())
   }
 
-  /** Chooses the layout unless that has been done; its figures are posted as metrics. */
-  private def chooseLayout(): Unit = {
+  /** Has the layout chosen, unless that has been done, and posts its figures as metrics. */
+  private def prepareLayout(): Unit = {
     val chosen = partitioning.get()
     val buckets =
       if (isOwner) chosen.buckets
@@ -156,7 +156,8 @@ case class RangeBucketExec(
       val assigned =
         new BucketAssigner(ref.layout, columns, isOwner0, keepsUnmatched, ref.lengths, best)
           .start(index)
-      new PlacedRows(rows, assigned, copiesRows = false, numCopies).map(to => placed(to._2, to._1))
+      new PartitionedRows(rows, assigned, copiesRows = false, numCopies).map(to =>
+        placed(to._2, to._1))
     }
   }
 

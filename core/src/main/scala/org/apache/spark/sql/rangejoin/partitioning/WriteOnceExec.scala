@@ -40,7 +40,7 @@ import org.apache.spark.sql.execution.{
   SparkPlan,
   UnsafeRowSerializer
 }
-import org.apache.spark.sql.rangejoin.shims.PlacedShuffle
+import org.apache.spark.sql.rangejoin.shims.PartitionedShuffle
 import org.apache.spark.util.{MutablePair, ThreadUtils}
 import org.apache.spark.{MapOutputStatistics, ShuffleDependency}
 
@@ -83,7 +83,7 @@ case class WriteOnceExec(@transient writing: Writing, child: SparkPlan)
     val tasks = math.max(1, rows.getNumPartitions)
     val partitions =
       math.min(tasks, math.max(conf.numShufflePartitions, sparkContext.defaultParallelism))
-    val copiesRows = PlacedRows.copiesRows(partitions)
+    val copiesRows = PartitionedRows.copiesRows(partitions)
     val placed = rows.mapPartitionsWithIndexInternal { (index, rows) =>
       val partition = (index.toLong * partitions / tasks).toInt
       val pair = new MutablePair[Int, InternalRow]()
@@ -93,7 +93,7 @@ case class WriteOnceExec(@transient writing: Writing, child: SparkPlan)
         placed
       }
     }
-    PlacedShuffle.of(
+    PartitionedShuffle.of(
       placed,
       partitions,
       new UnsafeRowSerializer(output.size, longMetric("dataSize")),

@@ -48,7 +48,7 @@ object InferOpenRanges extends Rule[LogicalPlan] {
         .getOrElse(plan)
     case join: Join =>
       val best = wanted.of(join.left.outputSet, join.right.outputSet).toOption
-      best.filter(_.reach.exists(_.nearest)).flatMap(of(join, _)).getOrElse {
+      best.filter(_.distance.exists(_.nearest)).flatMap(of(join, _)).getOrElse {
         best.foreach(CopyBestMatches.mark(join, _))
         join
       }
@@ -64,8 +64,8 @@ object InferOpenRanges extends Rule[LogicalPlan] {
         best.order.child,
         point,
         meaningOfNull(join, best),
-        excludesNaN = best.reach.exists(_.misplacesNaN),
-        greatest = best.reach.flatMap(_.greatest))
+        excludesNaN = best.distance.exists(_.misplacesNaN),
+        greatest = best.distance.flatMap(_.greatest))
       withRange = join.copy(condition = Some(join.condition.fold[Expression](open)(And(_, open))))
       if !join.isStreaming && WantedPairs.areAll(join.joinType, streamed)
       if extracted(join, streamed).isLeft

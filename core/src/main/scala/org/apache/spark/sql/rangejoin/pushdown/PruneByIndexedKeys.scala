@@ -76,11 +76,11 @@ object PruneByIndexedKeys extends Rule[SparkPlan] with AdaptiveSparkPlanHelper {
       rows: SparkPlan,
       root: SparkPlan
   ): Option[RangeIndexExchangeExec] =
-    collectFirst(root) {
-      case join: BroadcastRangeJoinExec
-          if join.isKeyedBy(keys, rows) && isSame(join.exchangeOver(rows), join.buildPlan) =>
-        join.exchangeOver(rows)
-    }
+    collectFirst(root)(Function.unlift {
+      case join: BroadcastRangeJoinExec if join.isKeyedBy(keys, rows) =>
+        Some(join.exchangeOver(rows)).filter(isSame(_, join.buildPlan))
+      case _ => None
+    })
 
   /** Whether they have the same result, one of which may be further on its way to what is executed. */
   private def isSame(a: SparkPlan, b: SparkPlan): Boolean =

@@ -38,14 +38,14 @@ import org.apache.spark.sql.types.DataType
  *
  * @param order by a column of the side that is not streamed, or a cast that keeps its values
  * @param point the value of the streamed row that the column is compared with, if it is
- * @param reach how it is; with `point`
+ * @param distance how it is; with `point`
  */
 case class BestMatches(
     order: SortOrder,
     limit: Int,
     ranking: Ranking,
     point: Option[Expression] = None,
-    reach: Option[Reach] = None)
+    distance: Option[DistanceOrder] = None)
     extends Expression
     with Unevaluable {
   require(limit > 0, s"the best $limit matches")
@@ -74,7 +74,7 @@ case class BestMatches(
       Some(copy(
         order = order.copy(child = d.value, direction = direction),
         point = Some(d.point),
-        reach = Some(Reach(
+        distance = Some(DistanceOrder(
           d.absolute,
           d.greatest,
           d.slack,
@@ -85,7 +85,7 @@ case class BestMatches(
 
   /** Whether different values of the column may tie, and all that tie are wanted. */
   def ranksTies: Boolean =
-    ranking != Ranking.RowNumber && reach.exists(_.rounding.isDefined)
+    ranking != Ranking.RowNumber && distance.exists(_.rounding.isDefined)
 
   def isDescending: Boolean = order.direction == Descending
 
@@ -95,7 +95,7 @@ case class BestMatches(
 
   /** What matches are ranked by, as text. */
   def rankedBy(show: Expression => String): String = point match {
-    case Some(from) if reach.exists(_.nearest) =>
+    case Some(from) if distance.exists(_.nearest) =>
       s"distance of ${show(order.child)} from ${show(from)}"
     case _ => show(order.child) + (if (isDescending) " DESC" else "")
   }

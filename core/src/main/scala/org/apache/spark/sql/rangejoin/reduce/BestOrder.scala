@@ -30,7 +30,7 @@ import org.apache.spark.sql.types.IntegralType
  * @param countsTies whether those of the same bound have ranks of their own
  * @param hasClampedEnds whether different values may have one bound next to the extremes, as beside open ends
  * @param nullsBehind whether those of a NULL are behind all others
- * @param around how they are compared with a point of the streamed row; None where they are not
+ * @param rankPoint what they are compared with, of the streamed row; None where they are not
  */
 case class BestOrder(
     bySortBound: Boolean,
@@ -40,10 +40,10 @@ case class BestOrder(
     countsTies: Boolean,
     hasClampedEnds: Boolean,
     nullsBehind: Boolean = false,
-    around: Option[Around] = None) {
+    rankPoint: Option[RankPoint] = None) {
 
   /** How far behind the last one wanted there may be others. */
-  val slack: Long = around.fold(0L)(_.reach.slack)
+  val slack: Long = rankPoint.fold(0L)(_.distance.slack)
 
   /** Whether two bounds are farther from each other than that. */
   def isBeyondSlack(a: Long, b: Long): Boolean = {
@@ -53,11 +53,11 @@ case class BestOrder(
   }
 
   /** Whether those next to the point come first, on either side. */
-  def nearest: Boolean = around.exists(_.reach.nearest)
+  def nearest: Boolean = rankPoint.exists(_.distance.nearest)
 
   /** With the point of a row as tasks have it. */
   def bound(ofStreamed: Expression => Expression): BestOrder =
-    copy(around = around.map(a => a.copy(point = ofStreamed(a.point))))
+    copy(rankPoint = rankPoint.map(a => a.copy(point = ofStreamed(a.point))))
 }
 
 object BestOrder {
@@ -66,7 +66,7 @@ object BestOrder {
   def of(range: RangeCondition, best: BestMatches): Option[BestOrder] = {
     val bounds = range.sortBound.map(_ -> true) ++ range.evictBound.map(_ -> false)
     // Different values may be the same by the distance, and then all of them are of one rank.
-    val isRanked = best.ranking != Ranking.DenseRank || best.reach.forall(_.slack == 0)
+    val isRanked = best.ranking != Ranking.DenseRank || best.distance.forall(_.slack == 0)
     best.column.filter(_ => isRanked && isNaNPlaced(range, best)).flatMap { column =>
       bounds.collectFirst {
         case (bound, isSort)
@@ -81,7 +81,8 @@ object BestOrder {
             best.ranking != Ranking.DenseRank,
             bound.nulls.isDefined,
             bound.nulls.contains(NullBound.BehindValues),
-            for (reach <- best.reach; at <- pointIn(bound, best)) yield Around(at, reach)
+            for (distance <- best.distance; at <- pointIn(bound, best))
+              yield RankPoint(at, distance)
           )
       }
     }
@@ -92,7 +93,7 @@ object BestOrder {
    * the range is open (their bounds are unknown), or it ends at the point (NaN is no candidate).
    */
   private def isNaNPlaced(range: RangeCondition, best: BestMatches): Boolean =
-    !best.reach.exists(_.misplacesNaN) || range.isOpen ||
+    !best.distance.exists(_.misplacesNaN) || range.isOpen ||
       range.upperTest.exists(test => best.point.exists(test.on(range.streamed).semanticEquals(_)))
 
   /**
@@ -145,7 +146,7 @@ object BestOrder {
   private def isPlaced(nulls: NullBound, best: BestMatches): Boolean = nulls match {
     case NullBound.Unknown | NullBound.OutOfOrder => true
     case NullBound.BehindValues                   =>
-      best.reach.exists(_.nearest) && best.order.nullOrdering == NullsLast
+      best.distance.exists(_.nearest) && best.order.nullOrdering == NullsLast
     case _ => false
   }
 

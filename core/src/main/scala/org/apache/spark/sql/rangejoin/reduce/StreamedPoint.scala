@@ -21,9 +21,9 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection}
 final class StreamedPoint(point: Expression) {
   private[this] val projection = UnsafeProjection.create(Seq(point))
 
-  /** The point, or `Around.Unknown`. */
+  /** The point, or `RankPoint.Unknown`. */
   def apply(streamed: InternalRow): Long = {
     val row = projection(streamed)
-    if (row.isNullAt(0)) Around.Unknown else row.getLong(0)
+    if (row.isNullAt(0)) RankPoint.Unknown else row.getLong(0)
   }
 }

@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.scan
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
-import org.apache.spark.sql.rangejoin.reduce.{Around, BestOrder, RankCounter, StreamedPoint}
+import org.apache.spark.sql.rangejoin.reduce.{BestOrder, RankCounter, RankPoint, StreamedPoint}
 import org.apache.spark.sql.rangejoin.window.RangeWindow
 
 /**
@@ -30,8 +30,8 @@ private[scan] final class BestScan(window: RangeWindow, order: BestOrder) {
   private[this] val bySortBound = order.bySortBound
   private[this] val nearest = order.nearest
   private[this] val nullsBehind = order.nullsBehind
-  private[this] val around = order.around.orNull
-  private[this] val pointOf = order.around.map(a => new StreamedPoint(a.point)).orNull
+  private[this] val rankPoint = order.rankPoint.orNull
+  private[this] val pointOf = order.rankPoint.map(a => new StreamedPoint(a.point)).orNull
   private[this] var point = 0L
   private[this] var step = if (order.descending) -1 else 1
   // The candidates that are left, from `next` on to the one behind the last.
@@ -60,9 +60,9 @@ private[scan] final class BestScan(window: RangeWindow, order: BestOrder) {
     val head = window.head
     before = -1
     beforeEnd = -1
-    point = if (around == null) 0L else pointOf(streamed)
+    point = if (rankPoint == null) 0L else pointOf(streamed)
     counter.clear(point)
-    on = around == null || head >= behind || (point != Around.Unknown && holds(head, behind))
+    on = rankPoint == null || head >= behind || (point != RankPoint.Unknown && holds(head, behind))
     if (on && nearest) beginAt(firstFrom(head, behind, point), head, behind)
     else {
       next = if (step > 0) head else behind - 1
@@ -75,7 +75,9 @@ private[scan] final class BestScan(window: RangeWindow, order: BestOrder) {
     val end =
       if (!nullsBehind || boundOf(behind - 1) != RangeBound.BehindValues) behind
       else firstFrom(head, behind, RangeBound.BehindValues)
-    end == head || (around.holds(point, boundOf(head)) && around.holds(point, boundOf(end - 1)))
+    end == head || (rankPoint.holds(point, boundOf(head)) && rankPoint.holds(
+      point,
+      boundOf(end - 1)))
   }
 
   private def beginAt(middle: Int, head: Int, behind: Int): Unit = {

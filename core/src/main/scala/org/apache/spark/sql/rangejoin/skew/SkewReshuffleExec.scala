@@ -29,9 +29,9 @@ import org.apache.spark.sql.execution.metric.{
 import org.apache.spark.sql.execution.{ShuffledRowRDD, SparkPlan, UnsafeRowSerializer}
 import org.apache.spark.sql.rangejoin.join.DriverMetrics
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
-import org.apache.spark.sql.rangejoin.partitioning.{BucketAssigner, KeyedColumns, PlacedRows}
+import org.apache.spark.sql.rangejoin.partitioning.{BucketAssigner, KeyedColumns, PartitionedRows}
 import org.apache.spark.sql.rangejoin.reduce.BestOrder
-import org.apache.spark.sql.rangejoin.shims.PlacedShuffle
+import org.apache.spark.sql.rangejoin.shims.PartitionedShuffle
 
 /**
  * One side of a join with keys that has been shuffled, some partitions of which are too large: their rows
@@ -120,12 +120,12 @@ case class SkewReshuffleExec(
       partitions: Int,
       rows: RDD[InternalRow]): ShuffleDependency[Int, InternalRow, InternalRow] = {
     val copies = longMetric("numCopies")
-    val copiesRows = PlacedRows.copiesRows(partitions)
+    val copiesRows = PartitionedRows.copiesRows(partitions)
     val placed = rows.mapPartitionsWithIndexInternal { (index, rows) =>
-      new PlacedRows(rows, assigner.start(index), copiesRows, copies)
+      new PartitionedRows(rows, assigner.start(index), copiesRows, copies)
         .asInstanceOf[Iterator[Product2[Int, InternalRow]]]
     }
-    PlacedShuffle.of(
+    PartitionedShuffle.of(
       placed,
       partitions,
       new UnsafeRowSerializer(output.size, longMetric("dataSize")),

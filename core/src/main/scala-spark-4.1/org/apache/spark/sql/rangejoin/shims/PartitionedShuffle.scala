@@ -23,7 +23,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.{PartitionIdPassthrough, ShuffleDependency}
 
 /** A shuffle of rows that come with the partitions they go to, with the checksums that settings ask for. */
-object PlacedShuffle {
+object PartitionedShuffle {
   def of(
       rows: RDD[Product2[Int, InternalRow]],
       partitions: Int,

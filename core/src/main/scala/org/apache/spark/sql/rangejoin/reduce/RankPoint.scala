@@ -21,13 +21,13 @@ import org.apache.spark.sql.catalyst.expressions.Expression
  *
  * @param point a long; the smallest one, or NULL, where it is unknown
  */
-case class Around(point: Expression, reach: Reach) {
+case class RankPoint(point: Expression, distance: DistanceOrder) {
 
   /**
    * Whether the difference of a point and a bound, and its absolute value, are what they seem, and do not
    * raise. If they are for the ends of a run, they are for all in between.
    */
-  def holds(point: Long, bound: Long): Boolean = reach.greatest match {
+  def holds(point: Long, bound: Long): Boolean = distance.greatest match {
     case None           => true
     case Some(greatest) =>
       val difference = point - bound
@@ -37,7 +37,7 @@ case class Around(point: Expression, reach: Reach) {
   }
 }
 
-object Around {
+object RankPoint {
 
   /** What stands for a point that is not known. */
   final val Unknown = Long.MinValue

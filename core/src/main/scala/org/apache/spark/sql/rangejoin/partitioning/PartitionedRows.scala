@@ -26,7 +26,7 @@ import org.apache.spark.util.MutablePair
  *
  * @param copiesRows whether a row has to stay what it is when the next one is asked for
  */
-private[rangejoin] final class PlacedRows(
+private[rangejoin] final class PartitionedRows(
     rows: Iterator[InternalRow],
     assignment: RowAssignment,
     copiesRows: Boolean,
@@ -65,7 +65,7 @@ private[rangejoin] final class PlacedRows(
     if (copiesRows) (partition, row.copy()) else pair.update(partition, row)
 }
 
-private[rangejoin] object PlacedRows {
+private[rangejoin] object PartitionedRows {
 
   /** Whether the shuffle holds on to rows; Spark's own writers write them at once. */
   def copiesRows(partitions: Int): Boolean = SparkEnv.get.shuffleManager match {

@@ -20,19 +20,19 @@ import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, Sh
 import org.apache.spark.sql.execution.{SparkPlan, WholeStageCodegenExec}
 
 /** A node below the shuffle of one side of a join that may have to run the shuffle of the other side first. */
-trait BesideShuffle extends SparkPlan {
+trait AwaitsOtherShuffle extends SparkPlan {
 
   /** Called when the join is prepared. */
-  def prepareBeside(other: ShuffleExchangeExec): Unit
+  def showOtherShuffle(other: ShuffleExchangeExec): Unit
 }
 
-object BesideShuffle {
+object AwaitsOtherShuffle {
 
   /** Shows each side of a join the shuffle of the other one. */
   def prepare(left: SparkPlan, right: SparkPlan): Unit =
     for (ofLeft <- shuffleOf(left); ofRight <- shuffleOf(right)) {
-      below(ofLeft).foreach(_.prepareBeside(ofRight))
-      below(ofRight).foreach(_.prepareBeside(ofLeft))
+      below(ofLeft).foreach(_.showOtherShuffle(ofRight))
+      below(ofRight).foreach(_.showOtherShuffle(ofLeft))
     }
 
   /** The shuffle of this side, and not that of a join further below. */
@@ -45,9 +45,10 @@ object BesideShuffle {
     case _                                                   => None
   }
 
-  private def below(shuffle: ShuffleExchangeExec): Option[BesideShuffle] = shuffle.child match {
-    case node: BesideShuffle                        => Some(node)
-    case WholeStageCodegenExec(node: BesideShuffle) => Some(node)
-    case _                                          => None
-  }
+  private def below(shuffle: ShuffleExchangeExec): Option[AwaitsOtherShuffle] =
+    shuffle.child match {
+      case node: AwaitsOtherShuffle                        => Some(node)
+      case WholeStageCodegenExec(node: AwaitsOtherShuffle) => Some(node)
+      case _                                               => None
+    }
 }

@@ -26,7 +26,7 @@ import org.apache.spark.sql.rangejoin.condition.Rounding
  * @param misplacesNaN whether NaN, the greatest value of the column, is ranked at the other end by
  *   the distance, which is NaN whatever the sign
  */
-case class Reach(
+case class DistanceOrder(
     nearest: Boolean,
     greatest: Option[Long],
     slack: Long,
