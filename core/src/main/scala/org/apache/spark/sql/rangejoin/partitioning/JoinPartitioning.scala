@@ -122,7 +122,10 @@ final class JoinPartitioning(
    */
   def prepare(): Unit =
     try get()
-    catch { case NonFatal(_) | _: InterruptedException => }
+    catch {
+      case NonFatal(_)             =>
+      case _: InterruptedException => Thread.currentThread().interrupt()
+    }
 
   /** In a plan that is not adaptive: what reads a side, if it is written before it is read. */
   private var written = Map.empty[Boolean, Option[SparkPlan]]
@@ -148,14 +151,14 @@ final class JoinPartitioning(
       val bound = range.ofOwner.low.orElse(range.ofOwner.high).get.child.sql
       val found = JobDescription.within(
         session.sparkContext,
-        s"range join without a key: bounds of $bound")(chooseLayout(partitions))
+        s"range join without a key: bounds of $bound")(chooseBySample(partitions))
       val millis = NANOSECONDS.toMillis(System.nanoTime() - start)
       logInfo(s"Range join without a key: ${found.buckets} buckets, chosen in $millis ms")
       found.copy(millis = millis)
     }
   }
 
-  private def chooseLayout(partitions: Int): Chosen = {
+  private def chooseBySample(partitions: Int): Chosen = {
     val most = if (forced > 0) forced else BucketsPerPartition * partitions
     val sampleSize = BoundSampling.sizeFor(most)
     def side(isOwner: Boolean) =

@@ -238,4 +238,20 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
     Thread.interrupted()
     assert(job.contains(" cancelled"), job)
   }
+
+  test("an interrupt that ends a sample is not lost") {
+    views()
+    withConf(Sampling: _*) {
+      val df = sql(s"SELECT l.id FROM l JOIN r ON $Band")
+      val partitioning = bucketNodes(df).head.partitioning
+      Thread.currentThread.interrupt()
+      partitioning.prepare()
+      assert(Thread.interrupted())
+      assert(partitioning.layout.isEmpty)
+      assertSameRows(
+        rows(df),
+        withConf(Flag -> "false")(rows(sql(s"SELECT l.id FROM l JOIN r ON $Band"))),
+        executedPlan(df).toString)
+    }
+  }
 }
