@@ -33,13 +33,15 @@ import org.apache.spark.sql.types.{BooleanType, DataType}
  *   elsewhere; that it is behind all values; or that nothing is known of the order of the rows
  * @param excludesNaN whether nothing is known of the order of rows with NaN either
  * @param greatest beyond it the distance wraps around, or raises; None where it never does
+ * @param rounding how the distance is rounded, where all rows that tie by it are wanted; else None
  */
 case class OpenRange(
     value: Expression,
     point: Expression,
     nulls: NullBound,
     excludesNaN: Boolean = false,
-    greatest: Option[Long] = None)
+    greatest: Option[Long] = None,
+    rounding: Option[Rounding] = None)
     extends BinaryExpression with Predicate with EvaluatedInPlace {
 
   override def left: Expression = value

@@ -22,7 +22,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
-import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder, BestRows}
+import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder, BestRows, NearTies}
 
 /**
  * Copies rows of the other side to buckets where each row of the owner wants its best matches alone, in a range
@@ -110,7 +110,8 @@ final class BestCopies(layout: RowLayout, columns: KeyedColumns, order: BestOrde
 
   /** The best rows of a key. */
   private final class BestOfKey(buckets: BucketLayout) {
-    private val toEither = directions.map(new BestOfBuckets(buckets, _)).toArray
+    private val nearTies = new NearTies(order, AnyDistance.farthest(buckets.cells, _))
+    private val toEither = directions.map(new BestOfBuckets(buckets, _, nearTies)).toArray
 
     def isWanted(bucket: Int, bound: Long): Boolean = toEither.exists(_.isWanted(bucket, bound))
 
@@ -142,20 +143,23 @@ object BestCopies {
     }
 
   /** By bucket, the rows of it that are best in the buckets of a direction. */
-  private final class BestOfBuckets(buckets: BucketLayout, direction: Direction) {
+  private final class BestOfBuckets(
+      buckets: BucketLayout,
+      direction: Direction,
+      nearTies: NearTies) {
     private val kept = new Array[BestRows](buckets.numBuckets)
 
     def isWanted(bucket: Int, bound: Long): Boolean =
       kept(bucket) == null || kept(bucket).isWanted(bound)
 
     def keep(bucket: Int, bound: Long, row: UnsafeRow): Long = {
-      if (kept(bucket) == null) kept(bucket) = new BestRows(direction.order)
+      if (kept(bucket) == null) kept(bucket) = new BestRows(direction.order, nearTies)
       kept(bucket).add(bound, row)
     }
 
     /** By id of a bucket, the best rows of those before it in the direction. */
     def copies: Iterator[(Int, UnsafeRow)] = {
-      val best = new BestRows(direction.order)
+      val best = new BestRows(direction.order, nearTies)
       val ofPoints = buckets.bucketsOfClass(buckets.classOfPoints)
       val inOrder = if (direction.toLater) ofPoints else ofPoints.reverse
       inOrder.iterator.flatMap { bucket =>
@@ -213,9 +217,13 @@ object BestCopies {
     range.isOneSided && order.rankPoint.isEmpty &&
       (range.upperTest ++ range.lowerTest).forall(PartitionedRange.isKnown(_, range.streamed))
 
-  /** Whether the nearest rows are those of the nearest bounds. */
+  /**
+   * Whether the nearest rows are those of the nearest bounds, and some behind them. Not of distances that are rounded
+   * where rows of the same distance have one rank: any number of bounds may have it.
+   */
   private def isOfBounds(order: BestOrder): Boolean = order.rankPoint.exists { rankPoint =>
-    rankPoint.distance.nearest && (rankPoint.distance.rounding.isEmpty || !order.keepsTies)
+    rankPoint.distance.nearest &&
+    (rankPoint.distance.rounding.isEmpty || !order.keepsTies || order.countsTies)
   }
 
   /**

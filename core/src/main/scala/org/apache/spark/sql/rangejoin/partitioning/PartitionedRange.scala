@@ -128,7 +128,7 @@ object PartitionedRange {
       if (isRefused && !Distance.isFloating(open.point.dataType)) None else Some(NullBound.Unknown)
     )
     val value = (range.upperTest ++ range.lowerTest).head
-    val distance = Some(AnyDistance(open.greatest))
+    val distance = Some(AnyDistance(open.greatest, open.rounding))
     PartitionedRange(
       range.streamed,
       SideBounds(Some(point(below = true)), Some(point(below = false)), distance),

@@ -58,7 +58,7 @@ final class RowCells(bounds: BoundColumns, isOwner: Boolean, partition: Int = 0)
   }
 
   private def findAtAnyDistance(cells: CellSearch, bound: Long): Unit = {
-    if (distance.greatest.exists(!cells.isCentral(bound, _))) own = -1
+    if (!distance.hasKnownNearest(cells, bound)) own = -1
     if (!isOwner || own < 0) {
       first = 0
       last = cells.size - 1

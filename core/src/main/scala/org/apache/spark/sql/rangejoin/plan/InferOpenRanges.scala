@@ -65,7 +65,9 @@ object InferOpenRanges extends Rule[LogicalPlan] {
         point,
         meaningOfNull(join, best),
         excludesNaN = best.distance.exists(_.misplacesNaN),
-        greatest = best.distance.flatMap(_.greatest))
+        greatest = best.distance.flatMap(_.greatest),
+        rounding = best.distance.flatMap(_.rounding).filter(_ => best.ranksTies)
+      )
       withRange = join.copy(condition = Some(join.condition.fold[Expression](open)(And(_, open))))
       if !join.isStreaming && WantedPairs.areAll(join.joinType, streamed)
       if extracted(join, streamed).isLeft

@@ -23,9 +23,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /**
  * The best of the rows that were added, by their bounds: as many as an order asks for, and those behind them that may
- * be better by what they are ranked by ([[BestOrder.slack]]).
+ * be as good by what they are ranked by.
  */
-private[rangejoin] final class BestRows(order: BestOrder) {
+private[rangejoin] final class BestRows(order: BestOrder, ties: NearTies) {
   private type Rows = ArrayList[UnsafeRow]
 
   private val comparator: Comparator[JLong] =
@@ -33,12 +33,12 @@ private[rangejoin] final class BestRows(order: BestOrder) {
   // Rows of the same bound together, the best first.
   private val groups = new TreeMap[JLong, Rows](comparator)
   private var size = 0
-  // With slack, the bound of the last rank that is wanted, once there are as many.
+  // With such rows, the bound of the last rank that is wanted, once there are as many.
   private var boundOfLimit = 0L
 
   /** Whether a row of this bound would be kept. */
   def isWanted(bound: Long): Boolean = ranks < order.limit || {
-    if (order.slack > 0) !isFarBehind(bound)
+    if (ties.areThere) !isFarBehind(bound)
     else {
       val toWorst = comparator.compare(bound, groups.lastKey)
       toWorst < 0 || order.keepsTies && toWorst == 0
@@ -46,7 +46,7 @@ private[rangejoin] final class BestRows(order: BestOrder) {
   }
 
   private def isFarBehind(bound: Long): Boolean =
-    comparator.compare(bound, boundOfLimit) > 0 && order.isBeyondSlack(bound, boundOfLimit)
+    comparator.compare(bound, boundOfLimit) > 0 && ties.isBeyond(bound, boundOfLimit)
 
   private def ranks: Int = if (order.countsTies) size else groups.size
 
@@ -54,7 +54,7 @@ private[rangejoin] final class BestRows(order: BestOrder) {
   def add(bound: Long, row: UnsafeRow): Long = {
     groups.computeIfAbsent(bound, _ => new Rows).add(row)
     size += 1
-    row.getSizeInBytes - (if (order.slack > 0) dropFarBehind() else dropUnwanted())
+    row.getSizeInBytes - (if (ties.areThere) dropFarBehind() else dropUnwanted())
   }
 
   private def dropFarBehind(): Long = {

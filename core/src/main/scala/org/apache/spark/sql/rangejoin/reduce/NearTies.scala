@@ -1,0 +1,48 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import org.apache.spark.sql.rangejoin.condition.Rounding
+import org.apache.spark.sql.rangejoin.kernel.OrderedLong
+
+/**
+ * Which rows behind the last one wanted may still be as near to a point, by what they are ranked by: distances are
+ * rounded, or off by a slack.
+ *
+ * Two numbers that have one rounded distance from a point differ by no more than the place of its last digit. The
+ * greatest place is that of the longest distance.
+ *
+ * @param farthest how far from 0 a point is at most, where distances are rounded
+ */
+private[rangejoin] final class NearTies(order: BestOrder, farthest: Rounding => Double) {
+  private[this] val rounding =
+    order.rankPoint.flatMap(_.distance.rounding).filter(_ => order.keepsTies).orNull
+  private[this] val most = if (rounding == null) 0.0 else farthest(rounding)
+
+  /** Whether there may be such rows at all. */
+  val areThere: Boolean = order.slack > 0 || rounding != null
+
+  /** Whether a row that is behind the last one wanted is farther from any point. */
+  def isBeyond(bound: Long, last: Long): Boolean =
+    if (rounding == null) order.isBeyondSlack(bound, last)
+    else isFarther(OrderedLong.toDouble(bound), OrderedLong.toDouble(last))
+
+  private def isFarther(number: Double, last: Double): Boolean =
+    // Two that are not finite have the same distance, or are in the order of their bounds.
+    if (!isFinite(number)) isFinite(last) && isFinite(most + math.abs(last))
+    else math.abs(number - last) > 2 * rounding.lastPlace(most + math.abs(number))
+
+  private def isFinite(number: Double): Boolean = math.abs(number) < Double.PositiveInfinity
+}
