@@ -19,6 +19,7 @@ import scala.util.{Left, Right}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.catalyst.plans.logical.Join
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 
 /**
@@ -32,6 +33,8 @@ import org.apache.spark.sql.execution.joins.BaseJoinExec
  *
  *   1. whose tests share their columns, on both sides if possible: they bound a band or an interval,
  *      while two unrelated tests may bound nothing,
+ *   1. whose tests are of one type, and compare columns of the same names crosswise, as
+ *      `a.start < b.end AND b.start < a.end` does; `a.id < b.id` is related to neither of the two,
  *   1. that compares a point, the same expression in both tests,
  *   1. that was written first,
  *
@@ -169,6 +172,18 @@ object RangeExtractor {
 
     private def sharesColumns(side: Side): Boolean = onBoth(side)(_.references == _.references)
 
+    private def isOfOneType: Boolean = leftBelowRight.zip(rightBelowLeft).exists { case (a, b) =>
+      DataTypeUtils.sameType(a.lesser.dataType, b.lesser.dataType)
+    }
+
+    /** Whether the lesser values are of columns of the same names on either side, and so are the greater ones. */
+    private def isCrosswise: Boolean = {
+      def names(e: Expression) = e.references.map(_.name).toSet
+      leftBelowRight.zip(rightBelowLeft).exists { case (a, b) =>
+        names(a.lesser) == names(b.lesser) && names(a.greater) == names(b.greater)
+      }
+    }
+
     private def hasEnclosingRange: Boolean =
       (leftBelowRight ++ rightBelowLeft).exists(_.isEnclosing)
 
@@ -176,11 +191,13 @@ object RangeExtractor {
      * How good the range is, the greater the better. A hull lets pass what lies between its parts: it
      * comes after any other range whose ends are related.
      */
-    def preference: (Boolean, Int, Int, Boolean) = {
+    def preference: (Boolean, Int, Boolean, Boolean, Int, Boolean) = {
       val withSharedColumns = sides.count(sharesColumns)
       (
         !hasEnclosingRange && withSharedColumns > 0,
         withSharedColumns,
+        isOfOneType,
+        isCrosswise,
         sides.count(isPoint),
         !hasEnclosingRange)
     }

@@ -78,6 +78,34 @@ class RangeExtractorSuite extends AnyFunSuite with TwoSides {
     )
   }
 
+  test("intervals that overlap are the range, whatever else is compared and in whichever order") {
+    val overlap = Seq(l.start <= r.end, r.start <= l.end)
+    // The pairs of a self join once each, and rectangles.
+    val others = Seq(Seq(l.y < r.y), Seq(r.y < l.y), Seq(l.low <= r.high, r.low <= l.high))
+    for (other <- others; conjuncts <- (overlap ++ other).permutations) {
+      val condition = conjuncts.reduceLeft(And)
+      val found = range(condition)
+      val ranges = (overlap +: Seq(other).filter(_.size == 2)).map(_.toSet[Expression])
+      assert(ranges.contains(found.predicates.toSet), condition.sql)
+    }
+    assertSameMeaning(l.y < r.y && overlap.reduce(And), Seq(null, -1, 0, 1))
+  }
+
+  test("two tests of one type come before those of two types") {
+    val t = AttributeReference("t", DateType)()
+    val (from, to) = (AttributeReference("from", DateType)(), AttributeReference("to", DateType)())
+    val until = AttributeReference("until", DateType)()
+    for (conjuncts <- Seq(l.y < r.y, t <= to, from <= until).permutations) {
+      val found = RangeExtractor.extract(
+        Inner,
+        Some(conjuncts.reduceLeft(And)),
+        AttributeSet(Seq(l.y, t, until)),
+        AttributeSet(Seq(r.y, to, from)))
+      assert(found.map(_.predicates.toSet) ==
+        scala.util.Right(Set[Expression](t <= to, from <= until)))
+    }
+  }
+
   test("each end is strict for itself") {
     val (low, high) = (minus(l.y, ten), plus(l.y, ten))
     check(low < r.y && r.y <= high)(
