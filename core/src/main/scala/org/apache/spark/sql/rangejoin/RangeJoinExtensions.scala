@@ -35,6 +35,7 @@ import org.apache.spark.sql.rangejoin.plan.{
   RankMatchesInPlace,
   ReadShufflesLocally,
   RemoveRedundantDeferrals,
+  StreamWantedSide,
   WantAggregatedMatches,
   WantBestMatches,
   WriteCostlySides
@@ -61,6 +62,7 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[OptimizeRankedMatches]]    | optimizer: with Spark's rules for filters and columns       |
  * | [[InferRangeFilters]]        | optimizer: pre-CBO rule, after predicate pushdown           |
  * | [[InferOpenRanges]]          | optimizer: pre-CBO rule, the next one                       |
+ * | [[StreamWantedSide]]         | optimizer: pre-CBO rule, likewise                           |
  * | [[LimitedJoins]]             | optimizer: pre-CBO rule, the last one                       |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
  * | [[PlanBegunStages]]          | planner strategy: joins over stages that have begun         |
@@ -96,6 +98,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       extensions.injectOptimizerRule(_ => OptimizeRankedMatches)
       extensions.injectPreCBORule(_ => InferRangeFilters)
       extensions.injectPreCBORule(_ => InferOpenRanges)
+      extensions.injectPreCBORule(_ => StreamWantedSide)
       extensions.injectPreCBORule(_ => LimitedJoins)
       // First: a join over a stage that has begun for it is planned as that, and by no other strategy.
       extensions.injectPlannerStrategy(_ => PlanBegunStages)

@@ -36,22 +36,29 @@ private[plan] case class AggregatedPairs(
    * The sides each row of which may have its matches aggregated: the pairs are grouped by its
    * columns alone, and each function reads one side. Left: why there is none.
    */
-  def sides(left: AttributeSet, right: AttributeSet): Either[String, Seq[Side]] = {
+  def sides(left: AttributeSet, right: AttributeSet): Either[String, Seq[Side]] =
+    AggregatedPairs.sides(grouping, functions, left, right)
+}
+
+private[plan] object AggregatedPairs extends AliasHelper {
+
+  /** As [[AggregatedPairs.sides]], of an aggregate over pairs that may be logical. */
+  def sides(
+      grouping: Seq[Expression],
+      functions: Seq[AggregateExpression],
+      left: AttributeSet,
+      right: AttributeSet): Either[String, Seq[Side]] = {
     def isOf(e: Expression, side: AttributeSet) = e.references.subsetOf(side)
     val grouped = Seq[(Side, AttributeSet)](LeftSide -> left, RightSide -> right)
       .filter { case (_, columns) =>
         grouping.forall(key => key.deterministic && isOf(key, columns))
       }
     val mixed = functions.find(f => !isOf(f, left) && !isOf(f, right))
-      .map(f =>
-        s"${AggregatedPairs.sqlOf(f)} reads columns of both sides: aggregate columns of one side")
-    functions.flatMap(AggregatedPairs.refusalOf).headOption
+      .map(f => s"${sqlOf(f)} reads columns of both sides: aggregate columns of one side")
+    functions.flatMap(refusalOf).headOption
       .orElse(if (grouped.isEmpty) Some("group by columns of one side alone") else mixed)
       .toLeft(grouped.map(_._1))
   }
-}
-
-private[plan] object AggregatedPairs extends AliasHelper {
 
   /** What an aggregate of rows asks of the rows below it; None of another operator. */
   def of(plan: SparkPlan): Option[AggregatedPairs] = plan match {

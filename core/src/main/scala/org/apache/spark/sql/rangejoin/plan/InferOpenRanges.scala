@@ -123,9 +123,10 @@ object InferOpenRanges extends Rule[LogicalPlan] {
   private val Loops = Set[JoinStrategyHint](BROADCAST, SHUFFLE_REPLICATE_NL)
 
   /** Some thousand rows. */
-  private val LeastStreamed = BigInt(16 << 10)
+  private[plan] val LeastStreamed = BigInt(16 << 10)
 
-  private def broadcasting(join: Join, streamed: Side): Join = {
+  /** A join that streams a side, since it is told to broadcast the other one. */
+  private[plan] def broadcasting(join: Join, streamed: Side): Join = {
     val hint = hintOf(join, streamed).orElse(Some(HintInfo(strategy = Some(BROADCAST))))
     val hints =
       if (streamed == LeftSide) join.hint.copy(rightHint = hint)

@@ -1,0 +1,138 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.expressions.{AliasHelper, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.InnerLike
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.reduce.BestOrder
+
+/**
+ * Has an inner join of two small sides broadcast the one whose rows are counted, summed or ranked for each row of the
+ * other:
+ *
+ * {{{
+ *   SELECT l.id, sum(r.x) FROM l JOIN r ON r.t <= l.t GROUP BY l.id
+ * }}}
+ *
+ * Spark broadcasts the smaller side. Where that is `l`, its rows cannot be streamed, and all pairs are made.
+ *
+ * Only where pairs are likely to cost more than an index of the larger side: of ranges with one end and without a
+ * key, which hold half of all pairs, or where the larger side is not much larger. Not where a hint says something.
+ *
+ * Runs once, after predicate pushdown (a pre-CBO rule).
+ */
+object StreamWantedSide extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.Broadcast)) plan
+    else
+      plan.transformDown { case node =>
+        wantsOf(node).fold(node) { case (wants, pairs) =>
+          node.transformDown { case same if same.eq(pairs) => streaming(wants, pairs) }
+        }
+      }
+
+  /** What is wanted of the matches of each row of one side. */
+  private trait Wants {
+
+    /** The side that has to be streamed for it. */
+    def side(join: Join): Option[Side]
+
+    def isServed(range: RangeCondition, join: Join): Boolean
+
+    /** The same in the columns below a projection. */
+    def below(projected: Seq[NamedExpression]): Option[Wants]
+  }
+
+  private case class Best(wanted: WantedPairs) extends Wants {
+    private def best(join: Join) =
+      wanted.of(join.left.outputSet, join.right.outputSet).toOption
+
+    override def side(join: Join): Option[Side] =
+      best(join).map(_.streamedSide(join.left.outputSet))
+
+    override def isServed(range: RangeCondition, join: Join): Boolean =
+      best(join).exists(BestOrder.of(range, _).isDefined)
+
+    override def below(projected: Seq[NamedExpression]): Option[Wants] =
+      wanted.below(projected).map(Best)
+  }
+
+  private case class Aggregated(grouping: Seq[Expression], functions: Seq[AggregateExpression])
+      extends Wants with AliasHelper {
+
+    override def side(join: Join): Option[Side] =
+      AggregatedPairs.sides(grouping, functions, join.left.outputSet, join.right.outputSet)
+        .toOption.collect { case Seq(side) => side }
+
+    override def isServed(range: RangeCondition, join: Join): Boolean = range.residual.isEmpty
+
+    override def below(projected: Seq[NamedExpression]): Option[Wants] =
+      if (!projected.forall(_.deterministic)) None
+      else {
+        val aliases = getAliasMap(projected)
+        Some(Aggregated(
+          grouping.map(replaceAlias(_, aliases)),
+          functions.map(replaceAlias(_, aliases).asInstanceOf[AggregateExpression])))
+      }
+  }
+
+  private def wantsOf(node: LogicalPlan): Option[(Wants, LogicalPlan)] = {
+    val best =
+      if (conf.getConf(RangeJoinConf.BestMatches)) WantedPairs.of(node) else None
+    best.map { case (wanted, pairs) => Best(wanted) -> pairs }.orElse(node match {
+      case aggregate: Aggregate if conf.getConf(RangeJoinConf.AggregatedMatches) =>
+        val functions = aggregate.aggregateExpressions.flatMap(_.collect {
+          case function: AggregateExpression => function
+        })
+        if (functions.isEmpty) None
+        else Some(Aggregated(aggregate.groupingExpressions, functions) -> aggregate.child)
+      case _ => None
+    })
+  }
+
+  private def streaming(wants: Wants, plan: LogicalPlan): LogicalPlan = plan match {
+    case project @ Project(columns, child) =>
+      wants.below(columns).fold(plan)(below => project.copy(child = streaming(below, child)))
+    case join: Join =>
+      wants.side(join).filter(isWorthIt(join, _, wants))
+        .fold(plan)(InferOpenRanges.broadcasting(join, _))
+    case _ => plan
+  }
+
+  private def isWorthIt(join: Join, side: Side, wants: Wants): Boolean =
+    join.joinType.isInstanceOf[InnerLike] && join.hint == JoinHint.NONE && !join.isStreaming && {
+      val (streamed, other) =
+        (side.of(join).stats.sizeInBytes, side.other.of(join).stats.sizeInBytes)
+      other <= conf.autoBroadcastJoinThreshold && streamed <= other &&
+      streamed >= InferOpenRanges.LeastStreamed &&
+      RangeExtractor.extract(join, Some(side)).exists { range =>
+        wants.isServed(range, join) && (other <= streamed * MostTimes || isOfAllKeys(join, range))
+      }
+    }
+
+  /** Whether about half of all pairs are in the range. */
+  private def isOfAllKeys(join: Join, range: RangeCondition): Boolean =
+    range.isOneSided && ExtractEquiJoinKeys.unapply(join).isEmpty
+
+  /** An index of so many times the rows costs little more than one of the smaller side. */
+  private val MostTimes = 4
+}
