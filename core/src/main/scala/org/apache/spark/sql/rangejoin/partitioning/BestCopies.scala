@@ -205,7 +205,7 @@ object BestCopies {
   private def isOfOwnBucket(e: Expression, range: RangeCondition, best: BestMatches): Boolean =
     e match {
       case Not(EqualTo(a, b)) =>
-        range.isOpen && !Distance.isFloating(best.order.dataType) && best.point.exists { point =>
+        range.isOpen && best.point.exists { point =>
           Seq(a -> b, b -> a).exists { case (x, y) =>
             x.semanticEquals(point) && y.semanticEquals(best.order.child)
           }
