@@ -123,11 +123,19 @@ object StreamWantedSide extends Rule[LogicalPlan] {
       val (streamed, other) =
         (side.of(join).stats.sizeInBytes, side.other.of(join).stats.sizeInBytes)
       other <= conf.autoBroadcastJoinThreshold && streamed <= other &&
-      streamed >= InferOpenRanges.LeastStreamed &&
+      streamed >= InferOpenRanges.LeastStreamed && hasEstimate(side.other.of(join)) &&
       RangeExtractor.extract(join, Some(side)).exists { range =>
         wants.isServed(range, join) && (other <= streamed * MostTimes || isOfAllKeys(join, range))
       }
     }
+
+  /** Whether Spark's estimate of the size of a plan means something: of others it may be far too low. */
+  private def hasEstimate(plan: LogicalPlan): Boolean = !plan.exists {
+    case _: LeafNode | _: Project | _: Filter | _: Aggregate | _: Join | _: Union | _: Sort |
+        _: Window | _: LocalLimit | _: GlobalLimit | _: RepartitionOperation =>
+      false
+    case _ => true
+  }
 
   /** Whether about half of all pairs are in the range. */
   private def isOfAllKeys(join: Join, range: RangeCondition): Boolean =

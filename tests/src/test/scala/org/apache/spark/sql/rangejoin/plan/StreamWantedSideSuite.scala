@@ -93,6 +93,16 @@ class StreamWantedSideSuite extends RangeJoinTest {
     assert(!streamsLeft(sums("r.t <= l.t")))
   }
 
+  test("a side of unknown size is not broadcast") {
+    views()
+    val sums = s"SELECT left_side, sum(v) FROM ${joined(NoKey)} GROUP BY left_side"
+    spark.table("r").select("v", "t").createOrReplaceTempView("r")
+    assert(streamsLeft(sums))
+    spark.sql(
+      "SELECT v, t FROM r LATERAL VIEW explode(array(1)) AS x").createOrReplaceTempView("r2")
+    assert(!streamsLeft(sums.replace("JOIN r ", "JOIN r2 AS r ")))
+  }
+
   test("hints, settings and conditions that leave pairs to be asked keep Spark's choice") {
     views()
     def sums(on: String = NoKey, hint: String = "") =
