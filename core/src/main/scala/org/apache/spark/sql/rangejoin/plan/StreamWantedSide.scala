@@ -15,8 +15,13 @@
 package org.apache.spark.sql.rangejoin.plan
 
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
-import org.apache.spark.sql.catalyst.expressions.{AliasHelper, Expression, NamedExpression}
-import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.expressions.{
+  AliasHelper,
+  Expression,
+  NamedExpression,
+  PythonUDF,
+  UnsafeRow
+}
 import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -25,8 +30,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.reduce.BestOrder
 
 /**
- * Has an inner join of two small sides broadcast the one whose rows are counted, summed or ranked for each row of the
- * other:
+ * Has an inner join of two small sides without a key broadcast the one whose rows are counted, summed or ranked for each
+ * row of the other:
  *
  * {{{
  *   SELECT l.id, sum(r.x) FROM l JOIN r ON r.t <= l.t GROUP BY l.id
@@ -34,8 +39,10 @@ import org.apache.spark.sql.rangejoin.reduce.BestOrder
  *
  * Spark broadcasts the smaller side. Where that is `l`, its rows cannot be streamed, and all pairs are made.
  *
- * Only where pairs are likely to cost more than an index of the larger side: of ranges with one end and without a
- * key, which hold half of all pairs, or where the larger side is not much larger. Not where a hint says something.
+ * Only where pairs are likely to cost more than an index of the larger side: of ranges with one end, which hold half of
+ * all pairs, or where the larger side is not much larger. A hint overrides what is found out later, so it is not given
+ * where the larger side may turn out to be far too large: where it has columns of any length, or makes rows. With a key,
+ * stock Spark may be fast whatever the sizes are. Not where a hint says something.
  *
  * Runs once, after predicate pushdown (a pre-CBO rule).
  */
@@ -83,7 +90,9 @@ object StreamWantedSide extends Rule[LogicalPlan] {
       AggregatedPairs.sides(grouping, functions, join.left.outputSet, join.right.outputSet)
         .toOption.collect { case Seq(side) => side }
 
-    override def isServed(range: RangeCondition, join: Join): Boolean = range.residual.isEmpty
+    // Spark computes a Python function in a node of its own, between the join and the aggregate.
+    override def isServed(range: RangeCondition, join: Join): Boolean =
+      range.residual.isEmpty && !(grouping ++ functions).exists(_.exists(_.isInstanceOf[PythonUDF]))
 
     override def below(projected: Seq[NamedExpression]): Option[Wants] =
       if (!projected.forall(_.deterministic)) None
@@ -95,51 +104,50 @@ object StreamWantedSide extends Rule[LogicalPlan] {
       }
   }
 
-  private def wantsOf(node: LogicalPlan): Option[(Wants, LogicalPlan)] = {
-    val best =
-      if (conf.getConf(RangeJoinConf.BestMatches)) WantedPairs.of(node) else None
-    best.map { case (wanted, pairs) => Best(wanted) -> pairs }.orElse(node match {
+  /** What may be wanted of pairs, and the plan that gives them. */
+  private def wantsOf(node: LogicalPlan): Option[(Seq[Wants], LogicalPlan)] = {
+    val best = if (conf.getConf(RangeJoinConf.BestMatches)) WantedPairs.of(node) else None
+    val aggregated = Option(node).collect {
       case aggregate: Aggregate if conf.getConf(RangeJoinConf.AggregatedMatches) =>
         val functions = aggregate.aggregateExpressions.flatMap(_.collect {
           case function: AggregateExpression => function
         })
-        if (functions.isEmpty) None
-        else Some(Aggregated(aggregate.groupingExpressions, functions) -> aggregate.child)
-      case _ => None
-    })
+        Aggregated(aggregate.groupingExpressions, functions) -> aggregate.child
+    }.filter(_._1.functions.nonEmpty)
+    best.map(_._2).orElse(aggregated.map(_._2)).map { pairs =>
+      (best.map(wanted => Best(wanted._1)).toSeq ++ aggregated.map(_._1)) -> pairs
+    }
   }
 
-  private def streaming(wants: Wants, plan: LogicalPlan): LogicalPlan = plan match {
+  private def streaming(wants: Seq[Wants], plan: LogicalPlan): LogicalPlan = plan match {
     case project @ Project(columns, child) =>
-      wants.below(columns).fold(plan)(below => project.copy(child = streaming(below, child)))
+      project.copy(child = streaming(wants.flatMap(_.below(columns)), child))
     case join: Join =>
-      wants.side(join).filter(isWorthIt(join, _, wants))
-        .fold(plan)(InferOpenRanges.broadcasting(join, _))
+      wants.flatMap(each => each.side(join).filter(isWorthIt(join, _, each))).headOption
+        .fold(join)(InferOpenRanges.broadcasting(join, _))
     case _ => plan
   }
 
   private def isWorthIt(join: Join, side: Side, wants: Wants): Boolean =
-    join.joinType.isInstanceOf[InnerLike] && join.hint == JoinHint.NONE && !join.isStreaming && {
-      val (streamed, other) =
-        (side.of(join).stats.sizeInBytes, side.other.of(join).stats.sizeInBytes)
-      other <= conf.autoBroadcastJoinThreshold && streamed <= other &&
-      streamed >= InferOpenRanges.LeastStreamed && hasEstimate(side.other.of(join)) &&
-      RangeExtractor.extract(join, Some(side)).exists { range =>
-        wants.isServed(range, join) && (other <= streamed * MostTimes || isOfAllKeys(join, range))
+    join.joinType.isInstanceOf[InnerLike] && join.hint == JoinHint.NONE && !join.isStreaming &&
+      PartitionRangeJoins.isWithoutKeys(join) && {
+        val (streamed, other) =
+          (side.of(join).stats.sizeInBytes, side.other.of(join).stats.sizeInBytes)
+        other <= conf.autoBroadcastJoinThreshold && streamed <= other &&
+        streamed >= InferOpenRanges.LeastStreamed && hasEstimate(side.other.of(join)) &&
+        RangeExtractor.extract(join, Some(side)).exists { range =>
+          wants.isServed(range, join) && (range.isOneSided || other <= streamed * MostTimes)
+        }
       }
-    }
 
   /** Whether Spark's estimate of the size of a plan means something: of others it may be far too low. */
-  private def hasEstimate(plan: LogicalPlan): Boolean = !plan.exists {
-    case _: LeafNode | _: Project | _: Filter | _: Aggregate | _: Join | _: Union | _: Sort |
-        _: Window | _: LocalLimit | _: GlobalLimit | _: RepartitionOperation =>
-      false
-    case _ => true
-  }
-
-  /** Whether about half of all pairs are in the range. */
-  private def isOfAllKeys(join: Join, range: RangeCondition): Boolean =
-    range.isOneSided && ExtractEquiJoinKeys.unapply(join).isEmpty
+  private def hasEstimate(plan: LogicalPlan): Boolean =
+    plan.output.forall(column => UnsafeRow.isFixedLength(column.dataType)) && !plan.exists {
+      case _: LeafNode | _: Project | _: Filter | _: Aggregate | _: Join | _: Union | _: Sort |
+          _: Window | _: LocalLimit | _: GlobalLimit | _: RepartitionOperation =>
+        false
+      case _ => true
+    }
 
   /** An index of so many times the rows costs little more than one of the smaller side. */
   private val MostTimes = 4
