@@ -83,8 +83,8 @@ final class CellSearch(val dataType: DataType, boundaries: Array[Position]) exte
   /** Of floating-point numbers: how far boundaries are from 0 at most; 1 where there are none but 0. */
   @transient lazy val greatestNumber: Double = {
     val numbers = longs.map(long => math.abs(OrderedLong.toDouble(long)))
-    numbers.filter(number => number > 0 && number < Double.PositiveInfinity).maxOption.getOrElse(
-      1.0)
+      .filter(number => number > 0 && number < Double.PositiveInfinity)
+    if (numbers.isEmpty) 1.0 else numbers.max
   }
 
   /** Whether a boundary is after a bound. None is at a bound that is unknown, where there are values. */
