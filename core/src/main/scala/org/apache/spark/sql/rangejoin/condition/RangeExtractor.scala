@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
+import java.util.Locale
+
 import scala.util.{Left, Right}
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -33,12 +35,13 @@ import org.apache.spark.sql.execution.joins.BaseJoinExec
  *
  *   1. whose tests share their columns, on both sides if possible: they bound a band or an interval,
  *      while two unrelated tests may bound nothing,
- *   1. whose tests are of one type, and compare columns of the same names crosswise, as
- *      `a.start < b.end AND b.start < a.end` does; `a.id < b.id` is related to neither of the two,
  *   1. that compares a point, the same expression in both tests,
+ *   1. whose tests are of one type, if they share no columns,
  *   1. that was written first,
  *
  * unless the condition says which one drives the join ([[DrivenBy]]), since less is known by its form than by figures.
+ * The halves of an overlap, `a.start < b.end` and `b.start < a.end`, compare columns of the same names crosswise. Neither
+ * makes a range with an unrelated test, as `a.id < b.id`.
  *
  * Which side is streamed is up to the join type ([[JoinTypeBehavior]]). Where it is open, points
  * are buffered and intervals streamed: points leave the window in the order they came, so that it
@@ -148,12 +151,16 @@ object RangeExtractor {
 
   private def choose(tests: Seq[RangeTest], driving: Seq[Expression]): Seq[Range] = {
     val (leftBelowRight, rightBelowLeft) = tests.partition(_.lesserSide == LeftSide)
-    val pairs = for (a <- leftBelowRight; b <- rightBelowLeft) yield Range(Some(a), Some(b))
+    val all = for (a <- leftBelowRight; b <- rightBelowLeft) yield Range(Some(a), Some(b))
+    val overlaps = all.filter(_.isCrosswise)
+    val pairs = all.filter(range =>
+      range.isRelated || range.isCrosswise || !overlaps.exists(range.hasHalfOf))
     if (pairs.isEmpty) Seq(Range(leftBelowRight.headOption, rightBelowLeft.headOption))
     else {
       // maxBy keeps the first of equals.
       val best = pairs.map(_.preference).max
-      val first = pairs.maxBy(range => (range.isOf(driving), range.preference))
+      val first =
+        pairs.maxBy(range => (range.isOf(driving), range.preference, range.isOfOneType))
       first +: pairs.filter(range =>
         range.ne(first) && (range.preference._1 || range.preference == best))
     }
@@ -172,17 +179,24 @@ object RangeExtractor {
 
     private def sharesColumns(side: Side): Boolean = onBoth(side)(_.references == _.references)
 
-    private def isOfOneType: Boolean = leftBelowRight.zip(rightBelowLeft).exists { case (a, b) =>
-      DataTypeUtils.sameType(a.lesser.dataType, b.lesser.dataType)
-    }
+    def isOfOneType: Boolean =
+      !isRelated && leftBelowRight.zip(rightBelowLeft).exists { case (a, b) =>
+        DataTypeUtils.sameType(a.lesser.dataType, b.lesser.dataType)
+      }
 
     /** Whether the lesser values are of columns of the same names on either side, and so are the greater ones. */
-    private def isCrosswise: Boolean = {
-      def names(e: Expression) = e.references.map(_.name).toSet
+    def isCrosswise: Boolean = !isRelated && {
+      def names(e: Expression) = e.references.map(_.name.toLowerCase(Locale.ROOT)).toSet
       leftBelowRight.zip(rightBelowLeft).exists { case (a, b) =>
         names(a.lesser) == names(b.lesser) && names(a.greater) == names(b.greater)
       }
     }
+
+    /** Whether one test of another range is in it, and the other one is not. */
+    def hasHalfOf(other: Range): Boolean =
+      (leftBelowRight == other.leftBelowRight) != (rightBelowLeft == other.rightBelowLeft)
+
+    def isRelated: Boolean = sides.exists(sharesColumns)
 
     private def hasEnclosingRange: Boolean =
       (leftBelowRight ++ rightBelowLeft).exists(_.isEnclosing)
@@ -191,13 +205,11 @@ object RangeExtractor {
      * How good the range is, the greater the better. A hull lets pass what lies between its parts: it
      * comes after any other range whose ends are related.
      */
-    def preference: (Boolean, Int, Boolean, Boolean, Int, Boolean) = {
+    def preference: (Boolean, Int, Int, Boolean) = {
       val withSharedColumns = sides.count(sharesColumns)
       (
         !hasEnclosingRange && withSharedColumns > 0,
         withSharedColumns,
-        isOfOneType,
-        isCrosswise,
         sides.count(isPoint),
         !hasEnclosingRange)
     }

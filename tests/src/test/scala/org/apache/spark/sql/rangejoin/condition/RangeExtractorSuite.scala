@@ -91,6 +91,41 @@ class RangeExtractorSuite extends AnyFunSuite with TwoSides {
     assertSameMeaning(l.y < r.y && overlap.reduce(And), Seq(null, -1, 0, 1))
   }
 
+  test("an overlap that is said twice, and one beside a point in an interval") {
+    val twice = Seq(l.start <= r.end, l.start < r.end, r.start <= l.end)
+    assert(range(twice.reduceLeft(And)).predicates == Seq(l.start <= r.end, r.start <= l.end))
+    val point = Seq(r.y <= l.start, l.start <= r.end)
+    assert(range((point :+ (r.start <= l.end)).reduceLeft(And)).predicates == point)
+  }
+
+  test("of two overlaps the one that is written first is the range, whatever the names") {
+    // The columns of one have other names on either side.
+    val times = Seq(l.y < r.z, r.y < l.low)
+    val prices = Seq(l.start <= r.end, r.start <= l.end)
+    for ((first, second) <- Seq(times -> prices, prices -> times)) {
+      val condition = (first ++ second).reduceLeft(And)
+      assert(range(condition).predicates.toSet == first.toSet[Expression], condition.sql)
+      val others = RangeExtractor.ranges(
+        Inner,
+        Some(condition),
+        AttributeSet(Seq(l.y, l.low, l.start, l.end)),
+        AttributeSet(Seq(r.y, r.z, r.start, r.end)))
+      assert(others.map(_.map(_.predicates.toSet)) ==
+        scala.util.Right(Seq(first.toSet[Expression], second.toSet[Expression])))
+    }
+  }
+
+  test("of two bands the one that is written first is the range, whatever the names") {
+    val bands =
+      Seq(between(r.z, minus(l.y, ten), plus(l.y, ten)), between(r.low, l.low, plus(l.low, ten)))
+    for (order <- bands.permutations) {
+      val condition = order.reduceLeft(And)
+      assert(
+        range(condition).predicates.forall(p => order.head.exists(_.semanticEquals(p))),
+        condition.sql)
+    }
+  }
+
   test("two tests of one type come before those of two types") {
     val t = AttributeReference("t", DateType)()
     val (from, to) = (AttributeReference("from", DateType)(), AttributeReference("to", DateType)())
