@@ -41,7 +41,7 @@ private[rangejoin] final class NearTies(order: BestOrder, farthest: Rounding => 
 
   private def isFarther(number: Double, last: Double): Boolean =
     // Two that are not finite have the same distance, or are in the order of their bounds.
-    if (!isFinite(number)) isFinite(last) && isFinite(most + math.abs(last))
+    if (!isFinite(number)) isFinite(last) && isFinite(rounding.lastPlace(most + math.abs(last)))
     else math.abs(number - last) > 2 * rounding.lastPlace(most + math.abs(number))
 
   private def isFinite(number: Double): Boolean = math.abs(number) < Double.PositiveInfinity

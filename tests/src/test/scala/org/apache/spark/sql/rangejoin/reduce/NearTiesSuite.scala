@@ -81,8 +81,8 @@ class NearTiesSuite extends AnyFunSuite {
     }
 
   test("of numbers that are less apart than distances are rounded by, others are beyond") {
-    def isBeyond(farthest: Double, number: Double, last: Double) =
-      nearTies(Rounding(single = false), farthest)
+    def isBeyond(farthest: Double, number: Double, last: Double, single: Boolean = false) =
+      nearTies(Rounding(single), farthest)
         .isBeyond(OrderedLong.ofDouble(number), OrderedLong.ofDouble(last))
     assert(!isBeyond(1e15, 1.25, 1.0))
     assert(isBeyond(1e15, 1.5, 1.0))
@@ -90,5 +90,6 @@ class NearTiesSuite extends AnyFunSuite {
     assert(isBeyond(1e6, Double.PositiveInfinity, 1.0))
     assert(isBeyond(1e6, Double.NaN, 1.0))
     assert(!isBeyond(1e308, Double.PositiveInfinity, Double.MaxValue))
+    assert(!isBeyond(3e38, Double.PositiveInfinity, 3e38, single = true))
   }
 }
