@@ -154,7 +154,7 @@ object RangeExtractor {
     val all = for (a <- leftBelowRight; b <- rightBelowLeft) yield Range(Some(a), Some(b))
     val overlaps = all.filter(_.isCrosswise)
     val pairs = all.filter(range =>
-      range.isRelated || range.isCrosswise || !overlaps.exists(range.hasHalfOf))
+      range.isRelated || overlaps.contains(range) || !overlaps.exists(range.hasHalfOf))
     if (pairs.isEmpty) Seq(Range(leftBelowRight.headOption, rightBelowLeft.headOption))
     else {
       // maxBy keeps the first of equals.
@@ -172,31 +172,33 @@ object RangeExtractor {
 
     private val sides = Seq[Side](RightSide, LeftSide)
 
+    private def areBoth(hold: (RangeTest, RangeTest) => Boolean): Boolean =
+      leftBelowRight.zip(rightBelowLeft).exists(hold.tupled)
+
     private def onBoth(side: Side)(holds: (Expression, Expression) => Boolean): Boolean =
-      leftBelowRight.zip(rightBelowLeft).exists { case (a, b) => holds(a.on(side), b.on(side)) }
+      areBoth((a, b) => holds(a.on(side), b.on(side)))
 
     private def isPoint(side: Side): Boolean = onBoth(side)(_.semanticEquals(_))
 
     private def sharesColumns(side: Side): Boolean = onBoth(side)(_.references == _.references)
 
-    def isOfOneType: Boolean =
-      !isRelated && leftBelowRight.zip(rightBelowLeft).exists { case (a, b) =>
-        DataTypeUtils.sameType(a.lesser.dataType, b.lesser.dataType)
-      }
+    /** Whether its tests share their columns, on one side at least. */
+    def isRelated: Boolean = sides.exists(sharesColumns)
+
+    /** Whether tests that share no columns are of one type. */
+    def isOfOneType: Boolean = !isRelated &&
+      areBoth((a, b) => DataTypeUtils.sameType(a.lesser.dataType, b.lesser.dataType))
 
     /** Whether the lesser values are of columns of the same names on either side, and so are the greater ones. */
     def isCrosswise: Boolean = !isRelated && {
       def names(e: Expression) = e.references.map(_.name.toLowerCase(Locale.ROOT)).toSet
-      leftBelowRight.zip(rightBelowLeft).exists { case (a, b) =>
-        names(a.lesser) == names(b.lesser) && names(a.greater) == names(b.greater)
-      }
+      areBoth((a, b) =>
+        names(a.lesser) == names(b.lesser) && names(a.greater) == names(b.greater))
     }
 
     /** Whether one test of another range is in it, and the other one is not. */
     def hasHalfOf(other: Range): Boolean =
       (leftBelowRight == other.leftBelowRight) != (rightBelowLeft == other.rightBelowLeft)
-
-    def isRelated: Boolean = sides.exists(sharesColumns)
 
     private def hasEnclosingRange: Boolean =
       (leftBelowRight ++ rightBelowLeft).exists(_.isEnclosing)
@@ -205,14 +207,11 @@ object RangeExtractor {
      * How good the range is, the greater the better. A hull lets pass what lies between its parts: it
      * comes after any other range whose ends are related.
      */
-    def preference: (Boolean, Int, Int, Boolean) = {
-      val withSharedColumns = sides.count(sharesColumns)
-      (
-        !hasEnclosingRange && withSharedColumns > 0,
-        withSharedColumns,
-        sides.count(isPoint),
-        !hasEnclosingRange)
-    }
+    def preference: (Boolean, Int, Int, Boolean) = (
+      !hasEnclosingRange && isRelated,
+      sides.count(sharesColumns),
+      sides.count(isPoint),
+      !hasEnclosingRange)
 
     /** Whether all conjuncts that it comes from are among these. */
     def isOf(conjuncts: Seq[Expression]): Boolean =

@@ -60,6 +60,10 @@ private[plan] object AggregatedPairs extends AliasHelper {
       .toLeft(grouped.map(_._1))
   }
 
+  /** The functions in the columns of a logical aggregate. */
+  def functionsOf(columns: Seq[NamedExpression]): Seq[AggregateExpression] =
+    columns.flatMap(_.collect { case function: AggregateExpression => function })
+
   /** What an aggregate of rows asks of the rows below it; None of another operator. */
   def of(plan: SparkPlan): Option[AggregatedPairs] = plan match {
     case aggregate: BaseAggregateExec

@@ -115,7 +115,7 @@ private[plan] object CorrelatedRows {
   private def extremes(
       found: CorrelatedRows,
       columns: Seq[NamedExpression]): Option[CorrelatedRows] = {
-    val functions = columns.flatMap(_.collect { case f: AggregateExpression => f })
+    val functions = AggregatedPairs.functionsOf(columns)
     val ends =
       functions.map(f => if (isPlainAggregate(f)) endOf(found, f.aggregateFunction) else None)
     val order = ends.headOption.flatten.map(_.order)

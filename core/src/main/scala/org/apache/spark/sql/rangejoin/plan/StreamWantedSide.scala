@@ -52,8 +52,9 @@ object StreamWantedSide extends Rule[LogicalPlan] {
     if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.Broadcast)) plan
     else
       plan.transformDown { case node =>
-        wantsOf(node).fold(node) { case (wants, pairs) =>
-          node.transformDown { case same if same.eq(pairs) => streaming(wants, pairs) }
+        val wants = wantsOf(node)
+        wants.headOption.fold(node) { case (_, pairs) =>
+          node.transformDown { case same if same.eq(pairs) => streaming(wants.map(_._1), pairs) }
         }
       }
 
@@ -105,18 +106,14 @@ object StreamWantedSide extends Rule[LogicalPlan] {
   }
 
   /** What may be wanted of pairs, and the plan that gives them. */
-  private def wantsOf(node: LogicalPlan): Option[(Seq[Wants], LogicalPlan)] = {
+  private def wantsOf(node: LogicalPlan): Seq[(Wants, LogicalPlan)] = {
     val best = if (conf.getConf(RangeJoinConf.BestMatches)) WantedPairs.of(node) else None
     val aggregated = Option(node).collect {
       case aggregate: Aggregate if conf.getConf(RangeJoinConf.AggregatedMatches) =>
-        val functions = aggregate.aggregateExpressions.flatMap(_.collect {
-          case function: AggregateExpression => function
-        })
+        val functions = AggregatedPairs.functionsOf(aggregate.aggregateExpressions)
         Aggregated(aggregate.groupingExpressions, functions) -> aggregate.child
     }.filter(_._1.functions.nonEmpty)
-    best.map(_._2).orElse(aggregated.map(_._2)).map { pairs =>
-      (best.map(wanted => Best(wanted._1)).toSeq ++ aggregated.map(_._1)) -> pairs
-    }
+    best.map { case (wanted, pairs) => Best(wanted) -> pairs }.toSeq ++ aggregated
   }
 
   private def streaming(wants: Seq[Wants], plan: LogicalPlan): LogicalPlan = plan match {

@@ -103,9 +103,7 @@ private[plan] object WantedPairs {
           ofRanks(partition, order, function, limit).map(_ -> pairs)
       }.flatten
     case aggregate: Aggregate =>
-      val functions = aggregate.aggregateExpressions.flatMap(_.collect {
-        case function: AggregateExpression => function
-      })
+      val functions = AggregatedPairs.functionsOf(aggregate.aggregateExpressions)
       ofExtremes(aggregate.groupingExpressions, functions).map(_ -> aggregate.child)
     case _ => None
   }

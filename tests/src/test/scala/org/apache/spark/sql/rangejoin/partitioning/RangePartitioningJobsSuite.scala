@@ -242,16 +242,14 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
   test("an interrupt that ends a sample is not lost") {
     views()
     withConf(Sampling: _*) {
-      val df = sql(s"SELECT l.id FROM l JOIN r ON $Band")
+      def query = sql(s"SELECT l.id FROM l JOIN r ON $Band")
+      val df = query
       val partitioning = bucketNodes(df).head.partitioning
       Thread.currentThread.interrupt()
       partitioning.prepare()
       assert(Thread.interrupted())
       assert(partitioning.layout.isEmpty)
-      assertSameRows(
-        rows(df),
-        withConf(Flag -> "false")(rows(sql(s"SELECT l.id FROM l JOIN r ON $Band"))),
-        executedPlan(df).toString)
+      assertSameRows(rows(df), withConf(Flag -> "false")(rows(query)), executedPlan(df).toString)
     }
   }
 }
