@@ -25,13 +25,13 @@ import org.apache.spark.sql.rangejoin.plan.{
   AggregateMatchesInPlace,
   CopyBestMatches,
   InferOpenRanges,
+  JoinCorrelatedRows,
   LimitedJoins,
   MarkRangeJoins,
-  OptimizeRankedMatches,
+  OptimizeNumberedRows,
   PlaceRangeJoins,
   PlanBegunStages,
   RankAsOfJoins,
-  RankCorrelatedRows,
   RankMatchesInPlace,
   ReadShufflesLocally,
   RemoveRedundantDeferrals,
@@ -58,8 +58,8 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[ResolveRangeJoinHint]]     | analysis: with Spark's join hints; in Hive sessions, later  |
  * | [[KeepRangeJoinHint]]        | analysis: when relations are resolved                       |
  * | [[RankAsOfJoins]]            | between analysis and optimizer, once for each query         |
- * | [[RankCorrelatedRows]]       | likewise                                                    |
- * | [[OptimizeRankedMatches]]    | optimizer: with Spark's rules for filters and columns       |
+ * | [[JoinCorrelatedRows]]       | likewise                                                    |
+ * | [[OptimizeNumberedRows]]    | optimizer: with Spark's rules for filters and columns       |
  * | [[InferRangeFilters]]        | optimizer: pre-CBO rule, after predicate pushdown           |
  * | [[InferOpenRanges]]          | optimizer: pre-CBO rule, the next one                       |
  * | [[StreamWantedSide]]         | optimizer: pre-CBO rule, likewise                           |
@@ -94,8 +94,8 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       Hints.inject(extensions, ResolveRangeJoinHint)
       extensions.injectPostHocResolutionRule(_ => KeepRangeJoinHint)
       extensions.injectPlanNormalizationRule(_ => RankAsOfJoins)
-      extensions.injectPlanNormalizationRule(_ => RankCorrelatedRows)
-      extensions.injectOptimizerRule(_ => OptimizeRankedMatches)
+      extensions.injectPlanNormalizationRule(_ => JoinCorrelatedRows)
+      extensions.injectOptimizerRule(_ => OptimizeNumberedRows)
       extensions.injectPreCBORule(_ => InferRangeFilters)
       extensions.injectPreCBORule(_ => InferOpenRanges)
       extensions.injectPreCBORule(_ => StreamWantedSide)

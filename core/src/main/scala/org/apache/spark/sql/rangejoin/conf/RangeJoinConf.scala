@@ -158,7 +158,7 @@ object RangeJoinConf {
       "key, with a tolerance or of the nearest rows is planned as a range join and a ranking, where the join finds " +
       "the best match of a row by itself.")
 
-  val Correlated: ConfigEntry[Boolean] = flag("spark.sql.join.correlatedBestMatches.enabled")(
+  val Correlated: ConfigEntry[Boolean] = flag("spark.sql.join.correlatedSubqueries.enabled")(
     "When true, and range joins and best matches are on, a correlated subquery that asks for the first rows of a range, " +
       "LATERAL or of one value, is planned as a range join and a ranking.")
 

@@ -19,7 +19,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LocalLimit}
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 
 /** What a query does with a ranking of matches: reads no column of it, filters left rows, asks for a few. */
-class OptimizeRankedMatchesSuite extends RangeJoinTest {
+class OptimizeNumberedRowsSuite extends RangeJoinTest {
 
   private val Range = "r.k = l.k AND r.t <= l.t"
   private val Latest = s"SELECT max_by(r.v, r.t) FROM r WHERE $Range"

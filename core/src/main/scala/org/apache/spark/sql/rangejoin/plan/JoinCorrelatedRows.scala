@@ -37,7 +37,7 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
  * Runs before the optimizer, which would have no such subquery any more. A subquery whose best rows no range join
  * finds, or that is more than a filter and an order, is left to Spark.
  */
-object RankCorrelatedRows extends Rule[LogicalPlan] {
+object JoinCorrelatedRows extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.BestMatches) ||

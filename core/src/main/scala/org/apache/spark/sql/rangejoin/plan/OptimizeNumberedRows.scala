@@ -33,7 +33,7 @@ import org.apache.spark.sql.rangejoin.condition.Predicates
  * Runs together with Spark's own rules for filters, columns and limits, each of which makes way for
  * others.
  */
-object OptimizeRankedMatches extends Rule[LogicalPlan] with AliasHelper {
+object OptimizeNumberedRows extends Rule[LogicalPlan] with AliasHelper {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan.transformDownWithPruning(_.containsPattern(WINDOW)) {
@@ -45,25 +45,25 @@ object OptimizeRankedMatches extends Rule[LogicalPlan] with AliasHelper {
         if (ofLeft.isEmpty) filter
         else {
           val below =
-            RankedMatches.withLeft(window, filtered(join.left, ofLeft.reduce(And(_, _))))
+            NumberedRows.withLeft(window, filtered(join.left, ofLeft.reduce(And(_, _))))
           others.reduceOption(And(_, _)).fold(below)(Filter(_, below))
         }
       case limit @ LocalLimit(IntegerLiteral(most), child) =>
         firstBelow(child).map(_.left).filter(_.maxRowsPerPartition.forall(_ > most)) match {
           case Some(left) =>
-            limit.copy(child = RankedMatches.withLeft(child, LocalLimit(Literal(most), left)))
+            limit.copy(child = NumberedRows.withLeft(child, LocalLimit(Literal(most), left)))
           case None => limit
         }
     }
 
   private def isOfLeft(predicate: Expression, join: Join): Boolean =
     predicate.deterministic && predicate.references.nonEmpty &&
-      predicate.references.subsetOf(join.left.outputSet -- RankedMatches.numbers(join.left)) &&
+      predicate.references.subsetOf(join.left.outputSet -- NumberedRows.numbers(join.left)) &&
       !SubqueryExpression.hasSubquery(predicate)
 
   /** The left side with a filter below the number of each row, which may be any number. */
   private def filtered(left: LogicalPlan, condition: Expression): LogicalPlan = left match {
-    case project: Project if RankedMatches.numbers(project).nonEmpty =>
+    case project: Project if NumberedRows.numbers(project).nonEmpty =>
       val below = replaceAlias(condition, getAliasMap(project))
       // What is computed anew would be another value.
       if (below.deterministic) project.copy(child = Filter(below, project.child))

@@ -1,0 +1,85 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.LeftOuter
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.types.MetadataBuilder
+
+/** The left side of a join, with a number of each row: what is grouped by it is of one row. */
+private[plan] object NumberedRows {
+
+  private val NumberKey = "rangejoin.rowNumber"
+
+  private val Number = new MetadataBuilder().putBoolean(NumberKey, true).build()
+
+  /** A plan with a number of each row, and that number. */
+  def of(plan: LogicalPlan): (LogicalPlan, Attribute) = {
+    val id = Alias(MonotonicallyIncreasingID(), "id")(explicitMetadata = Some(Number))
+    (Project(plan.output :+ id, plan), id.toAttribute)
+  }
+
+  /** The join of numbered rows with the rows that meet some conditions. */
+  def joined(numbered: LogicalPlan, right: LogicalPlan, conditions: Seq[Expression]): Join =
+    Join(numbered, right, LeftOuter, conditions.reduceOption(And(_, _)), JoinHint.NONE)
+
+  /** The left keys of a join, as its rows are distributed. */
+  def keysOf(join: Join): Seq[Expression] = join match {
+    case ExtractEquiJoinKeys(_, keys, _, _, _, _, _, _) => keys.distinct
+    case _                                              => Nil
+  }
+
+  /** Whether Spark can join these sides as they are, by these conditions. */
+  def canJoin(left: LogicalPlan, right: LogicalPlan, conditions: Seq[Expression]): Boolean =
+    !left.isStreaming && !right.isStreaming && !conditions.exists(hasPythonOfBoth(_, left, right))
+
+  /** Spark has no outer join with such a condition; a filter above would come after the choice. */
+  private def hasPythonOfBoth(e: Expression, left: LogicalPlan, right: LogicalPlan): Boolean =
+    e.exists {
+      case udf: PythonUDF =>
+        Seq(left, right).forall(side => !udf.references.subsetOf(side.outputSet))
+      case _ => false
+    }
+
+  def isNumber(column: NamedExpression): Boolean = column.metadata.contains(NumberKey)
+
+  /** The numbers that a plan adds, seen through filters and limits. */
+  def numbers(plan: LogicalPlan): AttributeSet = plan match {
+    case Project(columns, _) => AttributeSet(columns.collect {
+        case alias: Alias if isNumber(alias) => alias.toAttribute
+      })
+    case _: Filter | _: LocalLimit => numbers(plan.children.head)
+    case _                         => AttributeSet.empty
+  }
+
+  /** The join that gives a plan rows grouped by these, among them the number of a left row. */
+  def joinBelow(plan: LogicalPlan, grouping: Seq[Expression]): Option[Join] = plan match {
+    case join: Join =>
+      val columns = AttributeSet.fromAttributeSets(grouping.map(_.references))
+      Some(join).filter(j =>
+        j.joinType == LeftOuter && numbers(j.left).exists(columns.contains))
+    case Project(columns, child) if columns.forall(_.isInstanceOf[Attribute]) =>
+      joinBelow(child, grouping)
+    case _ => None
+  }
+
+  /** A plan with another left side of its join. */
+  def withLeft(plan: LogicalPlan, left: LogicalPlan): LogicalPlan = plan match {
+    case join: Join => join.copy(left = left)
+    case other      => other.withNewChildren(other.children.map(withLeft(_, left)))
+  }
+}

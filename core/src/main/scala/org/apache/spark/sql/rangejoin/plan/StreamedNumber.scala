@@ -1,0 +1,107 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import scala.annotation.tailrec
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.{LeftOuter, RightOuter}
+import org.apache.spark.sql.execution.adaptive.QueryStageExec
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
+import org.apache.spark.sql.execution.{
+  BaseLimitExec,
+  FilterExec,
+  InputAdapter,
+  ProjectExec,
+  SortExec,
+  SparkPlan,
+  UnaryExecNode,
+  WholeStageCodegenExec
+}
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
+import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
+import org.apache.spark.sql.rangejoin.partitioning.RangeBucketExec
+import org.apache.spark.sql.rangejoin.sort.RangeSortExec
+
+/**
+ * A number that each streamed row of a range join has for itself, by `monotonically_increasing_id()`: all pairs that
+ * have it come from one scan, in one task, if the join keeps the rows that it streams.
+ */
+private[plan] object StreamedNumber {
+
+  /** Whether a join keeps the rows of this side: these are never copied to several tasks. */
+  def keeps(join: RangeJoinExec, streamed: Side): Boolean = streamed match {
+    case LeftSide  => join.joinType == LeftOuter
+    case RightSide => join.joinType == RightOuter
+  }
+
+  /** Whether a column of the pairs is a number that each row of the streamed side has for itself. */
+  @tailrec
+  def isOf(column: Attribute, pairs: SparkPlan, join: RangeJoinExec): Boolean =
+    pairs match {
+      case ProjectExec(columns, child) =>
+        definitionOf(column, columns) match {
+          case Some(below: Attribute) => isOf(below, child, join)
+          case _                      => false
+        }
+      case _ => isOf(column, join)
+    }
+
+  /** Whether a column of the streamed side is such a number. */
+  def isOf(column: Attribute, join: RangeJoinExec): Boolean = isNumber(column, join.streamedPlan)
+
+  @tailrec
+  private def isNumber(column: Attribute, plan: SparkPlan): Boolean = plan match {
+    case ProjectExec(columns, child) =>
+      definitionOf(column, columns) match {
+        case Some(MonotonicallyIncreasingID()) => true
+        case Some(below: Attribute)            => isNumber(below, child)
+        case _                                 => false
+      }
+    case FilterExec(_, child)         => isNumber(column, child)
+    case limit: BaseLimitExec         => isNumber(column, limit.child)
+    case SortExec(_, _, child, _)     => isNumber(column, child)
+    case RangeSortExec(_, child)      => isNumber(column, child)
+    case CodegenBoundaryExec(child)   => isNumber(column, child)
+    case bucket: RangeBucketExec      => isNumber(column, bucket.child)
+    case shuffle: ShuffleExchangeLike => isNumber(column, shuffle.child)
+    case stage: QueryStageExec        => isNumber(column, stage.plan)
+    // Below a stage that has begun there is generated code.
+    case WholeStageCodegenExec(child) => isNumber(column, child)
+    case InputAdapter(child)          => isNumber(column, child)
+    // Where a stage has begun, other software may have put a node of its own in the place of Spark's.
+    case other: UnaryExecNode => other.logicalLink.exists(isNumber(column, _))
+    case _                    => false
+  }
+
+  @tailrec
+  private def isNumber(column: Attribute, plan: LogicalPlan): Boolean = plan match {
+    case Project(columns, child) =>
+      definitionOf(column, columns) match {
+        case Some(MonotonicallyIncreasingID()) => true
+        case Some(below: Attribute)            => isNumber(below, child)
+        case _                                 => false
+      }
+    case Filter(_, child) => isNumber(column, child)
+    case _                => false
+  }
+
+  private def definitionOf(column: Attribute, columns: Seq[NamedExpression]): Option[Expression] =
+    columns.find(_.exprId == column.exprId).map {
+      case Alias(definition, _) => definition
+      case same                 => same
+    }
+}
