@@ -23,6 +23,7 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinHint}
 import org.apache.spark.sql.rangejoin.plan.{
   AggregateMatchesInPlace,
+  AggregateRowsInPlace,
   CopyBestMatches,
   InferOpenRanges,
   JoinCorrelatedRows,
@@ -76,6 +77,7 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[CopyBestMatches]]          | likewise                                                    |
  * | [[RankMatchesInPlace]]       | likewise                                                    |
  * | [[AggregateMatchesInPlace]]  | likewise                                                    |
+ * | [[AggregateRowsInPlace]]     | likewise                                                    |
  * | [[PruneLimitedScans]]        | likewise                                                    |
  * | [[SortPreparedWrites]]       | likewise                                                    |
  * | [[WriteCostlySides]]         | likewise                                                    |
@@ -146,6 +148,7 @@ object RangeJoinExtensions extends Logging {
     CopyBestMatches,
     RankMatchesInPlace,
     AggregateMatchesInPlace,
+    AggregateRowsInPlace,
     PruneLimitedScans,
     SortPreparedWrites
   )

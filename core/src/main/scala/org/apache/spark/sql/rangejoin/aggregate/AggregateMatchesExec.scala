@@ -36,18 +36,20 @@ import org.apache.spark.sql.rangejoin.reduce.MatchAggregation
  * are pairs come the partial buffers of aggregate functions, one row for each streamed row. Who merges
  * buffers is above, as above any partial aggregate of Spark's.
  *
- * The rows of a child that is no range join are aggregated one by one, to the same result: what replaces
- * a join has to know nothing of this node.
+ * The rows of a child that is no range join are aggregated as the pairs that they are, to the same result: what
+ * replaces a join has to know nothing of this node.
  *
  * @param grouping of columns of the streamed side
  * @param functions each of columns of one side, partial
  * @param buffers the columns that hold their buffers
+ * @param number a column that each streamed row has for itself, where nobody merges buffers above
  */
 case class AggregateMatchesExec(
     grouping: Seq[NamedExpression],
     functions: Seq[AggregateExpression],
     buffers: Seq[Attribute],
-    child: SparkPlan)
+    child: SparkPlan,
+    number: Option[Attribute] = None)
     extends PartitioningPreservingUnaryExecNode
     with OrderPreservingUnaryExecNode {
 
@@ -78,8 +80,13 @@ case class AggregateMatchesExec(
   override protected def doExecute(): RDD[InternalRow] = join match {
     case Some(join) => join.scanned(ofMatches(join).rows)
     case None       =>
-      val aggregates = ofRows
-      child.execute().mapPartitions(rows => aggregates.rows(new SingleRows(rows)))
+      val aggregates = ofPairs
+      val ordinal = number.map(column => child.output.indexWhere(_.exprId == column.exprId))
+      val schema = child.schema
+      child.execute().mapPartitions { rows =>
+        val unsafe = UnsafeProjection.create(schema)
+        aggregates.rows(new PairRuns(rows.map(unsafe(_)), ordinal))
+      }
   }
 
   private def ofMatches(join: RangeJoinExec): AggregatedMatchIteratorFactory = {
@@ -87,19 +94,25 @@ case class AggregateMatchesExec(
     val buffered =
       if (join.keepsStreamed) join.bufferedOutput.map(_.withNullability(true))
       else join.bufferedOutput
-    aggregates(join.streamedPlan.output, buffered, join.pairResidual, join.keepsStreamed)
+    val columns = AttributeSet(join.streamedPlan.output)
+    aggregates(
+      join.streamedPlan.output,
+      functions.map(_.references.subsetOf(columns)),
+      buffered,
+      join.pairResidual,
+      join.keepsStreamed)
   }
 
-  private def ofRows: AggregatedMatchIteratorFactory =
-    aggregates(child.output, Nil, None, keepsStreamed = false)
+  private def ofPairs: AggregatedMatchIteratorFactory =
+    aggregates(child.output, functions.map(_ => false), child.output, None, keepsStreamed = false)
 
+  /** @param isStreamed by function, whether it reads the streamed row */
   private def aggregates(
       streamed: Seq[Attribute],
+      isStreamed: Seq[Boolean],
       buffered: Seq[Attribute],
       residual: Option[Expression],
       keepsStreamed: Boolean): AggregatedMatchIteratorFactory = {
-    val columns = AttributeSet(streamed)
-    val isStreamed = functions.map(_.references.subsetOf(columns))
     val (ofStreamed, ofBuffered) = functions.zip(isStreamed).partition(_._2)
     val (first, second) = (
       MatchAggregation.of(ofStreamed.map(_._1), streamed),

@@ -160,7 +160,8 @@ object RangeJoinConf {
 
   val Correlated: ConfigEntry[Boolean] = flag("spark.sql.join.correlatedSubqueries.enabled")(
     "When true, and range joins and best matches are on, a correlated subquery that asks for the first rows of a range, " +
-      "LATERAL or of one value, is planned as a range join and a ranking.")
+      "LATERAL or of one value, is planned as a range join and a ranking; and when aggregated matches are on, one that " +
+      "aggregates the rows of a range and a key, as a range join and an aggregate.")
 
   val AggregatedMatches: ConfigEntry[Boolean] =
     flag("spark.sql.join.aggregatedMatches.enabled")(

@@ -19,16 +19,17 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.Predicates
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.shims.ReplacedExpressions
 
 /**
- * What a correlated subquery asks for: the first rows, in some order, of the rows of a plan that
- * meet some conditions. Columns of the outer query are plain attributes here.
+ * What a correlated subquery asks of the rows of a plan that meet some conditions: the first, in some order, or what
+ * functions make of them. Columns of the outer query are plain attributes here.
  *
  * @param rows without any column of the outer query
+ * @param order empty where the rows are aggregated
  * @param output in the order of the subquery's columns
- * @param isTotal whether the subquery returns a row even if it finds none (an aggregate, whose
- *   values are then NULL)
+ * @param isTotal whether the subquery returns a row even if it finds none: an aggregate
  */
 private[plan] case class CorrelatedRows(
     rows: LogicalPlan,
@@ -38,34 +39,62 @@ private[plan] case class CorrelatedRows(
     output: Seq[NamedExpression],
     isTotal: Boolean = false) {
 
-  /** The columns of the subquery, where a row has a match, and where it has none. */
-  def columns(found: RankedMatches): Seq[Expression] = output.map {
-    case Alias(value, _) if isTotal => value
-    case Alias(value, _)            => found.onMatch(value)
-    case column                     => column
-  }
-
   /** Whether values are computed by Python, which would be called for rows without a match as well. */
   def isOfPython: Boolean = output.exists(_.exists(_.isInstanceOf[PythonUDF]))
 
-  /** The first rows for each row of the outer query; None where no range join finds them. */
-  def over(left: LogicalPlan): Option[RankedMatches] = {
+  /** What is asked for each row of the outer query; None where no range join finds it. */
+  def over(left: LogicalPlan): Option[CorrelatedRows.Found] = {
     val (ofLeft, ofRows) = (left.outputSet, rows.outputSet)
     val read = AttributeSet.fromAttributeSets(
       (conditions ++ order ++ output).map(_.references))
-    val isOfBoth = order.nonEmpty && read.subsetOf(ofLeft ++ ofRows) &&
+    val isOfBoth = read.subsetOf(ofLeft ++ ofRows) &&
       ofLeft.intersect(ofRows).isEmpty && !CorrelatedRows.isCorrelated(left)
-    if (isOfBoth && limit <= SQLConf.get.windowGroupLimitThreshold) {
-      RankedMatches.of(left, rows, conditions, order, limit)
-    } else None
+    if (!isOfBoth) None
+    else if (order.isEmpty) aggregated(left)
+    else if (limit <= SQLConf.get.windowGroupLimitThreshold) ranked(left)
+    else None
+  }
+
+  private def ranked(left: LogicalPlan): Option[CorrelatedRows.Found] =
+    if (!SQLConf.get.getConf(RangeJoinConf.BestMatches)) None
+    else {
+      RankedMatches.of(left, rows, conditions, order, limit).map { found =>
+        val columns = output.map {
+          case Alias(value, _) if isTotal => value
+          case Alias(value, _)            => found.onMatch(value)
+          case column                     => column
+        }
+        CorrelatedRows.Found(found.plan, columns, if (isTotal) found.plan else found.matched)
+      }
+    }
+
+  private def aggregated(left: LogicalPlan): Option[CorrelatedRows.Found] = {
+    val functions = AggregatedPairs.functionsOf(output)
+    if (functions.isEmpty) None
+    else {
+      AggregatedMatches.of(left, rows, conditions, functions).map { found =>
+        val columns = output.map {
+          _.transform { case f: AggregateExpression => found.values(f.resultId) } match {
+            case Alias(value, _) => value
+            case column          => column
+          }
+        }
+        CorrelatedRows.Found(found.plan, columns, found.plan)
+      }
+    }
   }
 
   private def project(columns: Seq[NamedExpression]): CorrelatedRows =
     copy(output = columns.map {
       case a: Attribute => output.find(_.exprId == a.exprId).getOrElse(a)
-      case alias: Alias => Alias(under(alias.child), alias.name)(exprId = alias.exprId)
-      case outer        => Alias(under(outer), outer.name)(exprId = outer.exprId)
+      case other        => named(other)
     })
+
+  /** A column of the output, in the columns of `rows` and of the outer query. */
+  private def named(column: NamedExpression): Alias = column match {
+    case alias: Alias => Alias(under(alias.child), alias.name)(exprId = alias.exprId)
+    case outer        => Alias(under(outer), outer.name)(exprId = outer.exprId)
+  }
 
   /** An expression of the output in the columns of `rows` and of the outer query. */
   private def under(e: Expression): Expression = {
@@ -79,14 +108,27 @@ private[plan] case class CorrelatedRows(
 
 private[plan] object CorrelatedRows {
 
-  def of(plan: LogicalPlan): Option[CorrelatedRows] = plan match {
+  /**
+   * @param plan a row for each row of the outer query and each row that it finds; with NULLs where there is none
+   * @param columns those of the subquery
+   * @param matched the plan without the rows that stand for none
+   */
+  case class Found(plan: LogicalPlan, columns: Seq[Expression], matched: LogicalPlan)
+
+  /** What a subquery can be taken to ask for, the cheapest first. */
+  def of(plan: LogicalPlan): Seq[CorrelatedRows] = plan match {
     case SubqueryAlias(_, child)                            => of(child)
     case Project(columns, child) if columns.forall(isPlain) => of(child).map(_.project(columns))
     case Limit(IntegerLiteral(limit), child) if limit > 0   =>
-      sorted(child).map(_.copy(limit = limit))
+      sorted(child).map(_.copy(limit = limit)).toSeq
     case aggregate: Aggregate if aggregate.groupingExpressions.isEmpty =>
-      filtered(aggregate.child).flatMap(extremes(_, aggregate.aggregateExpressions))
-    case _ => None
+      for {
+        found <- filtered(aggregate.child).toSeq
+        columns = aggregate.aggregateExpressions if columns.forall(isOfAggregates)
+        asked <- extremes(found, columns) ++
+          Seq(found.copy(output = columns.map(found.named), isTotal = true))
+      } yield asked
+    case _ => Nil
   }
 
   private def sorted(plan: LogicalPlan): Option[CorrelatedRows] = plan match {
@@ -118,25 +160,26 @@ private[plan] object CorrelatedRows {
     val functions = AggregatedPairs.functionsOf(columns)
     val ends =
       functions.map(f => if (isPlainAggregate(f)) endOf(found, f.aggregateFunction) else None)
-    val order = ends.headOption.flatten.map(_.order)
     val values = functions.zip(ends).collect { case (f, Some(end)) =>
       f.resultId -> end.value
     }.toMap
-    // What is beside an aggregate would have to be the same in all rows.
-    def isOfAggregates(column: NamedExpression): Boolean = column match {
-      case Alias(e, _) =>
-        isPlain(e) && e.transform { case _: AggregateExpression => Literal(0) }.references.isEmpty
-      case _ => false
-    }
-    order.filter(by =>
-      ends.forall(_.exists(end => isSame(end.order, by))) &&
-        columns.forall(isOfAggregates)).map { by =>
+    for {
+      first <- ends.headOption.flatten
+      if ends.forall(_.exists(end => isSame(end.order, first.order)))
+    } yield {
       val output = columns.map { column =>
-        column.transform { case f: AggregateExpression => values(f.resultId) }
-          .asInstanceOf[NamedExpression]
+        found.named(column.transform { case f: AggregateExpression => values(f.resultId) }
+          .asInstanceOf[NamedExpression])
       }
-      found.copy(order = by, limit = 1, output = output, isTotal = true)
+      found.copy(order = first.order, limit = 1, output = output, isTotal = true)
     }
+  }
+
+  /** What is beside an aggregate would have to be the same in all rows. */
+  private def isOfAggregates(column: NamedExpression): Boolean = column match {
+    case Alias(e, _) =>
+      isPlain(e) && e.transform { case _: AggregateExpression => Literal(0) }.references.isEmpty
+    case _ => false
   }
 
   /** Of which row a value is asked. */

@@ -23,25 +23,26 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
 /**
  * Makes a correlated subquery that asks for the best rows of a range a range join and a ranking of the matches of each
- * row ([[RankedMatches]]):
+ * row ([[RankedMatches]]), and one that aggregates the rows of a range a range join and an aggregate
+ * ([[AggregatedMatches]]):
  *
  * {{{
  *   FROM l, LATERAL (SELECT .. FROM r WHERE r.k = l.k AND r.t <= l.t ORDER BY r.t DESC LIMIT 2)
  *   SELECT (SELECT r.p FROM r WHERE r.k = l.k AND r.t <= l.t ORDER BY r.t DESC LIMIT 1) FROM l
  *   SELECT (SELECT max_by(r.p, r.t) FROM r WHERE r.k = l.k AND r.t <= l.t) FROM l
+ *   SELECT (SELECT sum(r.p) FROM r WHERE r.k = l.k AND r.t <= l.t) FROM l
  * }}}
  *
  * Spark joins the distinct values of the columns that the subquery reads with all rows of `r` that are in range,
  * whatever their keys.
  *
- * Runs before the optimizer, which would have no such subquery any more. A subquery whose best rows no range join
- * finds, or that is more than a filter and an order, is left to Spark.
+ * Runs before the optimizer, which would have no such subquery any more. A subquery that no range join answers, or
+ * that is more than a filter and an order or an aggregate, is left to Spark.
  */
 object JoinCorrelatedRows extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.BestMatches) ||
-      !conf.getConf(RangeJoinConf.Correlated)) plan
+    if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.Correlated)) plan
     else
       plan.transformDownWithSubqueries {
         case join: LateralJoin if join.condition.forall(_ == TrueLiteral) =>
@@ -55,18 +56,15 @@ object JoinCorrelatedRows extends Rule[LogicalPlan] {
       }
 
   private def lateral(join: LateralJoin): Option[LogicalPlan] =
-    for {
-      isOuter <- keepsLeft(join.joinType)
-      rows <- CorrelatedRows.of(join.right.plan)
-      if !rows.isOfPython || !(isOuter || rows.isTotal)
-      found <- rows.over(join.left)
-    } yield {
-      val columns = rows.columns(found).zip(join.right.plan.output).map { case (value, column) =>
-        Alias(value, column.name)(column.exprId, column.qualifier, Some(column.metadata))
+    keepsLeft(join.joinType).flatMap { isOuter =>
+      val asked = CorrelatedRows.of(join.right.plan)
+        .filter(rows => !rows.isOfPython || !(isOuter || rows.isTotal))
+      asked.view.flatMap(_.over(join.left)).headOption.map { found =>
+        val columns = found.columns.zip(join.right.plan.output).map { case (value, column) =>
+          Alias(value, column.name)(column.exprId, column.qualifier, Some(column.metadata))
+        }
+        Project(join.left.output ++ columns, if (isOuter) found.plan else found.matched)
       }
-      Project(
-        join.left.output ++ columns,
-        if (isOuter || rows.isTotal) found.plan else found.matched)
     }
 
   private def keepsLeft(joinType: JoinType): Option[Boolean] = joinType match {
@@ -82,9 +80,9 @@ object JoinCorrelatedRows extends Rule[LogicalPlan] {
     val subqueries = expressions.flatMap(_.collect { case s: ScalarSubquery => s })
     val found = subqueries.view.flatMap { subquery =>
       for {
-        rows <- CorrelatedRows.of(subquery.plan) if rows.limit == 1 && !rows.isOfPython
+        rows <- CorrelatedRows.of(subquery.plan).view if rows.limit == 1 && !rows.isOfPython
         over <- rows.over(child)
-        value <- rows.columns(over).headOption
+        value <- over.columns.headOption
       } yield (subquery, over.plan, value)
     }.headOption
     found.fold((expressions, child)) { case (subquery, below, value) =>

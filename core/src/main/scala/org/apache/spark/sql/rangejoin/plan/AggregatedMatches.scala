@@ -1,0 +1,147 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates, RangeExtractor}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.types._
+
+/**
+ * The aggregated matches of each left row, as plain operators of Spark's:
+ *
+ * {{{
+ *   Project       the left columns, and the functions
+ *     Aggregate     by the keys of the join, the number of the left row, and its columns
+ *       Join          LEFT OUTER, by the conditions
+ *         Project       the left side, and a number of each row
+ * }}}
+ *
+ * The join aggregates the matches of a row by itself, and as each row is a group by itself, nothing has to be
+ * merged ([[AggregateMatchesInPlace]]). The keys are among the groups so that Spark would not shuffle pairs
+ * once more.
+ *
+ * @param plan has all left columns, and others
+ * @param values what a function is in its columns, by the id of its result
+ */
+private[plan] case class AggregatedMatches(plan: LogicalPlan, values: Map[ExprId, Attribute])
+
+private[plan] object AggregatedMatches {
+
+  /** None where no range join with a key aggregates the matches of these sides. */
+  def of(
+      left: LogicalPlan,
+      right: LogicalPlan,
+      conditions: Seq[Expression],
+      functions: Seq[AggregateExpression]): Option[AggregatedMatches] = {
+    val (numbered, id) = NumberedRows.of(left)
+    val (ofRight, ofBoth) = conditions.partition(_.references.subsetOf(right.outputSet))
+    val filtered = ofRight.reduceOption(And(_, _)).fold(right)(Filter(_, right))
+    val join = NumberedRows.joined(numbered, filtered, ofBoth)
+    for {
+      column <- onMatch(join)
+      if isServed(join) && NumberedRows.canJoin(left, right, conditions)
+      ofMatches = functions.map(onlyOfMatches(_, right.outputSet, column))
+      sides <-
+        AggregatedPairs.sides(Seq(id), ofMatches, numbered.outputSet, right.outputSet).toOption
+      if sides.contains(LeftSide) && !ofMatches.exists(_.exists(_.isInstanceOf[PythonUDF]))
+    } yield aggregated(join, left.output, id, ofMatches)
+  }
+
+  /**
+   * With a residual, or without a key, rows that are the same for the subquery would each look at all of their matches:
+   * Spark does so once.
+   */
+  private def isServed(join: Join): Boolean =
+    SQLConf.get.getConf(RangeJoinConf.AggregatedMatches) &&
+      NumberedRows.keysOf(join).nonEmpty &&
+      RangeExtractor.extract(join, Some(LeftSide)).exists(_.residual.isEmpty)
+
+  /** A right column that is NULL only where a left row has no match. */
+  private def onMatch(join: Join): Option[Attribute] =
+    for {
+      condition <- join.condition
+      column <- join.right.output.find(Predicates.refusesNull(condition, _))
+    } yield column
+
+  /** A function that passes over the right columns of a left row without a match, which are NULL. */
+  private def onlyOfMatches(
+      function: AggregateExpression,
+      right: AttributeSet,
+      column: Attribute): AggregateExpression =
+    function.aggregateFunction match {
+      case Count(Seq(Literal(value, _))) if value != null && function.filter.isEmpty =>
+        function.copy(aggregateFunction = Count(column))
+      case _: Count | _: Sum | _: Average | _: Min | _: Max
+          if function.aggregateFunction.children.forall(isColumn(_, right)) => function
+      case _ =>
+        val isMatch = IsNotNull(column)
+        function.copy(filter = Some(function.filter.fold[Expression](isMatch)(And(isMatch, _))))
+    }
+
+  private def isColumn(e: Expression, side: AttributeSet): Boolean = e match {
+    case a: Attribute => side.contains(a)
+    case _            => false
+  }
+
+  private def aggregated(
+      join: Join,
+      left: Seq[Attribute],
+      id: Attribute,
+      functions: Seq[AggregateExpression]): AggregatedMatches = {
+    val (grouped, others) = left.partition(column => isGroupedAsIs(column.dataType))
+    val kept = AttributeMap(others.map(column =>
+      column -> Alias(MaxBy(column, id).toAggregateExpression(), column.name)()))
+    val results = functions.map(f => Alias(f, f.aggregateFunction.prettyName)())
+    val aggregate = Aggregate(
+      (NumberedRows.keysOf(join) ++ Seq(id) ++ grouped).distinct,
+      grouped ++ others.map(kept) ++ results,
+      join)
+    val columns = left.map(column =>
+      kept.get(column).fold[NamedExpression](column)(alias =>
+        Alias(alias.toAttribute, column.name)(
+          column.exprId,
+          column.qualifier,
+          Some(column.metadata))))
+    AggregatedMatches(
+      Project(columns ++ results.map(_.toAttribute), aggregate),
+      functions.map(_.resultId).zip(results.map(_.toAttribute)).toMap)
+  }
+
+  /** Whether Spark gives values of a type as they are when it groups by them: 0.0 may have been -0.0. */
+  private def isGroupedAsIs(dataType: DataType): Boolean = dataType match {
+    case _: IntegralType | _: DecimalType | BooleanType | StringType | BinaryType | DateType |
+        TimestampType | TimestampNTZType => true
+    case _ => false
+  }
+
+  /** Such an aggregate, and the join below it. */
+  object OfRows {
+    def unapply(plan: LogicalPlan): Option[(Aggregate, Join)] = plan match {
+      case aggregate: Aggregate =>
+        NumberedRows.joinBelow(aggregate.child, aggregate.groupingExpressions).map(aggregate -> _)
+      case _ => None
+    }
+  }
+
+  /** What an expression over an aggregate is in the columns of the row that its group is. */
+  def ofRow(e: Expression): Expression = e.transform {
+    case AggregateExpression(MaxBy(value, id: Attribute), _, false, None, _)
+        if NumberedRows.isNumber(id) => value
+  }
+}

@@ -1,0 +1,236 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.CatalystTypeConverters
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Join, LocalLimit}
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
+import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.join.RangeJoinExec
+import org.apache.spark.sql.{DataFrame, Row}
+
+/** Correlated subqueries that aggregate the rows of a range. */
+class CorrelatedAggregatesSuite extends RangeJoinTest {
+
+  private val Range = "r.k = l.k AND r.t <= l.t"
+
+  private def sides(): Unit = {
+    def side(name: String, rows: Int) = spark.range(rows)
+      .selectExpr(
+        "id",
+        "IF(id % 13 = 5, NULL, id % 7) AS k",
+        "IF(id % 11 = 3, NULL, id * 7 % 50) AS t",
+        "IF(id % 5 = 2, NULL, id * 3 % 17) AS v",
+        "CASE id % 6 WHEN 0 THEN -0.0D WHEN 1 THEN 0.0D WHEN 2 THEN double('NaN') ELSE id / 4 END AS d",
+        "concat('n', id) AS s",
+        "map(id, -0.0D) AS m",
+        "array(-0.0F, float(id)) AS a",
+        "named_struct('d', -0.0D, 's', 'x') AS st",
+        "CAST(id AS DECIMAL(30, 2)) AS big"
+      )
+      .createOrReplaceTempView(name)
+    side("l", 150)
+    side("r", 300)
+  }
+
+  private def check(query: String, joins: Int = 1, settings: Settings = Nil): DataFrame = {
+    val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+    for (engine <- nextEngine) withConf(engine ++ settings: _*) {
+      val df = spark.sql(query)
+      def clue = s"$query\n${executedPlan(df)}"
+      assert(nodes[AggregateMatchesExec](df).size == joins, clue)
+      if (joins > 0) assert(nodes[BaseAggregateExec](df).isEmpty, clue)
+      assertSameRows(rows(df), expected, clue)
+    }
+    spark.sql(query)
+  }
+
+  private def subquery(functions: String, where: String = Range): String =
+    s"(SELECT $functions FROM r WHERE $where)"
+
+  test("functions of rows that match, and of none") {
+    sides()
+    for (function <- Seq(
+        "count(*)",
+        "count(1)",
+        "count(r.v)",
+        "count(r.v, r.d)",
+        "sum(r.v)",
+        "avg(r.v)",
+        "min(r.s)",
+        "max(r.d)",
+        "sum(r.big)",
+        "count(*) FILTER (WHERE r.v IS NULL)",
+        "sum(coalesce(r.v, 7))",
+        "max(coalesce(r.s, 'none'))",
+        "sum(1)",
+        "bool_and(r.v IS NULL)",
+        "count_if(r.v IS NULL)",
+        "max_by(r.s, r.id)",
+        "try_sum(r.v)",
+        "bit_xor(coalesce(r.v, 9))",
+        "round(stddev(CAST(r.v AS INT)), 6)",
+        "coalesce(sum(r.v) * 2, -1) + count(*)",
+        "IF(count(*) = 0, 'none', max(r.s))"
+      )) check(s"SELECT l.id, ${subquery(function)} AS found FROM l")
+  }
+
+  test("ranges of one end and of two, right filters, views, and the same table on both sides") {
+    sides()
+    for (where <- Seq(
+        "r.k = l.k AND r.t > l.t",
+        "r.k = l.k AND r.t BETWEEN l.t - 9 AND l.t",
+        "r.k = l.k AND r.t <= l.t AND r.v > 3 AND r.s LIKE 'n1%'",
+        "r.k <=> l.k AND r.t < l.t",
+        "r.k = l.k AND r.id % 3 = l.id % 3 AND r.t < l.t + 2"
+      )) check(s"SELECT l.id, ${subquery("count(*)", where)} AS n FROM l")
+    check("SELECT l.id, (SELECT sum(x) FROM (SELECT k AS y, t, v + 1 AS x FROM r WHERE v < 9) " +
+      "WHERE y = l.k AND t <= l.t) AS total FROM l")
+    check("SELECT id, (SELECT sum(r.v) FROM l AS r WHERE r.k = l.k AND r.t < l.t) AS before FROM l")
+    spark.sql("SELECT * FROM l WHERE id < 100").createOrReplaceTempView("few")
+    check("SELECT id, (SELECT sum(r.v) FROM few AS r WHERE r.k = l.k AND r.t < l.t) AS before " +
+      "FROM few AS l")
+  }
+
+  test("columns of any type are as they were") {
+    sides()
+    check(s"SELECT *, ${subquery("sum(r.v)")} AS total FROM l")
+    check(s"SELECT d, m, a, st, big, ${subquery("sum(r.v)")} AS total FROM l")
+    check(s"SELECT l.d, l.d AS e, try_divide(1, l.d) AS one, ${subquery("count(*)")} AS n FROM l")
+    check(
+      s"SELECT o.d, ${subquery("count(*)", "r.d = o.d AND r.t <= o.t")} AS n FROM l AS o")
+  }
+
+  test("in WHERE, twice, LATERAL, and over rows that are the same") {
+    sides()
+    check(s"SELECT id FROM l WHERE v > ${subquery("avg(r.v)")}")
+    check(s"SELECT id, v FROM l WHERE ${subquery("count(*)")} BETWEEN 2 AND 9 OR v = 3")
+    check(
+      s"SELECT id, ${subquery("sum(r.v)")} - ${subquery("count(*)", "r.k = l.k AND r.t > l.t")} AS x " +
+        "FROM l",
+      joins = 2)
+    check(s"SELECT k, t, ${subquery("sum(r.v)")} AS x FROM (SELECT k, t FROM l, range(2)) l")
+    for (how <- Seq("CROSS JOIN", "LEFT JOIN"); on = if (how == "CROSS JOIN") "" else "ON true")
+      check(
+        s"SELECT l.id, x.* FROM l $how LATERAL (SELECT sum(r.v) AS s, count(*) AS n, " +
+          s"max(r.d) + 1 AS m FROM r WHERE $Range) AS x $on")
+  }
+
+  test("with a broadcast, and with adaptive execution") {
+    sides()
+    val query = s"SELECT id, s, ${subquery("sum(r.v)")} AS total, d FROM l"
+    for (threshold <- Seq("-1", "10MB"); adaptive <- Seq("true", "false"))
+      check(
+        query,
+        settings = Seq(
+          SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> threshold,
+          SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive))
+  }
+
+  test("where other software has put a join of Spark's in the place of the range join") {
+    sides()
+    val query = s"SELECT id, d, ${subquery("count(*)")} AS n, ${subquery("max(r.s)")} AS s FROM l"
+    val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+    for (engine <- nextEngine)
+      withConf(engine :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false"): _*) {
+        val plan = executedPlan(spark.sql(query)).transform { case matches: AggregateMatchesExec =>
+          matches.copy(child = matches.join.get.asStock)
+        }
+        assert(plan.collect { case join: RangeJoinExec => join }.isEmpty)
+        assert(plan.collect { case matches: AggregateMatchesExec =>
+          matches.number
+        }.flatten.size == 2)
+        val toRow = CatalystTypeConverters.createToScalaConverter(plan.schema)
+        val found = plan.executeCollect().map(toRow(_).asInstanceOf[Row].mkString("|")).toSeq.sorted
+        assertSameRows(found, expected, plan.toString)
+      }
+  }
+
+  private def leftSides(df: DataFrame) =
+    execution(df).optimizedPlan.collect { case join: Join => join.left }
+
+  test(
+    "a subquery that nobody reads is not run, and columns that nobody reads are not grouped by") {
+    sides()
+    spark.sql(
+      s"SELECT l.*, ${subquery("sum(r.v)")} AS total FROM l").createOrReplaceTempView("totals")
+    check("SELECT count(*) FROM totals", joins = 0)
+    check("SELECT id, d, m FROM totals", joins = 0)
+    check("SELECT DISTINCT k FROM totals", joins = 0)
+    val grouped = execution(check("SELECT s, total FROM totals")).optimizedPlan.collect {
+      case aggregate: Aggregate => aggregate
+    }
+    assert(grouped.map(_.groupingExpressions.size) == Seq(3))
+    assert(grouped.map(_.aggregateExpressions.size) == Seq(2))
+  }
+
+  test("filters on left columns and limits go below the join") {
+    sides()
+    spark.sql(
+      s"SELECT l.*, ${subquery("sum(r.v)")} AS total FROM l").createOrReplaceTempView("totals")
+    for (filter <- Seq("id < 20", "d > 3", "s LIKE 'n1%'", "id < 100 AND t > 3 AND total > 20")) {
+      val df = check(s"SELECT id, total FROM totals WHERE $filter")
+      val plan = execution(df).optimizedPlan
+      val below = leftSides(df).flatMap(_.collect { case of: Filter => of })
+      assert(below.size == 1, plan)
+      // Above are filters of the total alone, and below the join those of the right side.
+      val others = plan.collect { case of: Filter => of }.diff(below)
+      assert(others.size == (if (filter.contains("total")) 2 else 1), plan)
+    }
+    val limited = spark.sql("SELECT id, d, total FROM totals LIMIT 7")
+    assert(leftSides(limited).exists(_.exists(_.isInstanceOf[LocalLimit])))
+    val all = withConf(Flag -> "false")(rows(spark.sql("SELECT id, d, total FROM totals")))
+    for (engine <- nextEngine) withConf(engine: _*) {
+      val found = rows(spark.sql("SELECT id, d, total FROM totals LIMIT 7"))
+      assert(found.size == 7 && found.diff(all).isEmpty)
+    }
+    val some = spark.sql("SELECT id FROM totals WHERE total > 9 LIMIT 7")
+    assert(!leftSides(some).exists(_.exists(_.isInstanceOf[LocalLimit])))
+  }
+
+  test("overflow and errors of what is aggregated") {
+    sides()
+    withConf(SQLConf.ANSI_ENABLED.key -> "true") {
+      val query = s"SELECT l.id, ${subquery("sum(r.v + 9223372036854775800)")} AS x FROM l"
+      for (flag <- Seq("true", "false")) withConf(Flag -> flag) {
+        val error = intercept[Exception](spark.sql(query).collect())
+        assert(error.toString.contains("ARITHMETIC_OVERFLOW"))
+      }
+      // No right row of these is a match.
+      check(
+        s"SELECT l.id, ${subquery("sum(1 / r.v)", s"$Range AND r.v <> 0 AND r.t > 99")} AS x FROM l")
+    }
+  }
+
+  test("what is left to Spark") {
+    sides()
+    for (of <- Seq(
+        subquery("count(DISTINCT r.v)"),
+        subquery("collect_list(r.v)"),
+        subquery("sum(r.v)", "r.k = l.k"),
+        subquery("sum(r.v)", s"$Range AND r.id <> l.id"),
+        s"(SELECT sum(r.v) FROM r WHERE $Range GROUP BY r.k)",
+        s"(SELECT sum(r.v) FROM r WHERE $Range HAVING count(*) > 3)"
+      )) check(s"SELECT l.id, size(array($of)) AS n FROM l", joins = 0)
+    val total = s"SELECT l.id, ${subquery("sum(r.v)")} AS total FROM l"
+    for (key <-
+        Seq(RangeJoinConf.Correlated, RangeJoinConf.AggregatedMatches, RangeJoinConf.Enabled))
+      withConf(key.key -> "false")(check(total, joins = 0))
+  }
+}
