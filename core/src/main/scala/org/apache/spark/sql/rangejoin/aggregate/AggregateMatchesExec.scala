@@ -100,11 +100,19 @@ case class AggregateMatchesExec(
       functions.map(_.references.subsetOf(columns)),
       buffered,
       join.pairResidual,
-      join.keepsStreamed)
+      join.streamedPlan.output.filter(join.references.contains),
+      join.keepsStreamed
+    )
   }
 
   private def ofPairs: AggregatedMatchIteratorFactory =
-    aggregates(child.output, functions.map(_ => false), child.output, None, keepsStreamed = false)
+    aggregates(
+      child.output,
+      functions.map(_ => false),
+      child.output,
+      None,
+      Nil,
+      keepsStreamed = false)
 
   /** @param isStreamed by function, whether it reads the streamed row */
   private def aggregates(
@@ -112,6 +120,7 @@ case class AggregateMatchesExec(
       isStreamed: Seq[Boolean],
       buffered: Seq[Attribute],
       residual: Option[Expression],
+      condition: Seq[Attribute],
       keepsStreamed: Boolean): AggregatedMatchIteratorFactory = {
     val (ofStreamed, ofBuffered) = functions.zip(isStreamed).partition(_._2)
     val (first, second) = (
@@ -123,6 +132,7 @@ case class AggregateMatchesExec(
       second,
       inOrder(isStreamed, streamed.size, first.types.size),
       residual,
+      bindReferences[Expression](condition, streamed),
       keepsStreamed,
       buffered.size,
       AggregatedMatchIteratorFactory.Metrics(

@@ -18,7 +18,7 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairPredicate}
-import org.apache.spark.sql.rangejoin.reduce.{MatchAggregator, RunAggregates}
+import org.apache.spark.sql.rangejoin.reduce.{KnownResults, MatchAggregator, RunAggregates}
 import org.apache.spark.util.TaskCompletionListener
 
 /** Drives a scanner, one streamed row at a time. */
@@ -32,9 +32,12 @@ private[aggregate] final class AggregatedMatchIterator(
   private[this] val test = parts.residual.map(PairPredicate.create).orNull
   private[this] val pair = new JoinedRow
   private[this] val runs = new RunAggregates(ofBuffered, TaskContext.get().taskMemoryManager())
+  private[this] val known =
+    if (test == null) null
+    else new KnownResults(parts.condition, TaskContext.get().taskMemoryManager())
   // Who reads the rows may have enough before the last one.
   TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {
-    override def onTaskCompletion(context: TaskContext): Unit = runs.close()
+    override def onTaskCompletion(context: TaskContext): Unit = close()
   })
   private[this] val single = MatchAggregator.create(ofBuffered)
   private[this] val repeated = new RepeatedAggregator(parts.ofStreamed)
@@ -44,6 +47,11 @@ private[aggregate] final class AggregatedMatchIterator(
   private[this] val joined = new JoinedRow
   private[this] var current: InternalRow = _
   private[this] var finished = false
+
+  private def close(): Unit = {
+    runs.close()
+    if (known != null) known.close()
+  }
 
   override def hasNext: Boolean = {
     while (current == null && !finished) findNext()
@@ -61,10 +69,12 @@ private[aggregate] final class AggregatedMatchIterator(
   private def findNext(): Unit =
     if (!scanner.nextStreamed()) {
       finished = true
-      runs.close()
+      close()
     } else {
       val ofRun = if (test == null) scanner.aggregateRun(runs) else -1
-      val matches = if (ofRun >= 0) ofRun.toLong else aggregatePairs()
+      val before = if (known == null) null else known.get(scanner.currentStreamed)
+      val matches =
+        if (ofRun >= 0) ofRun.toLong else if (before != null) before.matches else aggregatePairs()
       metrics.matches += matches
       val isUnmatched = matches == 0L && keepsStreamed
       if (isUnmatched) {
@@ -72,7 +82,10 @@ private[aggregate] final class AggregatedMatchIterator(
         single.update(noMatch)
       }
       if (matches > 0L || isUnmatched) {
-        val fromBuffered = if (readsBuffered && ofRun > 0) runs.result else single.result()
+        val fromBuffered =
+          if (readsBuffered && ofRun > 0) runs.result
+          else if (before != null && !isUnmatched) before.buffer
+          else single.result()
         val fromStreamed = repeated.aggregate(scanner.currentStreamed, math.max(matches, 1L))
         current =
           output(joined(scanner.currentStreamed, buffers(fromStreamed, fromBuffered)))
@@ -92,6 +105,7 @@ private[aggregate] final class AggregatedMatchIterator(
       }
     }
     metrics.pairs += pairs
+    if (known != null) known.put(matches, single)
     matches
   }
 }

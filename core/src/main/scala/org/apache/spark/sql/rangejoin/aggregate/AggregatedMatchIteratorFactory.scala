@@ -28,6 +28,7 @@ import org.apache.spark.sql.rangejoin.reduce.MatchAggregation
  * @param ofBuffered functions of the buffered row
  * @param order the buffers in their order, bound to the streamed row and the buffers of either kind
  * @param residual bound to the streamed row followed by the buffered row
+ * @param condition the columns of the streamed row on which it depends what its matches are
  * @param keepsStreamed whether a streamed row without a match counts as one with a match of NULLs
  */
 final case class AggregatedMatchIteratorFactory(
@@ -36,6 +37,7 @@ final case class AggregatedMatchIteratorFactory(
     ofBuffered: MatchAggregation,
     order: Seq[BoundReference],
     residual: Option[Expression],
+    condition: Seq[Expression],
     keepsStreamed: Boolean,
     bufferedFields: Int,
     metrics: AggregatedMatchIteratorFactory.Metrics) {

@@ -63,14 +63,11 @@ private[plan] object AggregatedMatches {
     } yield aggregated(join, left.output, id, ofMatches)
   }
 
-  /**
-   * With a residual, or without a key, rows that are the same for the subquery would each look at all of their matches:
-   * Spark does so once.
-   */
+  /** Without a key Spark joins and aggregates distinct left values by the range. */
   private def isServed(join: Join): Boolean =
     SQLConf.get.getConf(RangeJoinConf.AggregatedMatches) &&
       NumberedRows.keysOf(join).nonEmpty &&
-      RangeExtractor.extract(join, Some(LeftSide)).exists(_.residual.isEmpty)
+      RangeExtractor.extract(join, Some(LeftSide)).isRight
 
   /** A right column that is NULL only where a left row has no match. */
   private def onMatch(join: Join): Option[Attribute] =

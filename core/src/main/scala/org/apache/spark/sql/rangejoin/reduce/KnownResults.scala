@@ -1,0 +1,104 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.reduce
+
+import java.util.{HashMap => JHashMap}
+
+import org.apache.spark.memory.TaskMemoryManager
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}
+
+/**
+ * What was aggregated for the last streamed rows, by the columns that their matches depend on: of a residual, all
+ * pairs of a row would be looked at again for each row that is like it.
+ *
+ * All is forgotten when it is 64 MiB, or another consumer asks for memory, and for good if few rows are like others.
+ *
+ * @param columns those that the condition reads of a streamed row
+ */
+final class KnownResults(columns: Seq[Expression], tasks: TaskMemoryManager) {
+  import KnownResults._
+
+  private[this] val toKey = UnsafeProjection.create(columns)
+  private[this] val memory = new BufferMemory(tasks, () => forget())
+  private[this] val results = new JHashMap[UnsafeRow, Known]
+  private[this] var bytes = 0L
+  private[this] var asked = 0
+  private[this] var found = 0
+  private[this] var isUseful = true
+  private[this] var key: UnsafeRow = _
+
+  /** What is known of a row; null if nothing is. */
+  def get(row: InternalRow): Known =
+    if (!isUseful) null
+    else {
+      memory.use()
+      key = toKey(row)
+      val known = results.get(key)
+      if (known != null) found += 1
+      asked += 1
+      if (asked == Asked) decide()
+      known
+    }
+
+  /** Keeps what was aggregated for the row that was asked for last. */
+  def put(matches: Long, aggregated: MatchAggregator): Unit =
+    if (isUseful) {
+      val buffer = aggregated.result()
+      val size = key.getSizeInBytes.toLong + buffer.getSizeInBytes + EntryBytes
+      if (bytes + size > MostBytes) forget()
+      if (size <= MostBytes && memory.take(size)) {
+        bytes += size
+        results.put(key.copy(), new Known(matches, buffer.copy()))
+      } else forget()
+    }
+
+  private def decide(): Unit = {
+    isUseful = found >= LeastFound
+    if (!isUseful) close()
+    asked = 0
+    found = 0
+  }
+
+  private def forget(): Unit = {
+    results.clear()
+    memory.release(bytes)
+    bytes = 0L
+  }
+
+  /** Gives all memory back. */
+  def close(): Unit = {
+    forget()
+    memory.close()
+  }
+}
+
+object KnownResults {
+
+  /** @param matches how many were aggregated */
+  final class Known(val matches: Long, val buffer: UnsafeRow)
+
+  private val MostBytes = 64L << 20
+
+  /** Of the map and the objects. */
+  private val EntryBytes = 160
+
+  /**
+   * Of so many rows at least so many have to be like one that is known. In fewer rows few would be alike even if there
+   * were no more than some 10,000 kinds of them.
+   */
+  private val Asked = 1 << 16
+  private val LeastFound = 1 << 11
+}
