@@ -134,7 +134,9 @@ final class CaseRunner(spark: SparkSession) extends AdaptiveSparkPlanHelper {
     node.joinType match {
       case t if t == join.form.logical => None
       // Spark takes some correlated subqueries apart, and joins what is left as it sees fit.
-      case _ if join.form == JoinForm.ExistenceForm || join.query.sql.contains("EXISTS (") => None
+      case _
+          if join.form == JoinForm.ExistenceForm || join.query.asked == Asked.AsValue ||
+            join.query.sql.contains("EXISTS (") => None
       case other => Some(s"a ${join.form} join is planned as $other")
     }
 

@@ -65,7 +65,7 @@ final class Fuzz(
 /**
  * `make fuzz CASES=10000 SEED=1`, with `--only buckets` or `--only skewed` for joins by range buckets,
  * without keys and of skewed keys, `--only shuffled` for shuffled hash joins, `--only ranked` for rankings of
- * matches, `--only aggregated` for aggregates of them, or `--only preserved` for joins whose preserved side is
+ * matches, `--only aggregated` for aggregates of them, `--only correlated` for those in subqueries, or `--only preserved` for joins whose preserved side is
  * broadcast; exits with 1 where a case or the run fails.
  */
 object Fuzz {
@@ -91,6 +91,7 @@ object Fuzz {
       case Some("shuffled")   => _.query.sql.contains("SHUFFLE_HASH")
       case Some("ranked")     => _.isRanked
       case Some("aggregated") => _.isAggregated
+      case Some("correlated") => _.query.asked == Asked.AsValue
       case Some("preserved")  => _.isPreserved
       case only               => join =>
           only.map(Settings).forall(key => join.engines.exists(_.exists(_._1 == key)))

@@ -89,7 +89,7 @@ case class JoinCase(
   def isRanked: Boolean = query.sql.contains(" AS n FROM ") || query.sql.contains(" AS m FROM ")
 
   /** Whether the matches of rows are aggregated. */
-  def isAggregated: Boolean = query.sql.contains(" AS c0")
+  def isAggregated: Boolean = query.sql.contains(" AS c0") || query.asked == Asked.AsValue
 
   /** All it takes to see the case again. */
   def reproduction: String = {

@@ -50,13 +50,16 @@ object JoinForm {
     Seq(InnerForm, LeftForm, RightForm, FullForm, SemiForm, AntiForm, ExistenceForm)
 }
 
-/** How the rows of a left semi, left anti or existence join are asked for. */
+/** How the rows of a join are asked for. */
 sealed trait Asked
 
 object Asked {
 
   /** As a join. */
   case object ByJoin extends Asked
+
+  /** `SELECT ..., (SELECT aggregate ...) AS c0`, or the like in WHERE: the left outer join of an aggregate. */
+  case object AsValue extends Asked
 
   /** `WHERE [NOT] EXISTS (...)`; left semi and left anti only. */
   case object InWhere extends Asked

@@ -81,6 +81,27 @@ final class RandomAggregation(draw: Draw, side: String, otherType: RangeType) {
   private val having =
     if (draw.chance(85)) "" else s" HAVING count(*) > ${1 + draw.below(3)}"
 
+  /** Of no column of the row itself, which Spark would refuse. */
+  private val ofOther = functions.filterNot(_.contains(s"$side."))
+
+  // Drawn last, so that a seed gives the aggregate it gave before.
+  private val isCorrelated = side == "l" && ofOther.nonEmpty && draw.chance(35)
+
+  /** The query with a subquery for each left row, over the tables; None for a query over their join. */
+  def correlated(left: String, right: String, on: String): Option[String] =
+    if (!isCorrelated) None
+    else {
+      val values = ofOther.map(f => s"(SELECT $f FROM $right WHERE $on)")
+      val kept =
+        draw.shuffle(Seq("k0", "y", "z", "v", "s", "p")).take(draw.below(4)).map(c => s"l.$c")
+      val shown = draw.below(5) match {
+        case 0 => kept
+        case _ => values.zipWithIndex.map { case (value, i) => s"$value AS c$i" } ++ kept
+      }
+      val where = if (shown == kept) s" WHERE ${values.head} IS NOT NULL" else ""
+      Some(s"SELECT ${("l.id" +: shown).mkString(", ")} FROM $left$where")
+    }
+
   /** The query over a join, `FROM` and what follows. */
   def query(hint: String, join: String): String = {
     val shown = grouping ++ functions

@@ -188,13 +188,17 @@ final class RandomJoin(seed: Long) {
         val sql =
           s"$leftRows WHERE l.k0 IN (SELECT r.k0 FROM $r WHERE $others) OR l.v > $limit"
         CaseQuery(sql, form, asked, above = isLimited, plainJoin)
-      case Asked.ByJoin =>
+      case Asked.ByJoin | Asked.AsValue =>
         val join = s"FROM $l ${form.joinSql} $r ON $on"
         draw.below(20) match {
           case _ if ranking.isDefined =>
             CaseQuery(ranking.get.query(hint, join), form, asked, above = true, plainJoin)
           case _ if aggregation.isDefined =>
-            CaseQuery(aggregation.get.query(hint, join), form, asked, above = true, plainJoin)
+            aggregation.get.correlated(l, r, on) match {
+              case Some(sql) => CaseQuery(sql, form, Asked.AsValue, above = true, plainJoin)
+              case None      =>
+                CaseQuery(aggregation.get.query(hint, join), form, asked, above = true, plainJoin)
+            }
           case 0 | 1 =>
             val last = if (form.showsRight) "r.id" else "l.id"
             val sql = s"SELECT ${hint}count(*) AS n, count(l.k0) AS k, max($last) AS last " +
