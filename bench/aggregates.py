@@ -14,6 +14,10 @@ the range join gives all pairs.
                 without a key; `bins` is stock Spark by the hour, by ten minutes and by one
     overlaps    how many of as many intervals each overlaps, without a key, 300 matches a row
     keyed       the same, with 24 keys
+    subquery    count and sum of every earlier row of the key, and of those that differ in another
+                column, by a correlated subquery with all columns of the row
+    repeated    count of every earlier row by a correlated subquery, where rows have 600 kinds of
+                keys and times, or 60,000 with another column; stock Spark asks for each kind once
     fanout      count, sum and max of 0.1, 1, 10, 100, 1,000 and 10,000 matches a row
 
 DuckDB, Polars and polars-bio, where they are installed, have a process for each run, in which the
@@ -50,6 +54,19 @@ def of_each(on: str, functions: str, by: str = "l.v") -> Query:
         grouped = pairs.groupBy(F.expr(by)) if by else pairs.groupBy()
         names = [f"a{i}" for i in range(len(columns))]
         return grouped.agg(*(c.alias(n) for c, n in zip(columns, names, strict=True)))
+
+    return query
+
+
+def subquery(on: str, functions: str) -> Query:
+    """Aggregates of the right rows of each left row, by a correlated subquery."""
+    shown = ", ".join(f"{f} AS a{i}" for i, f in enumerate(functions.split(";")))
+    sql = f"SELECT l.*, x.* FROM l, LATERAL (SELECT {shown} FROM r WHERE {on}) AS x"
+
+    def query(left: DataFrame, right: DataFrame) -> DataFrame:
+        left.createOrReplaceTempView("l")
+        right.createOrReplaceTempView("r")
+        return left.sparkSession.sql(sql)
 
     return query
 
@@ -133,6 +150,8 @@ def measure(folder: str, contestant: str) -> None:
 
 EARLIER = "l.k = r.k AND r.t <= l.t"
 HUNDRED = f"l.k = r.k AND r.t >= l.t - {100 * STEP - 1} AND r.t <= l.t"
+OTHERS = f"{EARLIER} AND r.v % 10 <> l.v % 10"
+OTHER_KINDS = f"{EARLIER} AND r.c <> l.c"
 SIMPLE = "count(*);sum(r.v)"
 EXTREMES = "min(double(r.v));max(double(r.v));avg(double(r.v))"
 SEVERAL = "count(*);sum(r.v);max(r.v)"
@@ -210,6 +229,28 @@ def cases(rows: int) -> dict[str, Case]:
         1,
         sides=("id AS v;id AS a", intervals(86_400, 600)),
     )
+    correlated = Case(
+        [
+            Contestant("aggregated", of_each(EARLIER, SIMPLE), settings=ON),
+            Contestant("subquery", subquery(EARLIER, SIMPLE), settings=ON),
+            Contestant("residual", subquery(OTHERS, SIMPLE), settings=ON),
+        ],
+        rows,
+        rows,
+        1000,
+    )
+    of_kinds = "id AS v;pmod(hash(id, 3), 20) AS k;pmod(hash(id), 30) AS t;pmod(id, 100) AS c"
+    repeated = Case(
+        [
+            Contestant(f"{name} {flag}", subquery(on, COUNT), flag, settings=ON)
+            for name, on in (("plain", EARLIER), ("residual", OTHER_KINDS))
+            for flag in ("true", "false")
+        ],
+        rows,
+        rows // 50,
+        20,
+        sides=(of_kinds, of_kinds),
+    )
     fan_outs = {
         f"fanout-{n}": of(of_each(matching(n), SEVERAL), 10 if n > 100 else 1000, n)
         for n in FAN_OUTS
@@ -222,6 +263,8 @@ def cases(rows: int) -> dict[str, Case]:
         "global": of(of_each(EARLIER, "count(*)", by=""), pairs=500),
         "one": of(of_each(matching(1), COUNT), pairs=1),
         "seconds": seconds,
+        "subquery": correlated,
+        "repeated": repeated,
         "overlaps": of_intervals("overlaps", OVERLAP, 1000 * rows, 300_000),
         "keyed": of_intervals("keyed", KEYED, 1000 * rows // 24, 300_000, 24),
         "sums": of_intervals("sums", KEYED, 1000 * rows // 24, 300_000, 24, SUMS),

@@ -65,8 +65,8 @@ final class Fuzz(
 /**
  * `make fuzz CASES=10000 SEED=1`, with `--only buckets` or `--only skewed` for joins by range buckets,
  * without keys and of skewed keys, `--only shuffled` for shuffled hash joins, `--only ranked` for rankings of
- * matches, `--only aggregated` for aggregates of them, `--only correlated` for those in subqueries, or `--only preserved` for joins whose preserved side is
- * broadcast; exits with 1 where a case or the run fails.
+ * matches, `--only aggregated` for aggregates of them, `--only correlated` for those in subqueries, or `--only preserved`
+ * for joins whose preserved side is broadcast; exits with 1 where a case or the run fails.
  */
 object Fuzz {
 
