@@ -18,7 +18,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates, RangeExtractor}
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.types._
 
@@ -56,7 +56,7 @@ private[plan] object AggregatedMatches {
     for {
       column <- onMatch(join)
       if isServed(join) && NumberedRows.canJoin(left, right, conditions)
-      ofMatches = functions.map(onlyOfMatches(_, right.outputSet, column))
+      ofMatches = functions.map(f => nullable(onlyOfMatches(f, right.outputSet, column), right))
       sides <-
         AggregatedPairs.sides(Seq(id), ofMatches, numbered.outputSet, right.outputSet).toOption
       if sides.contains(LeftSide) && !ofMatches.exists(_.exists(_.isInstanceOf[PythonUDF]))
@@ -66,8 +66,7 @@ private[plan] object AggregatedMatches {
   /** Without a key Spark joins and aggregates distinct left values by the range. */
   private def isServed(join: Join): Boolean =
     SQLConf.get.getConf(RangeJoinConf.AggregatedMatches) &&
-      NumberedRows.keysOf(join).nonEmpty &&
-      RangeExtractor.extract(join, Some(LeftSide)).isRight
+      NumberedRows.keysOf(join).nonEmpty && NumberedRows.dependsOnRow(join)
 
   /** A right column that is NULL only where a left row has no match. */
   private def onMatch(join: Join): Option[Attribute] =
@@ -90,6 +89,13 @@ private[plan] object AggregatedMatches {
         val isMatch = IsNotNull(column)
         function.copy(filter = Some(function.filter.fold[Expression](isMatch)(And(isMatch, _))))
     }
+
+  /** The right columns are NULL where there is no match. */
+  private def nullable(function: AggregateExpression, right: LogicalPlan): AggregateExpression =
+    function.transform {
+      case a: Attribute if right.outputSet.contains(a) => a.withNullability(true)
+    }
+      .asInstanceOf[AggregateExpression]
 
   private def isColumn(e: Expression, side: AttributeSet): Boolean = e match {
     case a: Attribute => side.contains(a)

@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.LeftOuter
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor}
 import org.apache.spark.sql.types.MetadataBuilder
 
 /** The left side of a join, with a number of each row: what is grouped by it is of one row. */
@@ -41,6 +42,33 @@ private[plan] object NumberedRows {
   def keysOf(join: Join): Seq[Expression] = join match {
     case ExtractEquiJoinKeys(_, keys, _, _, _, _, _, _) => keys.distinct
     case _                                              => Nil
+  }
+
+  /**
+   * Whether it depends on the left row which rows match it: Spark folds what is constant, and a join that loses its keys or its
+   * range would make all pairs.
+   */
+  def dependsOnRow(join: Join): Boolean = {
+    val columns = join.left.outputSet -- constants(join.left)
+    def isRead(of: Seq[Expression]) = of.exists(_.references.exists(columns.contains))
+    val keys = keysOf(join)
+    (keys.isEmpty || isRead(keys)) &&
+    RangeExtractor.extract(join, Some(LeftSide)).exists(range => isRead(range.predicates))
+  }
+
+  /** Columns of which all rows have the same value, as far as the plan shows. */
+  private def constants(plan: LogicalPlan): AttributeSet = {
+    val below = AttributeSet.fromAttributeSets(plan.children.map(constants))
+    def isConstant(e: Expression) =
+      e.foldable || e.deterministic && e.references.nonEmpty && e.references.subsetOf(below)
+    plan match {
+      case Project(columns, _) =>
+        AttributeSet(columns.filter {
+          case Alias(value, _) => isConstant(value)
+          case column          => isConstant(column)
+        }.map(_.toAttribute))
+      case other => AttributeSet(other.output.filter(below.contains))
+    }
   }
 
   /** Whether Spark can join these sides as they are, by these conditions. */

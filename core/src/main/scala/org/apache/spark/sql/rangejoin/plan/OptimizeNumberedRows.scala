@@ -43,8 +43,9 @@ object OptimizeNumberedRows extends Rule[LogicalPlan] with AliasHelper {
         Project(columns, join.left)
       case AggregatedMatches.OfRows(aggregate, join) =>
         val columns = ofRows(aggregate)
-        if (columns.forall(_.references.subsetOf(join.left.outputSet))) Project(columns, join.left)
-        else reduced(aggregate, join)
+        val isOfLeft = AggregatedPairs.functionsOf(columns).isEmpty &&
+          columns.forall(_.references.subsetOf(join.left.outputSet))
+        if (isOfLeft) Project(columns, join.left) else reduced(aggregate, join)
       case Filter(condition, RankedMatches.OfWindow(window, join)) =>
         filteredBelow(condition, window, join, Nil)
       case Filter(condition, AggregatedMatches.OfRows(aggregate, join)) =>

@@ -72,6 +72,7 @@ private[plan] object RankedMatches {
       best <- wanted.of(numbered.outputSet, right.outputSet).toOption
       if NumberedRows.canJoin(left, right, conditions)
       join <- served(NumberedRows.joined(numbered, right, conditions), best)
+      if NumberedRows.dependsOnRow(join)
       column <- best.column
       if !column.nullable || join.condition.exists(Predicates.refusesNull(_, column))
     } yield RankedMatches(

@@ -194,9 +194,10 @@ final class RandomJoin(seed: Long) {
           case _ if ranking.isDefined =>
             CaseQuery(ranking.get.query(hint, join), form, asked, above = true, plainJoin)
           case _ if aggregation.isDefined =>
-            aggregation.get.correlated(l, r, on) match {
-              case Some(sql) => CaseQuery(sql, form, Asked.AsValue, above = true, plainJoin)
-              case None      =>
+            aggregation.get.correlated(l, r, on).filter(_ => form == JoinForm.LeftForm) match {
+              case Some(sql) =>
+                CaseQuery(sql, form, Asked.AsValue, above = true, plainJoin)
+              case None =>
                 CaseQuery(aggregation.get.query(hint, join), form, asked, above = true, plainJoin)
             }
           case 0 | 1 =>

@@ -206,6 +206,25 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     assert(!leftSides(some).exists(_.exists(_.isInstanceOf[LocalLimit])))
   }
 
+  test("right columns without NULLs, and functions that Spark folds") {
+    sides()
+    spark.range(200).selectExpr(
+      "id % 5 AS k",
+      "id % 50 AS t",
+      "id AS v").createOrReplaceTempView("r")
+    for (function <- Seq("count(*)", "count(r.v)", "sum(r.v + 1)", "count_if(r.v > 3)", "max(7)"))
+      check(s"SELECT l.id, ${subquery(function)} AS x FROM l")
+    val folded =
+      Seq("count(*) FILTER (WHERE false)", "count_if(false)", "sum(r.v) FILTER (WHERE 1 = 0)")
+    for (function <- folded; reads <- Seq("x.p", "x.p, x.q")) {
+      val query = s"SELECT l.id, $reads FROM l, LATERAL " +
+        s"(SELECT $function AS p, sum(r.v) AS q FROM r WHERE $Range) AS x"
+      val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+      for (engine <- nextEngine) withConf(engine: _*)(
+        assertSameRows(rows(spark.sql(query)), expected, query))
+    }
+  }
+
   test("overflow and errors of what is aggregated") {
     sides()
     withConf(SQLConf.ANSI_ENABLED.key -> "true") {
@@ -229,6 +248,12 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
         s"(SELECT sum(r.v) FROM r WHERE $Range GROUP BY r.k)",
         s"(SELECT sum(r.v) FROM r WHERE $Range HAVING count(*) > 3)"
       )) check(s"SELECT l.id, size(array($of)) AS n FROM l", joins = 0)
+    // Spark folds constants, and would be left without a key or a range.
+    for (of <- Seq("1 AS k, t", "k, 20 AS t", "1 AS k, 20 AS t", "1 + one AS k, one + 20 AS t"))
+      check(
+        s"SELECT l.id, ${subquery("sum(r.v)")} AS total FROM " +
+          s"(SELECT id, $of FROM (SELECT *, 1 AS one FROM l)) AS l",
+        joins = 0)
     val total = s"SELECT l.id, ${subquery("sum(r.v)")} AS total FROM l"
     for (key <-
         Seq(RangeJoinConf.Correlated, RangeJoinConf.AggregatedMatches, RangeJoinConf.Enabled))

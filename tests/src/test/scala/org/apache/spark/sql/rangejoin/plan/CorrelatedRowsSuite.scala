@@ -128,6 +128,10 @@ class CorrelatedRowsSuite extends RangeJoinTest {
         s"SELECT max(r.t) FILTER (WHERE r.v > 2) FROM r WHERE $Range",
         s"SELECT max(r.t) FROM r WHERE $Range GROUP BY r.k"
       )) check(s"SELECT l.id, ($of) AS found FROM l", joins = 0)
+    for (of <- Seq("1 AS k, t", "k, 20 AS t"))
+      check(
+        s"SELECT l.id, (SELECT max(r.t) FROM r WHERE $Range) AS found FROM (SELECT id, $of FROM l) AS l",
+        joins = 0)
     val latest = s"SELECT l.id, (SELECT max(r.t) FROM r WHERE $Range) AS found FROM l"
     for (key <- Seq(RangeJoinConf.Correlated, RangeJoinConf.BestMatches, RangeJoinConf.Enabled))
       withConf(key.key -> "false")(check(latest, joins = 0))
