@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Join, LocalLimit}
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
@@ -37,7 +38,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
         "IF(id % 13 = 5, NULL, id % 7) AS k",
         "IF(id % 11 = 3, NULL, id * 7 % 50) AS t",
         "IF(id % 5 = 2, NULL, id * 3 % 17) AS v",
-        "CASE id % 6 WHEN 0 THEN -0.0D WHEN 1 THEN 0.0D WHEN 2 THEN double('NaN') ELSE id / 4 END AS d",
+        "IF(id % 6 = 0, -0.0D, IF(id % 6 = 1, 0.0D, IF(id % 6 = 2, double('NaN'), id / 4))) AS d",
         "concat('n', id) AS s",
         "map(id, -0.0D) AS m",
         "array(-0.0F, float(id)) AS a",
@@ -104,10 +105,16 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
       )) check(s"SELECT l.id, ${subquery("count(*)", where)} AS n FROM l")
     check("SELECT l.id, (SELECT sum(x) FROM (SELECT k AS y, t, v + 1 AS x FROM r WHERE v < 9) " +
       "WHERE y = l.k AND t <= l.t) AS total FROM l")
-    check("SELECT id, (SELECT sum(r.v) FROM l AS r WHERE r.k = l.k AND r.t < l.t) AS before FROM l")
+    // Spark 3.5 gives both sides the same columns.
+    val ofOneView = if (SPARK_VERSION >= "4.0") 1 else 0
+    check(
+      "SELECT id, (SELECT sum(r.v) FROM l AS r WHERE r.k = l.k AND r.t < l.t) AS before FROM l",
+      ofOneView)
     spark.sql("SELECT * FROM l WHERE id < 100").createOrReplaceTempView("few")
-    check("SELECT id, (SELECT sum(r.v) FROM few AS r WHERE r.k = l.k AND r.t < l.t) AS before " +
-      "FROM few AS l")
+    check(
+      "SELECT id, (SELECT sum(r.v) FROM few AS r WHERE r.k = l.k AND r.t < l.t) AS before " +
+        "FROM few AS l",
+      ofOneView)
   }
 
   test("columns of any type are as they were") {
@@ -122,7 +129,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
   test("in WHERE, twice, LATERAL, and over rows that are the same") {
     sides()
     check(s"SELECT id FROM l WHERE v > ${subquery("avg(r.v)")}")
-    check(s"SELECT id, v FROM l WHERE ${subquery("count(*)")} BETWEEN 2 AND 9 OR v = 3")
+    check(s"SELECT id, v FROM l WHERE ${subquery("count(*)")} % 3 = 2 OR v = 3")
     check(
       s"SELECT id, ${subquery("sum(r.v)")} - ${subquery("count(*)", "r.k = l.k AND r.t > l.t")} AS x " +
         "FROM l",
