@@ -60,7 +60,7 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[KeepRangeJoinHint]]        | analysis: when relations are resolved                       |
  * | [[RankAsOfJoins]]            | between analysis and optimizer, once for each query         |
  * | [[JoinCorrelatedRows]]       | likewise                                                    |
- * | [[OptimizeNumberedRows]]    | optimizer: with Spark's rules for filters and columns       |
+ * | [[OptimizeNumberedRows]]     | optimizer: with Spark's rules for filters and columns       |
  * | [[InferRangeFilters]]        | optimizer: pre-CBO rule, after predicate pushdown           |
  * | [[InferOpenRanges]]          | optimizer: pre-CBO rule, the next one                       |
  * | [[StreamWantedSide]]         | optimizer: pre-CBO rule, likewise                           |

@@ -19,11 +19,7 @@ import org.apache.spark.sql.catalyst.expressions.{Ascending, SortOrder}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.aggregate._
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
-import org.apache.spark.sql.rangejoin.aggregate.{
-  AggregateMatchesExec,
-  RestOfRowsExec,
-  SkipPartialMergeExec
-}
+import org.apache.spark.sql.rangejoin.aggregate.{AggregateMatchesExec, SkipPartialMergeExec}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition.Side
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
@@ -135,24 +131,10 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
   /** A final aggregate takes buffers as they are: none has to be merged before, in the same task. */
   private def withoutMerge(aggregate: BaseAggregateExec): SparkPlan =
     aggregate.children.head match {
-      case merging @ (_: BaseAggregateExec | _: SkipPartialMergeExec) if isFinal(aggregate) =>
-        inputOf(merging).collect { case buffers: AggregateMatchesExec => buffers }
-          .fold[SparkPlan](aggregate)(buffers => aggregate.withNewChildren(Seq(buffers)))
+      case MergedBuffers(buffers: AggregateMatchesExec) if isFinal(aggregate) =>
+        aggregate.withNewChildren(Seq(buffers))
       case _ => aggregate
     }
-
-  /** The input of an aggregate that only merges buffers; None of another operator. */
-  private def inputOf(plan: SparkPlan): Option[SparkPlan] = plan match {
-    case SkipPartialMergeExec(merge) => inputOf(merge)
-    case merge: BaseAggregateExec
-        if merge.aggregateExpressions.nonEmpty &&
-          merge.aggregateExpressions.forall(_.mode == PartialMerge) =>
-      merge.children.head match {
-        case RestOfRowsExec(rows) => Some(rows)
-        case rows                 => Some(rows)
-      }
-    case _ => None
-  }
 
   private def isFinal(aggregate: BaseAggregateExec): Boolean =
     aggregate.isInstanceOf[HashAggregateExec] && aggregate.aggregateExpressions.forall(

@@ -21,11 +21,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
-import org.apache.spark.sql.rangejoin.aggregate.{
-  AggregateMatchesExec,
-  RestOfRowsExec,
-  SkipPartialMergeExec
-}
+import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
 /**
@@ -61,20 +57,15 @@ object AggregateRowsInPlace extends Rule[SparkPlan] {
 
   /** What gives a final aggregate its buffers, below what gathers and merges them. */
   private def matchesBelow(aggregate: BaseAggregateExec): Option[AggregateMatchesExec] =
-    if (areOf(aggregate, Final)) buffersBelow(aggregate.children.head) else None
+    if (MergedBuffers.areOf(aggregate, Final)) buffersBelow(aggregate.children.head) else None
 
   @tailrec
   private def buffersBelow(plan: SparkPlan): Option[AggregateMatchesExec] = plan match {
-    case matches: AggregateMatchesExec                          => Some(matches)
-    case Gathering(child)                                       => buffersBelow(child)
-    case SkipPartialMergeExec(merge)                            => buffersBelow(merge)
-    case RestOfRowsExec(rows)                                   => buffersBelow(rows)
-    case merge: BaseAggregateExec if areOf(merge, PartialMerge) => buffersBelow(merge.children.head)
-    case _                                                      => None
+    case matches: AggregateMatchesExec => Some(matches)
+    case Gathering(child)              => buffersBelow(child)
+    case MergedBuffers(child)          => buffersBelow(child)
+    case _                             => None
   }
-
-  private def areOf(aggregate: BaseAggregateExec, mode: AggregateMode): Boolean =
-    aggregate.aggregateExpressions.nonEmpty && aggregate.aggregateExpressions.forall(_.mode == mode)
 
   /** The number of the streamed row of each group, if it has one. */
   private def numberOf(
