@@ -38,6 +38,7 @@ final class KnownResults(columns: Seq[Expression], tasks: TaskMemoryManager) {
   private[this] var asked = 0
   private[this] var found = 0
   private[this] var isUseful = true
+  private[this] var isFirst = true
   private[this] var key: UnsafeRow = _
 
   /** What is known of a row; null if nothing is. */
@@ -49,7 +50,8 @@ final class KnownResults(columns: Seq[Expression], tasks: TaskMemoryManager) {
       val known = results.get(key)
       if (known != null) found += 1
       asked += 1
-      if (asked == Asked) decide()
+      if (asked == Asked) decide(LeastFound)
+      else if (asked == FirstAsked && isFirst) decide(LeastOfFirst)
       known
     }
 
@@ -65,11 +67,14 @@ final class KnownResults(columns: Seq[Expression], tasks: TaskMemoryManager) {
       } else forget()
     }
 
-  private def decide(): Unit = {
-    isUseful = found >= LeastFound
+  private def decide(least: Int): Unit = {
+    isUseful = found >= least
+    isFirst = false
     if (!isUseful) close()
-    asked = 0
-    found = 0
+    else if (asked == Asked) {
+      asked = 0
+      found = 0
+    }
   }
 
   private def forget(): Unit = {
@@ -101,4 +106,8 @@ object KnownResults {
    */
   private val Asked = 1 << 16
   private val LeastFound = 1 << 11
+
+  /** If so few of the first rows are alike, there are more kinds of them than results are kept of. */
+  private val FirstAsked = 1 << 12
+  private val LeastOfFirst = 1 << 5
 }

@@ -74,6 +74,16 @@ class KnownResultsSuite extends RangeJoinTest with TaskMemory {
     }
   }
 
+  test("given up soon where hardly any row is like another") {
+    for (alike <- Seq(31, 32)) withResults() { (results, task) =>
+      for (i <- 0 until 4096)
+        if (results.get(InternalRow(0L, math.max(i - alike, 0).toLong)) == null)
+          results.put(1L, aggregated("a"))
+      assert((task.getMemoryConsumptionForThisTask > 0L) == (alike == 32))
+      assert((results.get(InternalRow(0L, 0L)) != null) == (alike == 32))
+    }
+  }
+
   private def fill(results: KnownResults, rows: Int, value: String): Seq[Int] = {
     for (i <- 0 until rows) {
       assert(results.get(InternalRow(0L, i.toLong)) == null)
