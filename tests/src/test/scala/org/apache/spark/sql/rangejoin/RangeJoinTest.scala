@@ -33,7 +33,7 @@ import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.{SparkConf, SparkContext}
 
 import org.scalatest.funsuite.AnyFunSuite
-import org.scalatest.{Assertions, Outcome}
+import org.scalatest.{Args, Assertions, Outcome, Status}
 
 /** One local session with the extension, and Spark's check for leaked memory on. */
 object TestSession {
@@ -202,6 +202,11 @@ trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
     val others = super.tags
     testNames.map(name => name -> (others.getOrElse(name, Set.empty[String]) + Query)).toMap
   }
+
+  /** The session serves every suite of the JVM, in any order: none finds the views of another. */
+  override def run(testName: Option[String], args: Args): Status =
+    try super.run(testName, args)
+    finally spark.sessionState.catalog.clearTempTables()
 
   private var cases = 0
   private var testName = ""
