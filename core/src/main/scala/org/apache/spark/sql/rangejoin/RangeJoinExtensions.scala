@@ -25,6 +25,7 @@ import org.apache.spark.sql.rangejoin.plan.{
   AggregateMatchesInPlace,
   AggregateRowsInPlace,
   CopyBestMatches,
+  FilterMatchesByKeys,
   InferOpenRanges,
   JoinCorrelatedRows,
   LimitedJoins,
@@ -64,7 +65,8 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[InferRangeFilters]]        | optimizer: pre-CBO rule, after predicate pushdown           |
  * | [[InferOpenRanges]]          | optimizer: pre-CBO rule, the next one                       |
  * | [[StreamWantedSide]]         | optimizer: pre-CBO rule, likewise                           |
- * | [[LimitedJoins]]             | optimizer: pre-CBO rule, the last one                       |
+ * | [[LimitedJoins]]             | optimizer: pre-CBO rule, likewise                           |
+ * | [[FilterMatchesByKeys]]      | optimizer: pre-CBO rule, the last one                       |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
  * | [[PlanBegunStages]]          | planner strategy: joins over stages that have begun         |
  * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
@@ -102,6 +104,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       extensions.injectPreCBORule(_ => InferOpenRanges)
       extensions.injectPreCBORule(_ => StreamWantedSide)
       extensions.injectPreCBORule(_ => LimitedJoins)
+      extensions.injectPreCBORule(session => FilterMatchesByKeys(ClassicSession.of(session)))
       // First: a join over a stage that has begun for it is planned as that, and by no other strategy.
       extensions.injectPlannerStrategy(_ => PlanBegunStages)
       extensions.injectPlannerStrategy(session => MarkRangeJoins(ClassicSession.of(session)))

@@ -87,12 +87,16 @@ private[plan] object NumberedRows {
 
   /** The numbers that a plan adds, seen through filters and limits. */
   def numbers(plan: LogicalPlan): AttributeSet = plan match {
-    case Project(columns, _) => AttributeSet(columns.collect {
-        case alias: Alias if isNumber(alias) => alias.toAttribute
-      })
+    case Project(columns, _) => numbersOf(columns)
+    // The optimizer puts projections into aggregates, and evaluates those of rows that it knows.
+    case aggregate: Aggregate      => numbersOf(aggregate.aggregateExpressions)
+    case rows: LocalRelation       => AttributeSet(rows.output.filter(isNumber))
     case _: Filter | _: LocalLimit => numbers(plan.children.head)
     case _                         => AttributeSet.empty
   }
+
+  private def numbersOf(columns: Seq[NamedExpression]): AttributeSet =
+    AttributeSet(columns.collect { case alias: Alias if isNumber(alias) => alias.toAttribute })
 
   /** The join that gives a plan rows grouped by these, among them the number of a left row. */
   def joinBelow(plan: LogicalPlan, grouping: Seq[Expression]): Option[Join] = plan match {

@@ -1,0 +1,134 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import scala.annotation.tailrec
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate
+import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.{Inner, LeftOuter}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.{ExternalRDD, LogicalRDD}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
+import org.apache.spark.sql.types._
+
+/**
+ * Filters the rows that a correlated subquery reads by the keys of the left rows, where few of these are likely:
+ *
+ * {{{
+ *   SELECT (SELECT sum(r.p) FROM r WHERE r.k = l.k AND r.t <= l.t) FROM l WHERE l.id = 5
+ * }}}
+ *
+ * Spark's own plan reads the left side twice and broadcasts its values, so that `r` is not shuffled. Here the left side is
+ * read once more for a Bloom filter of its keys, and what is left of `r` is shuffled. Spark adds such filters itself
+ * (`InjectRuntimeFilter`), but only where 10 GB are scanned; its setting
+ * `spark.sql.optimizer.runtime.bloomFilter.enabled` is respected.
+ *
+ * Runs once, after predicate pushdown (a pre-CBO rule).
+ */
+case class FilterMatchesByKeys(session: SparkSession)
+    extends Rule[LogicalPlan] with PredicateHelper {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.Correlated) ||
+      !conf.runtimeFilterBloomFilterEnabled) plan
+    else
+      plan.transformUp {
+        case join @ Join(left, _, Inner | LeftOuter, _, _) if NumberedRows.numbers(left).nonEmpty =>
+          join match {
+            case ExtractEquiJoinKeys(_, keys, rightKeys, _, _, _, _, _)
+                if (keys ++ rightKeys).forall(isHashed) =>
+              rowsOf(left, AttributeSet.fromAttributeSets(keys.map(_.references)))
+                .filter(isWorthIt(_, join.right))
+                .fold(join)(rows =>
+                  join.copy(right = filtered(join.right, rightKeys, bloomFilter(rows, keys))))
+            case _ => join
+          }
+      }
+
+  /**
+   * The rows that some columns come from, or more than those, as they are read: below what has been joined to them.
+   * None where they are more than read.
+   */
+  @tailrec
+  private def rowsOf(plan: LogicalPlan, columns: AttributeSet): Option[LogicalPlan] = plan match {
+    case _ if isRead(plan)                                                  => Some(plan)
+    case Join(left, _, LeftOuter, _, _) if columns.subsetOf(left.outputSet) => rowsOf(left, columns)
+    case _: Project | _: Filter | _: Aggregate | _: Window
+        if columns.subsetOf(plan.children.head.outputSet) =>
+      rowsOf(plan.children.head, columns)
+    case _ => None
+  }
+
+  /** Whether all there is to do is to read rows and to look at each; the same ones whenever it is done. */
+  private def isRead(plan: LogicalPlan): Boolean = plan match {
+    case Project(columns, child) =>
+      columns.forall(column => NumberedRows.isNumber(column) || isCheap(column)) && isRead(child)
+    case Filter(condition, child)  => isCheap(condition) && isRead(child)
+    case relation: LogicalRelation => relation.relation.isInstanceOf[HadoopFsRelation]
+    // An expression of the query that is run once, and rows that may be made by any function.
+    case _: CTERelationRef | _: LogicalRDD | _: ExternalRDD[_] => false
+    case other                                                 => other.isInstanceOf[LeafNode]
+  }
+
+  private def isCheap(e: Expression): Boolean = e.deterministic && !CostlySide.isCostly(e)
+
+  /** Whether reading the left rows again costs less than shuffling the right side. */
+  private def isWorthIt(rows: LogicalPlan, right: LogicalPlan): Boolean = {
+    val (read, shuffled) = (rows.stats.sizeInBytes, right.stats.sizeInBytes)
+    shuffled > conf.autoBroadcastJoinThreshold &&
+    read <= (if (isSelective(rows)) shuffled else shuffled / SmallPart)
+  }
+
+  private def isSelective(plan: LogicalPlan): Boolean = plan match {
+    case Filter(condition, child) => isLikelySelective(condition) || isSelective(child)
+    case other                    => other.children.exists(isSelective)
+  }
+
+  /** Whether equal values have one hash: not, for some lines of Spark, of -0.0, NaN and collated strings. */
+  private def isHashed(key: Expression): Boolean = key.deterministic && (key.dataType match {
+    case _: IntegralType | _: DecimalType | BooleanType | StringType | BinaryType | DateType |
+        TimestampType | TimestampNTZType => true
+    case _ => false
+  })
+
+  /** A subquery for a Bloom filter of the keys of some rows. */
+  private def bloomFilter(rows: LogicalPlan, keys: Seq[Expression]): Expression = {
+    val filter =
+      new BloomFilterAggregate(
+        new XxHash64(keys),
+        Literal(MostKeys),
+        Literal(MostKeys * BitsPerKey))
+    val aggregate = Aggregate(Nil, Seq(Alias(filter.toAggregateExpression(), "keys")()), rows)
+    // Rules for subqueries have run already.
+    val optimized = session.sessionState.optimizer.execute(Subquery(aggregate, correlated = false))
+    ScalarSubquery(optimized.children.head)
+  }
+
+  private def filtered(right: LogicalPlan, keys: Seq[Expression], bloom: Expression): LogicalPlan =
+    Filter(BloomFilterMightContain(bloom, new XxHash64(keys)), right)
+
+  /** More keys than this are no few rows, and every task sends a filter of this size. */
+  private val MostKeys = 1L << 17
+
+  private val BitsPerKey = 8L
+
+  /** A left side without a filter is so much smaller than the right side. */
+  private val SmallPart = 100
+}
