@@ -55,6 +55,19 @@ private[plan] case class CorrelatedRows(
     else None
   }
 
+  /** What this one and another one ask for together, of the same rows; None where these are not the same. */
+  def and(other: CorrelatedRows): Option[CorrelatedRows] =
+    if (!rows.deterministic || !rows.sameResult(other.rows)) None
+    else {
+      val columns = AttributeMap(other.rows.output.zip(rows.output))
+      def here[E <: Expression](e: E): E =
+        e.transform { case a: Attribute => columns.getOrElse(a, a) }.asInstanceOf[E]
+      val isSame = limit == other.limit && isTotal == other.isTotal &&
+        CorrelatedRows.isSame(order, other.order.map(here(_))) &&
+        ExpressionSet(conditions) == ExpressionSet(other.conditions.map(here(_)))
+      if (isSame) Some(copy(output = output ++ other.output.map(here(_)))) else None
+    }
+
   private def ranked(left: LogicalPlan): Option[CorrelatedRows.Found] =
     if (!SQLConf.get.getConf(RangeJoinConf.BestMatches)) None
     else {

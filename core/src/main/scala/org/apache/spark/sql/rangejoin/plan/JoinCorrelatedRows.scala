@@ -34,7 +34,7 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
  * }}}
  *
  * Spark joins the distinct values of the columns that the subquery reads with all rows of `r` that are in range,
- * whatever their keys.
+ * whatever their keys. Subqueries of one value that ask for the same rows are one join.
  *
  * Runs before the optimizer, which would have no such subquery any more. A subquery that no range join answers, or
  * that is more than a filter and an order or an aggregate, is left to Spark.
@@ -77,19 +77,41 @@ object JoinCorrelatedRows extends Rule[LogicalPlan] {
   private def scalar[E <: Expression](
       expressions: Seq[E],
       child: LogicalPlan): (Seq[E], LogicalPlan) = {
-    val subqueries = expressions.flatMap(_.collect { case s: ScalarSubquery => s })
-    val found = subqueries.view.flatMap { subquery =>
-      for {
-        rows <- CorrelatedRows.of(subquery.plan).view if rows.limit == 1 && !rows.isOfPython
-        over <- rows.over(child)
-        value <- over.columns.headOption
-      } yield (subquery, over.plan, value)
-    }.headOption
-    found.fold((expressions, child)) { case (subquery, below, value) =>
+    val asked = expressions.flatMap(_.collect { case s: ScalarSubquery =>
+      s -> CorrelatedRows.of(s.plan).filter(rows =>
+        rows.limit == 1 && rows.output.size == 1 && !rows.isOfPython)
+    })
+    // An aggregate gives the first row of an order as well, which is better found by itself.
+    val aggregatesFirst = asked.sortBy { case (_, ways) => ways.exists(_.order.nonEmpty) }
+    val found = aggregatesFirst.tails.map(joined(_, child)).collectFirst { case Some(found) =>
+      found
+    }
+    found.fold((expressions, child)) { case Joined(subqueries, _, over) =>
       val without = expressions.map(_.transform {
-        case s: ScalarSubquery if s.eq(subquery) => value
+        case s: ScalarSubquery if subqueries.exists(_.eq(s)) =>
+          over.columns(subqueries.indexWhere(_.eq(s)))
       }.asInstanceOf[E])
-      scalar(without, below)
+      scalar(without, over.plan)
+    }
+  }
+
+  /** Subqueries that are one join, each of which gives a column of `over`. */
+  private case class Joined(
+      subqueries: Seq[ScalarSubquery],
+      rows: CorrelatedRows,
+      over: CorrelatedRows.Found)
+
+  /** The first of these, and of the others those that ask for the same rows. */
+  private def joined(
+      asked: Seq[(ScalarSubquery, Seq[CorrelatedRows])],
+      child: LogicalPlan): Option[Joined] = {
+    def first(subqueries: Seq[ScalarSubquery], ways: Seq[CorrelatedRows]): Option[Joined] =
+      ways.view.flatMap(rows => rows.over(child).map(Joined(subqueries, rows, _))).headOption
+    for {
+      (subquery, ways) <- asked.headOption
+      alone <- first(Seq(subquery), ways)
+    } yield asked.tail.foldLeft(alone) { case (joined, (next, ways)) =>
+      first(joined.subqueries :+ next, ways.flatMap(joined.rows.and(_))).getOrElse(joined)
     }
   }
 }

@@ -98,7 +98,11 @@ final class RandomAggregation(draw: Draw, side: String, otherType: RangeType) {
         case 0 => kept
         case _ => values.zipWithIndex.map { case (value, i) => s"$value AS c$i" } ++ kept
       }
-      val where = if (shown == kept) s" WHERE ${values.head} IS NOT NULL" else ""
+      val few =
+        draw.pick(Seq("", "", "l.id = 3", "l.v > 8", "l.id < 5 AND l.v > 2", "l.id % 4 = 1"))
+      val filters = Seq(few).filter(_.nonEmpty) ++
+        (if (shown == kept) Seq(s"${values.head} IS NOT NULL") else Nil)
+      val where = if (filters.isEmpty) "" else filters.mkString(" WHERE ", " AND ", "")
       Some(s"SELECT ${("l.id" +: shown).mkString(", ")} FROM $left$where")
     }
 

@@ -145,6 +145,34 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
           s"max(r.d) + 1 AS m FROM r WHERE $Range) AS x $on")
   }
 
+  test("several of the same rows are one join") {
+    sides()
+    val sum = subquery("sum(r.v)")
+    check(
+      s"SELECT id, $sum AS a, ${subquery("count(*)")} AS b, ${subquery("max(r.d)")} AS c FROM l")
+    check(
+      s"SELECT id FROM l WHERE coalesce($sum, 0) / (${subquery("count(*)")} + 1) > 3 OR $sum < 4")
+    check(s"SELECT id, $sum BETWEEN 3 AND 90 AS a FROM l")
+    check(
+      s"SELECT id, $sum AS a, (SELECT min(x.s) FROM r AS x WHERE x.t <= l.t AND l.k = x.k) AS b, " +
+        "(SELECT min(v) FROM (SELECT k, t, v FROM r) WHERE k = l.k AND t <= l.t) AS c FROM l",
+      joins = 2
+    )
+    // As an aggregate, the greatest value comes with the others.
+    check(s"SELECT id, ${subquery("max(r.t)")} AS a, $sum AS b FROM l")
+    check(
+      s"SELECT id, $sum AS a, ${subquery("sum(r.v)", s"$Range AND r.v > 3")} AS b, " +
+        s"${subquery("count(*)", s"r.v > 3 AND $Range")} AS c FROM l",
+      joins = 2)
+    val query =
+      s"SELECT id, $sum AS a, ${subquery("count(DISTINCT r.v)")} AS b, ${subquery("count(r.v)")} AS c " +
+        "FROM l"
+    val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+    val df = spark.sql(query)
+    assertSameRows(rows(df), expected, query)
+    assert(nodes[AggregateMatchesExec](df).size == 1, executedPlan(df))
+  }
+
   test("with a broadcast, and with adaptive execution") {
     sides()
     val query = s"SELECT id, s, ${subquery("sum(r.v)")} AS total, d FROM l"
@@ -158,7 +186,8 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
 
   test("where other software has put a join of Spark's in the place of the range join") {
     sides()
-    val query = s"SELECT id, d, ${subquery("count(*)")} AS n, ${subquery("max(r.s)")} AS s FROM l"
+    val query = s"SELECT id, d, ${subquery("count(*)")} AS n, " +
+      s"${subquery("max(r.s)", "r.k = l.k AND r.t > l.t")} AS s FROM l"
     val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
     for (engine <- nextEngine)
       withConf(engine :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false"): _*) {

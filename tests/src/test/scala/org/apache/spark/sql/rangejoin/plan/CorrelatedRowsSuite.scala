@@ -100,6 +100,30 @@ class CorrelatedRowsSuite extends RangeJoinTest {
       s"SELECT l.id, (SELECT max(r.t) FROM l AS r WHERE r.k = l.k AND r.t < l.t) AS before FROM l")
   }
 
+  test("several values of the same rows are one join") {
+    sides(3)
+    def last(value: String, where: String = Range) =
+      s"(SELECT max_by($value, struct(r.t, r.id)) FROM r WHERE $where)"
+    check(s"SELECT l.id, ${last("r.v")} AS v, ${last("r.id * 2")} AS of FROM l")
+    check(s"SELECT l.id FROM l WHERE ${last("r.v")} < 3 AND ${last("r.id")} > 20")
+    check(s"SELECT l.id, ${last("r.v")} AS v, ${last("r.v", s"$Range AND r.v < 4")} AS w FROM l", 2)
+    val next = "(SELECT min_by(r.v, struct(r.t, r.id)) FROM r WHERE r.k = l.k AND r.t <= l.t)"
+    check(s"SELECT l.id, ${last("r.v")} AS v, $next AS first FROM l", joins = 2)
+    if (hasCorrelatedLimits) {
+      def ordered(value: String, order: String) =
+        s"(SELECT $value FROM r WHERE $Range ORDER BY $order LIMIT 1)"
+      val order = "r.t DESC, r.id"
+      check(s"SELECT l.id, ${ordered("r.v", order)} AS v, ${ordered("r.t", order)} AS t FROM l")
+      // A NULL stands for no row in one, and not in the other.
+      check(
+        s"SELECT l.id, ${ordered("coalesce(r.v * 0, 1)", order)} AS v, ${last("r.id")} AS id FROM l",
+        2)
+      check(
+        s"SELECT l.id, ${ordered("r.v", order)} AS v, ${ordered("r.t", "r.t DESC, r.v, r.id")} AS t FROM l",
+        2)
+    }
+  }
+
   test("rows of the outer query that are the same each have their own") {
     assume(hasCorrelatedLimits)
     sides(5)

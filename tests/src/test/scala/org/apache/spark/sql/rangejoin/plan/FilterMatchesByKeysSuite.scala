@@ -131,16 +131,6 @@ class FilterMatchesByKeysSuite extends RangeJoinTest {
       )) check(s"SELECT l.id, ${total()} AS found FROM $l l", expected = 0)
   }
 
-  test("of an expression that is used twice") {
-    views()
-    val rounded = "WITH c AS (SELECT id, k, t, CAST(9 * rand(3) AS INT) AS x FROM l)"
-    check(
-      s"$rounded SELECT c.id, (SELECT sum(v) FROM r WHERE r.k = c.k AND r.t <= c.t) AS found " +
-        "FROM c WHERE c.id IN (SELECT id FROM c WHERE id < 9) AND c.id < 20",
-      expected = 0
-    )
-  }
-
   test("not where equal keys may have several hashes, or the right side is small") {
     views()
     val few = "FROM l WHERE l.id = 6"
