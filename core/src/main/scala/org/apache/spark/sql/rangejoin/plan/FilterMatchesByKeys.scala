@@ -16,14 +16,16 @@ package org.apache.spark.sql.rangejoin.plan
 
 import scala.annotation.tailrec
 
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftOuter}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
-import org.apache.spark.sql.execution.{ExternalRDD, LogicalRDD}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 import org.apache.spark.sql.types._
@@ -45,22 +47,29 @@ import org.apache.spark.sql.types._
 case class FilterMatchesByKeys(session: SparkSession)
     extends Rule[LogicalPlan] with PredicateHelper {
 
-  override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.Correlated) ||
-      !conf.runtimeFilterBloomFilterEnabled) plan
-    else
-      plan.transformUp {
-        case join @ Join(left, _, Inner | LeftOuter, _, _) if NumberedRows.numbers(left).nonEmpty =>
-          join match {
-            case ExtractEquiJoinKeys(_, keys, rightKeys, _, _, _, _, _)
-                if (keys ++ rightKeys).forall(isHashed) =>
-              rowsOf(left, AttributeSet.fromAttributeSets(keys.map(_.references)))
-                .filter(isWorthIt(_, join.right))
-                .fold(join)(rows =>
-                  join.copy(right = filtered(join.right, rightKeys, bloomFilter(rows, keys))))
-            case _ => join
-          }
-      }
+  override def apply(plan: LogicalPlan): LogicalPlan = plan match {
+    // It would hold a thread of those for subqueries while it waits for another one.
+    case _: Subquery => plan
+    case _ if isOn   => plan.transformUp { case join: Join => filtered(join).getOrElse(join) }
+    case _           => plan
+  }
+
+  private def isOn: Boolean =
+    conf.getConf(RangeJoinConf.Enabled) && conf.getConf(RangeJoinConf.Correlated) &&
+      conf.runtimeFilterBloomFilterEnabled
+
+  private def filtered(join: Join): Option[Join] = join match {
+    case ExtractEquiJoinKeys(Inner | LeftOuter, keys, rightKeys, _, _, left, right, _)
+        if NumberedRows.numbers(left).nonEmpty && areFilters(keys, left) &&
+          areFilters(rightKeys, right) =>
+      rowsOf(left, AttributeSet.fromAttributeSets(keys.map(_.references)))
+        .filter(isWorthIt(_, right))
+        .map { rows =>
+          val isKey = BloomFilterMightContain(bloomFilter(rows, keys), new XxHash64(rightKeys))
+          join.copy(right = Filter(isKey, right))
+        }
+    case _ => None
+  }
 
   /**
    * The rows that some columns come from, or more than those, as they are read: below what has been joined to them.
@@ -82,9 +91,9 @@ case class FilterMatchesByKeys(session: SparkSession)
       columns.forall(column => NumberedRows.isNumber(column) || isCheap(column)) && isRead(child)
     case Filter(condition, child)  => isCheap(condition) && isRead(child)
     case relation: LogicalRelation => relation.relation.isInstanceOf[HadoopFsRelation]
-    // An expression of the query that is run once, and rows that may be made by any function.
-    case _: CTERelationRef | _: LogicalRDD | _: ExternalRDD[_] => false
-    case other                                                 => other.isInstanceOf[LeafNode]
+    case _: LocalRelation | _: Range | _: InMemoryRelation | _: HiveTableRelation |
+        _: DataSourceV2Relation => true
+    case _ => false
   }
 
   private def isCheap(e: Expression): Boolean = e.deterministic && !CostlySide.isCostly(e)
@@ -101,12 +110,29 @@ case class FilterMatchesByKeys(session: SparkSession)
     case other                    => other.children.exists(isSelective)
   }
 
-  /** Whether equal values have one hash: not, for some lines of Spark, of -0.0, NaN and collated strings. */
-  private def isHashed(key: Expression): Boolean = key.deterministic && (key.dataType match {
+  /**
+   * Whether rows can be filtered by the hash of keys: equal values have one, which not all lines of Spark see to for
+   * -0.0, NaN and collated strings, and the keys can be computed of any row, wherever Spark puts the filter.
+   */
+  private def areFilters(keys: Seq[Expression], plan: LogicalPlan): Boolean = {
+    lazy val definitions = AttributeMap(plan.flatMap(_.expressions).collect { case alias: Alias =>
+      alias.toAttribute -> alias.child
+    })
+    def isSafe(e: Expression): Boolean = e match {
+      case a: Attribute            => definitions.get(a).forall(isSafe)
+      case Cast(child, to, _, _)   => Cast.canUpCast(child.dataType, to) && isSafe(child)
+      case _: Coalesce | _: IsNull => e.children.forall(isSafe)
+      case other                   => other.isInstanceOf[Literal]
+    }
+    // Of the columns of a union only the definitions of its first child can be seen.
+    !plan.exists(_.isInstanceOf[Union]) && keys.forall(key => isHashed(key.dataType) && isSafe(key))
+  }
+
+  private def isHashed(dataType: DataType): Boolean = dataType match {
     case _: IntegralType | _: DecimalType | BooleanType | StringType | BinaryType | DateType |
         TimestampType | TimestampNTZType => true
     case _ => false
-  })
+  }
 
   /** A subquery for a Bloom filter of the keys of some rows. */
   private def bloomFilter(rows: LogicalPlan, keys: Seq[Expression]): Expression = {
@@ -120,9 +146,6 @@ case class FilterMatchesByKeys(session: SparkSession)
     val optimized = session.sessionState.optimizer.execute(Subquery(aggregate, correlated = false))
     ScalarSubquery(optimized.children.head)
   }
-
-  private def filtered(right: LogicalPlan, keys: Seq[Expression], bloom: Expression): LogicalPlan =
-    Filter(BloomFilterMightContain(bloom, new XxHash64(keys)), right)
 
   /** More keys than this are no few rows, and every task sends a filter of this size. */
   private val MostKeys = 1L << 17
