@@ -17,6 +17,7 @@ package org.apache.spark.sql.rangejoin.plan
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.Predicates
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
@@ -57,7 +58,7 @@ private[plan] case class CorrelatedRows(
 
   /** What this one and another one ask for together, of the same rows; None where these are not the same. */
   def and(other: CorrelatedRows): Option[CorrelatedRows] =
-    if (!rows.deterministic || !rows.sameResult(other.rows)) None
+    if (!rows.deterministic || !CorrelatedRows.areSame(rows, other.rows)) None
     else {
       val columns = AttributeMap(other.rows.output.zip(rows.output))
       def here[E <: Expression](e: E): E =
@@ -218,6 +219,13 @@ private[plan] object CorrelatedRows {
 
   private def isPlainAggregate(f: AggregateExpression): Boolean =
     f.mode == Complete && !f.isDistinct && f.filter.isEmpty
+
+  /** Whether plans give the same rows. Spark takes files to be the same by their paths, whenever they were listed. */
+  private def areSame(a: LogicalPlan, b: LogicalPlan): Boolean =
+    a.sameResult(b) && a.collectLeaves().zip(b.collectLeaves()).forall {
+      case (x: LogicalRelation, y: LogicalRelation) => x.relation.eq(y.relation)
+      case _                                        => true
+    }
 
   private def isSame(a: Seq[SortOrder], b: Seq[SortOrder]): Boolean =
     a.size == b.size && a.zip(b).forall { case (x, y) => x.semanticEquals(y) }

@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import java.nio.file.Files
+
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Join, LocalLimit}
@@ -171,6 +173,22 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     val df = spark.sql(query)
     assertSameRows(rows(df), expected, query)
     assert(nodes[AggregateMatchesExec](df).size == 1, executedPlan(df))
+  }
+
+  test("rows of files that were listed at two times are two joins") {
+    sides()
+    val path = Files.createTempDirectory("listed").resolve("rows").toString
+    for ((name, rows) <- Seq("some" -> "id < 30", "all" -> "id >= 30")) {
+      spark.table("r").select("k", "t", "v", "id").where(rows).write.mode("append").parquet(path)
+      spark.read.parquet(path).createOrReplaceTempView(s"listed_$name")
+    }
+    def of(name: String) = s"(SELECT count(*) FROM listed_$name AS r WHERE $Range)"
+    // Spark may read what it takes to be the same only once.
+    val apart = Seq(SQLConf.EXCHANGE_REUSE_ENABLED.key -> "false")
+    withConf(apart: _*) {
+      check(s"SELECT id, ${of("some")} AS a, ${of("all")} AS b FROM l", joins = 2)
+      check(s"SELECT id, ${of("all")} AS a, ${of("all")} + 1 AS b FROM l")
+    }
   }
 
   test("with a broadcast, and with adaptive execution") {
