@@ -20,7 +20,6 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
-import org.apache.spark.sql.types._
 
 /**
  * The aggregated matches of each left row, as plain operators of Spark's:
@@ -107,7 +106,7 @@ private[plan] object AggregatedMatches {
       left: Seq[Attribute],
       id: Attribute,
       functions: Seq[AggregateExpression]): AggregatedMatches = {
-    val (grouped, others) = left.partition(column => isGroupedAsIs(column.dataType))
+    val (grouped, others) = left.partition(column => NumberedRows.areEqualSame(column.dataType))
     val kept = AttributeMap(others.map(column =>
       column -> Alias(MaxBy(column, id).toAggregateExpression(), column.name)()))
     val results = functions.map(f => Alias(f, f.aggregateFunction.prettyName)())
@@ -124,13 +123,6 @@ private[plan] object AggregatedMatches {
     AggregatedMatches(
       Project(columns ++ results.map(_.toAttribute), aggregate),
       functions.map(_.resultId).zip(results.map(_.toAttribute)).toMap)
-  }
-
-  /** Whether Spark gives values of a type as they are when it groups by them: 0.0 may have been -0.0. */
-  private def isGroupedAsIs(dataType: DataType): Boolean = dataType match {
-    case _: IntegralType | _: DecimalType | BooleanType | StringType | BinaryType | DateType |
-        TimestampType | TimestampNTZType => true
-    case _ => false
   }
 
   /** Such an aggregate, and the join below it. */

@@ -28,7 +28,6 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
-import org.apache.spark.sql.types._
 
 /**
  * Filters the rows that a correlated subquery reads by the keys of the left rows, where few of these are likely:
@@ -111,8 +110,8 @@ case class FilterMatchesByKeys(session: SparkSession)
   }
 
   /**
-   * Whether rows can be filtered by the hash of keys: equal values have one, which not all lines of Spark see to for
-   * -0.0, NaN and collated strings, and the keys can be computed of any row, wherever Spark puts the filter.
+   * Whether rows can be filtered by the hash of keys: equal values have one, and the keys can be computed of any row,
+   * wherever Spark puts the filter.
    */
   private def areFilters(keys: Seq[Expression], plan: LogicalPlan): Boolean = {
     lazy val definitions = AttributeMap(plan.flatMap(_.expressions).collect { case alias: Alias =>
@@ -125,13 +124,8 @@ case class FilterMatchesByKeys(session: SparkSession)
       case other                   => other.isInstanceOf[Literal]
     }
     // Of the columns of a union only the definitions of its first child can be seen.
-    !plan.exists(_.isInstanceOf[Union]) && keys.forall(key => isHashed(key.dataType) && isSafe(key))
-  }
-
-  private def isHashed(dataType: DataType): Boolean = dataType match {
-    case _: IntegralType | _: DecimalType | BooleanType | StringType | BinaryType | DateType |
-        TimestampType | TimestampNTZType => true
-    case _ => false
+    !plan.exists(_.isInstanceOf[Union]) && keys.forall(key =>
+      NumberedRows.areEqualSame(key.dataType) && isSafe(key))
   }
 
   /** A subquery for a Bloom filter of the keys of some rows. */

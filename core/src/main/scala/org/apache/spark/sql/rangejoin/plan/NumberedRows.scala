@@ -19,7 +19,7 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.LeftOuter
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor}
-import org.apache.spark.sql.types.MetadataBuilder
+import org.apache.spark.sql.types._
 
 /** The left side of a join, with a number of each row: what is grouped by it is of one row. */
 private[plan] object NumberedRows {
@@ -82,6 +82,16 @@ private[plan] object NumberedRows {
         Seq(left, right).forall(side => !udf.references.subsetOf(side.outputSet))
       case _ => false
     }
+
+  /**
+   * Whether equal values of a type are the same: Spark gives them as they are when it groups by them, and they have one
+   * hash. 0.0 may have been -0.0.
+   */
+  def areEqualSame(dataType: DataType): Boolean = dataType match {
+    case _: IntegralType | _: DecimalType | BooleanType | StringType | BinaryType | DateType |
+        TimestampType | TimestampNTZType => true
+    case _ => false
+  }
 
   def isNumber(column: NamedExpression): Boolean = column.metadata.contains(NumberKey)
 

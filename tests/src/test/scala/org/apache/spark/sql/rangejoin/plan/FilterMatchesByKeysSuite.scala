@@ -135,9 +135,9 @@ class FilterMatchesByKeysSuite extends RangeJoinTest with BeforeAndAfterAll {
   }
 
   test("not in a subquery, which would wait for another one with the threads of both") {
-    val inner = (0 until 17).map(i =>
+    val inner = (0 until 2).map(i =>
       s"(SELECT sum(x) FROM (SELECT ${total()} AS x FROM l WHERE l.id BETWEEN $i AND ${i + 3})) AS c$i")
-    check(s"SELECT ${inner.take(2).mkString(", ")}", expected = 0)
+    check(s"SELECT ${inner.mkString(", ")}", expected = 0)
   }
 
   test("two subqueries") {
