@@ -18,6 +18,10 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.v2.{
+  DataSourceV2Relation,
+  DataSourceV2ScanRelation
+}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.Predicates
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
@@ -222,10 +226,16 @@ private[plan] object CorrelatedRows {
 
   /** Whether plans give the same rows. Spark takes files to be the same by their paths, whenever they were listed. */
   private def areSame(a: LogicalPlan, b: LogicalPlan): Boolean =
-    a.sameResult(b) && a.collectLeaves().zip(b.collectLeaves()).forall {
-      case (x: LogicalRelation, y: LogicalRelation) => x.relation.eq(y.relation)
-      case _                                        => true
+    a.sameResult(b) && a.collectLeaves().zip(b.collectLeaves()).forall { case (x, y) =>
+      sourceOf(x).forall(source => sourceOf(y).exists(_.eq(source)))
     }
+
+  private def sourceOf(leaf: LogicalPlan): Option[AnyRef] = leaf match {
+    case relation: LogicalRelation      => Some(relation.relation)
+    case relation: DataSourceV2Relation => Some(relation.table)
+    case scan: DataSourceV2ScanRelation => Some(scan.relation.table)
+    case _                              => None
+  }
 
   private def isSame(a: Seq[SortOrder], b: Seq[SortOrder]): Boolean =
     a.size == b.size && a.zip(b).forall { case (x, y) => x.semanticEquals(y) }

@@ -177,17 +177,22 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
 
   test("rows of files that were listed at two times are two joins") {
     sides()
-    val path = Files.createTempDirectory("listed").resolve("rows").toString
-    for ((name, rows) <- Seq("some" -> "id < 30", "all" -> "id >= 30")) {
-      spark.table("r").select("k", "t", "v", "id").where(rows).write.mode("append").parquet(path)
-      spark.read.parquet(path).createOrReplaceTempView(s"listed_$name")
-    }
-    def of(name: String) = s"(SELECT count(*) FROM listed_$name AS r WHERE $Range)"
-    // Spark may read what it takes to be the same only once.
-    val apart = Seq(SQLConf.EXCHANGE_REUSE_ENABLED.key -> "false")
-    withConf(apart: _*) {
-      check(s"SELECT id, ${of("some")} AS a, ${of("all")} AS b FROM l", joins = 2)
-      check(s"SELECT id, ${of("all")} AS a, ${of("all")} + 1 AS b FROM l")
+    // Of the first and of the second version of sources.
+    for (versions <- Seq("parquet", "")) withConf(SQLConf.USE_V1_SOURCE_LIST.key -> versions) {
+      val path = Files.createTempDirectory("listed").resolve("rows").toString
+      for ((name, rows) <- Seq("some" -> "id < 30", "all" -> "id >= 30")) {
+        spark.table("r").select("k", "t", "v", "id").where(rows).write.mode("append").parquet(path)
+        spark.read.parquet(path).createOrReplaceTempView(s"listed_$name")
+        // The second version lists files when they are first asked for.
+        spark.table(s"listed_$name").count()
+      }
+      def of(name: String) = s"(SELECT count(*) FROM listed_$name AS r WHERE $Range)"
+      // Spark may read what it takes to be the same only once.
+      val apart = Seq(SQLConf.EXCHANGE_REUSE_ENABLED.key -> "false")
+      withConf(apart: _*) {
+        check(s"SELECT id, ${of("some")} AS a, ${of("all")} AS b FROM l", joins = 2)
+        check(s"SELECT id, ${of("all")} AS a, ${of("all")} + 1 AS b FROM l")
+      }
     }
   }
 
