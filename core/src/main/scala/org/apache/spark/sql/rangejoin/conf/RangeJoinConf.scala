@@ -81,9 +81,9 @@ object RangeJoinConf {
 
   val FirstRowsTimeout: ConfigEntry[Long] =
     entry("spark.sql.join.rangePartitioning.firstRows.timeout")(
-      "How long a range join without equi keys, of which a LIMIT reads a few rows, tries stock " +
-        "Spark's join for them before it shuffles its sides, if adaptive execution is on. 0 does " +
-        "not try.")(
+      "How long a range join without equi keys, of which a LIMIT reads a few rows, lets stock " +
+        "Spark's join compare rows for them before it shuffles its sides. The time in which the " +
+        "rows of both sides are made does not count. 0 does not try.")(
       _.timeConf(TimeUnit.MILLISECONDS)
         .checkValue(_ >= 0, "The time must not be negative.")
         .createWithDefaultString("1s"))

@@ -28,7 +28,7 @@ import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
-import org.apache.spark.sql.rangejoin.partitioning.{ProbeExec, RangeBucketExec}
+import org.apache.spark.sql.rangejoin.partitioning.{FirstRowsExec, ProbeExec, RangeBucketExec}
 import org.apache.spark.sql.rangejoin.plan.MarkRangeJoins
 import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.rangejoin.shims.ClassicSession
@@ -47,11 +47,15 @@ object JoinReports extends AdaptiveSparkPlanHelper {
   /** All joins of a plan, its subqueries included, from the top of the plan. */
   def of(plan: SparkPlan): Seq[JoinReport] = {
     val isOver = Option(plan).exists(isFinal)
+    // In the place of which there are rows.
+    val notRun = Option(plan).toSeq.flatMap(
+      collectWithSubqueries(_) { case FirstRowsExec(_, join, None) => join })
     found(plan).map { case Found(join, place, aggregate) =>
       val report = reportOf(join, aggregate)
       report.copy(
         within = place.map(_.name),
-        hasRun = place.fold(isOver)(_.hasRun) || report.hasFigures)
+        hasRun =
+          !notRun.exists(_.eq(join)) && (place.fold(isOver)(_.hasRun) || report.hasFigures))
     }
   }
 
@@ -106,8 +110,8 @@ object JoinReports extends AdaptiveSparkPlanHelper {
         case aggregate: AggregateMatchesExec =>
           aggregates +:= aggregate
           Nil
-        case probe: ProbeExec =>
-          probed ++= probe.child.collect { case join: BaseJoinExec => join }
+        case Tried(of) =>
+          probed ++= of.collect { case join: BaseJoinExec => join }
           Nil
         case join: BaseJoinExec if probed.exists(_.eq(join)) => Nil
         case join: BaseJoinExec => Seq(Found(join, place, aggregates.find(_.isOf(join))))
@@ -130,6 +134,15 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       join: SparkPlan,
       place: Option[Place],
       aggregate: Option[AggregateMatchesExec])
+
+  /** What is run to choose a plan. */
+  private object Tried {
+    def unapply(plan: SparkPlan): Option[SparkPlan] = plan match {
+      case probe: ProbeExec                 => Some(probe.child)
+      case FirstRowsExec(_, tried, Some(_)) => Some(tried)
+      case _                                => None
+    }
+  }
 
   /** What a join is in, where that is not the plan itself. */
   private case class Place(name: String, hasRun: Boolean)

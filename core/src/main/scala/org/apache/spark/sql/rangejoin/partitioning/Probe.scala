@@ -23,6 +23,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.internal.Logging
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.rangejoin.conf.{JobCancelled, JobDescription}
 import org.apache.spark.util.ThreadUtils
 
@@ -30,8 +31,8 @@ import org.apache.spark.util.ThreadUtils
  * A question about a join without keys that is answered by reading some of its rows. It is asked once,
  * by whoever asks first.
  *
- * Lives on the driver. Only the choice of a plan may depend on it, since the rows may differ when they are
- * read again.
+ * Lives on the driver. Only the choice of a plan may depend on the answer, since the rows may differ when they
+ * are read again.
  *
  * @param question what the job is called in the UI
  */
@@ -47,46 +48,51 @@ abstract class Probe(question: String) extends Logging {
    * then is: the answer is no.
    *
    * @param patience after which the answer is no
+   * @param columns of the rows
    */
-  def ask(rows: RDD[InternalRow], patience: Duration): Unit = synchronized {
-    if (found.isEmpty) {
-      val start = System.nanoTime()
-      val answer =
-        try {
-          JobDescription.within(rows.sparkContext, s"range join without a key: $question")(
-            answered(rows, patience))
-        } catch {
-          // The query is to end.
-          case e @ JobCancelled() => throw e
-          case NonFatal(e)        =>
-            logInfo(s"Range join without a key: not found out $question", e)
-            false
-        }
-      found = Some(answer)
-      logInfo(s"Range join without a key: $question: ${if (answer) "yes" else "no"}, " +
-        s"found in ${NANOSECONDS.toMillis(System.nanoTime() - start)} ms")
+  def ask(rows: RDD[InternalRow], patience: Duration, columns: Seq[Attribute] = Nil): Unit =
+    synchronized {
+      if (found.isEmpty) {
+        val start = System.nanoTime()
+        val answer =
+          try {
+            JobDescription.within(rows.sparkContext, s"range join without a key: $question")(
+              answered(rows, columns, patience))
+          } catch {
+            // The query is to end.
+            case e @ JobCancelled() => throw e
+            case NonFatal(e)        =>
+              logInfo(s"Range join without a key: not found out $question", e)
+              false
+          }
+        found = Some(answer)
+        logInfo(s"Range join without a key: $question: ${if (answer) "yes" else "no"}, " +
+          s"found in ${NANOSECONDS.toMillis(System.nanoTime() - start)} ms")
+      }
     }
-  }
 
-  protected def answered(rows: RDD[InternalRow], patience: Duration): Boolean
+  protected def answered(
+      rows: RDD[InternalRow],
+      columns: Seq[Attribute],
+      patience: Duration): Boolean
 
   /**
-   * The sum of what a function finds in each of some partitions; None if that takes too long. The function
+   * What a function finds in each of some partitions, in any order; None if that takes too long. The function
    * goes to the tasks, and may not refer to this object.
    */
-  protected def sum(rows: RDD[InternalRow], partitions: Seq[Int], patience: Duration)(
-      function: Iterator[InternalRow] => Long): Option[Long] = {
-    var sum = 0L
+  protected def ofEach[T](rows: RDD[InternalRow], partitions: Seq[Int], patience: Duration)(
+      function: Iterator[InternalRow] => T): Option[Seq[T]] = {
+    val found = Seq.newBuilder[T]
     val job = rows.sparkContext.submitJob(
       rows,
       function,
       partitions,
-      (_: Int, part: Long) => sum += part,
+      (_: Int, part: T) => found += part,
       ())
     try {
       ThreadUtils.awaitReady(job, patience)
       job.value.get.get
-      Some(sum)
+      Some(found.result())
     } catch {
       case _: TimeoutException => None
     } finally if (!job.isCompleted) job.cancel()

@@ -24,13 +24,8 @@ import org.apache.spark.sql.catalyst.plans.physical.{IdentityBroadcastMode, Part
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
-/**
- * Asks a question about its child when its rows are collected, and has no rows.
- *
- * @param patience how long to wait for the answer at most; None for as long as a broadcast allows
- */
-case class ProbeExec(@transient probe: Probe, patience: Option[Duration], child: SparkPlan)
-    extends UnaryExecNode {
+/** Asks a question about its child when its rows are collected, and has no rows. */
+case class ProbeExec(@transient probe: Probe, child: SparkPlan) extends UnaryExecNode {
 
   override def output: Seq[Attribute] = child.output
 
@@ -39,8 +34,7 @@ case class ProbeExec(@transient probe: Probe, patience: Option[Duration], child:
   override def stringArgs: Iterator[Any] = Iterator(probe)
 
   override def executeCollectIterator(): (Long, Iterator[InternalRow]) = {
-    val most = ProbeExec.patience(conf.broadcastTimeout)
-    probe.ask(child.execute(), patience.fold(most)(_.min(most)))
+    probe.ask(child.execute(), ProbeExec.patience(conf.broadcastTimeout), child.output)
     (0L, Iterator.empty)
   }
 
@@ -64,8 +58,8 @@ object ProbeExec {
    * What is to be awaited. It stands for no part of the query, so that Spark puts nothing of the query
    * in its place when it has run.
    */
-  def exchange(probe: Probe, asked: SparkPlan, patience: Option[Duration] = None): SparkPlan = {
-    val exchange = BroadcastExchangeExec(IdentityBroadcastMode, ProbeExec(probe, patience, asked))
+  def exchange(probe: Probe, asked: SparkPlan): SparkPlan = {
+    val exchange = BroadcastExchangeExec(IdentityBroadcastMode, ProbeExec(probe, asked))
     exchange.setLogicalLink(LocalRelation())
     exchange
   }

@@ -18,7 +18,7 @@ import scala.concurrent.duration.{Duration, FiniteDuration}
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, UnsafeRow}
 
 /**
  * Whether one side of a join without keys is small, which is found out by reading it: of a filtered side,
@@ -37,13 +37,16 @@ final class SideMeasure(val limit: Long) extends Probe("whether a side is small"
   override def toString: String = s"at most $limit bytes"
 
   /** One patience for both jobs together. */
-  override protected def answered(rows: RDD[InternalRow], patience: Duration): Boolean = {
+  override protected def answered(
+      rows: RDD[InternalRow],
+      columns: Seq[Attribute],
+      patience: Duration): Boolean = {
     val left = patience match {
       case finite: FiniteDuration => val end = finite.fromNow; () => end.timeLeft.max(Duration.Zero)
       case endless                => () => endless
     }
     def bytes(partitions: Seq[Int], most: Long): Option[Long] =
-      sum(rows, partitions, left())(SideMeasure.bytes(_, most)).filter(_ <= most)
+      ofEach(rows, partitions, left())(SideMeasure.bytes(_, most)).map(_.sum).filter(_ <= most)
     val (first, others) = rows.partitions.indices.splitAt(rows.sparkContext.defaultParallelism)
     bytes(first, limit).flatMap(some => bytes(others, limit - some)).isDefined
   }

@@ -56,13 +56,17 @@ object DeferShuffle extends PredicateHelper {
    */
   private val Measures = TreeNodeTag[Map[Side, Measured]]("rangejoin.measures")
 
-  /** Both sides of a join, each of which waits for what tells the sizes. */
-  def of(join: Join, conf: SQLConf): Map[Side, SparkPlan] = {
-    val first = if (runsOnce(conf)) LimitedJoins.probe(join, conf) else None
-    val probes = pending(join, conf) ++ first
+  /**
+   * Both sides of a join, each of which waits for what tells the sizes, unless both are known to be small, and
+   * for the first rows of a limit.
+   */
+  def of(join: Join, conf: SQLConf, isSmall: Boolean): Map[Side, SparkPlan] = {
+    val first = if (runsOnce(conf)) LimitedJoins.probe(join) else None
+    val probes = (if (isSmall) Nil else pending(join, conf)) ++ first
     Seq[Side](LeftSide, RightSide).map { side =>
       val plan = PlanLater(side.of(join))
-      val others = probes ++ shuffledBelow(side.other.of(join), conf)
+      val others =
+        probes ++ (if (isSmall) None else shuffledBelow(side.other.of(join), conf))
       side -> (if (others.isEmpty) plan else DeferShuffleExec(plan, others))
     }.toMap
   }

@@ -14,10 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import java.util.concurrent.TimeUnit.MILLISECONDS
-
 import scala.annotation.tailrec
-import scala.concurrent.duration.FiniteDuration
 
 import org.apache.spark.sql.catalyst.expressions.IntegerLiteral
 import org.apache.spark.sql.catalyst.plans.InnerLike
@@ -26,16 +23,19 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.joins.CartesianProductExec
 import org.apache.spark.sql.execution.{PlanLater, SparkPlan}
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
-import org.apache.spark.sql.rangejoin.partitioning.{FirstRows, ProbeExec}
+import org.apache.spark.sql.rangejoin.partitioning.{
+  FirstRows,
+  FirstRowsExec,
+  ProbeExec,
+  TimedSideExec
+}
 
 /**
  * Joins without keys of which a limit on top of the query reads a few rows, as `show()` does. Stock
  * Spark's Cartesian product ends with the first matches, which may be at once, or after all rows have
- * been compared: under adaptive execution its first task is tried before sides are shuffled
- * ([[FirstRows]]).
+ * been compared: its first tasks are tried before sides are shuffled ([[FirstRows]]).
  */
 object LimitedJoins extends Rule[LogicalPlan] {
 
@@ -43,7 +43,7 @@ object LimitedJoins extends Rule[LogicalPlan] {
 
   /** Marks the joins. */
   override def apply(plan: LogicalPlan): LogicalPlan = {
-    markBelowLimit(plan)
+    if (timeout > 0) markBelowLimit(plan)
     plan
   }
 
@@ -63,21 +63,44 @@ object LimitedJoins extends Rule[LogicalPlan] {
     case join: Join
         if join.joinType.isInstanceOf[InnerLike] && PartitionRangeJoins.isWithoutKeys(join) &&
           RangeJoinHint.in(join.hint).isEmpty =>
-      join.setTagValue(Tag, new FirstRows(most))
+      join.setTagValue(Tag, new FirstRows(most, timeout))
     case _ =>
   }
 
-  /** Whether stock Spark's Cartesian product has been found to give the rows at once. */
-  def areFirstRowsQuick(join: Join): Boolean =
-    join.getTagValue(Tag).flatMap(_.answer).contains(true)
-
-  /** What finds that out, if there is a limit and it is not known. */
-  def probe(join: Join, conf: SQLConf): Option[SparkPlan] = {
-    val patience = conf.getConf(RangeJoinConf.FirstRowsTimeout)
-    join.getTagValue(Tag).filter(_.answer.isEmpty && patience > 0).map { firstRows =>
-      val product =
-        CartesianProductExec(PlanLater(join.left), PlanLater(join.right), join.condition)
-      ProbeExec.exchange(firstRows, product, Some(FiniteDuration(patience, MILLISECONDS)))
+  /**
+   * Stock Spark's join in place of a join that has been tried and gives the rows at once, or the rows that it
+   * has given then.
+   */
+  def quick(join: Join, ofSpark: Seq[SparkPlan]): Option[Seq[SparkPlan]] =
+    join.getTagValue(Tag).filter(_.answer.contains(true)).map { firstRows =>
+      // What observes a side is to see rows of the plan that has run.
+      val isObserved = join.exists(_.isInstanceOf[CollectMetrics])
+      ofSpark.map { plan =>
+        if (isObserved || firstRows.rowsOf(plan.output).isEmpty) plan
+        else FirstRowsExec(firstRows, plan, None)
+      }
     }
-  }
+
+  /** Under adaptive execution, what tries stock Spark's join, if there is a limit and it has not been tried. */
+  def probe(join: Join): Option[SparkPlan] =
+    notTried(join).map(firstRows => ProbeExec.exchange(firstRows, tried(join, firstRows)))
+
+  /** Without, what tries it before a join by buckets. */
+  def triedFirst(join: Join, byBuckets: SparkPlan): SparkPlan =
+    notTried(join).fold(byBuckets) { firstRows =>
+      FirstRowsExec(firstRows, tried(join, firstRows), Some(byBuckets))
+    }
+
+  /** Whether it is to be tried. */
+  def isTried(join: Join): Boolean = notTried(join).isDefined
+
+  private def notTried(join: Join): Option[FirstRows] =
+    join.getTagValue(Tag).filter(_.answer.isEmpty)
+
+  private def timeout: Long = conf.getConf(RangeJoinConf.FirstRowsTimeout)
+
+  private def tried(join: Join, firstRows: FirstRows): SparkPlan = CartesianProductExec(
+    TimedSideExec(firstRows.timeout, PlanLater(join.left)),
+    PlanLater(join.right),
+    join.condition)
 }

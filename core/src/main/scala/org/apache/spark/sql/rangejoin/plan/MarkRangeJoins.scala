@@ -119,10 +119,10 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
     val byBuckets = PartitionRangeJoins.of(join, session)
     val overSmall = DeferShuffle.overSmall(join).filter(mark(_, isHinted(join)).isEmpty)
       .map(DrivingRange.chosen(_, join))
-    if (overSmall.isEmpty && byBuckets.nonEmpty && LimitedJoins.areFirstRowsQuick(join)) {
-      planned.foreach(_.setTagValue(ReasonTag, Reason.FirstRows))
-      Some(planned)
-    } else overSmall.orElse(byBuckets).map(Seq(_))
+    val quick =
+      if (overSmall.isEmpty && byBuckets.nonEmpty) LimitedJoins.quick(join, planned) else None
+    if (quick.nonEmpty) planned.foreach(_.setTagValue(ReasonTag, Reason.FirstRows))
+    quick.orElse(overSmall.orElse(byBuckets).map(Seq(_)))
   }
 
   /**

@@ -66,6 +66,8 @@ object PartitionRangeJoins extends JoinSelectionHelper {
         val isAdaptive = conf.adaptiveExecutionEnabled && !SamplePlan.isPlanningSample
         // A plan that is not adaptive is made before anything is known of rows.
         val others = if (isAdaptive) DrivingRange.others(join) else Nil
+        val isTried =
+          !isAdaptive && !SamplePlan.isPlanningSample && LimitedJoins.isTried(join)
         val partitioning = ofQuery(join).getOrElse(
           new JoinPartitioning(
             session,
@@ -74,18 +76,20 @@ object PartitionRangeJoins extends JoinSelectionHelper {
             join.left,
             join.right,
             isTiny,
+            isTried,
             WriteCostlySides.writingsOf(join)))
         join.setTagValue(Partitioning, partitioning)
         val sides: Map[Side, SparkPlan] =
-          if (partitioning.isSingle || SamplePlan.isPlanningSample)
+          if (SamplePlan.isPlanningSample)
             Map(LeftSide -> PlanLater(join.left), RightSide -> PlanLater(join.right))
-          else DeferShuffle.of(join, conf)
+          else DeferShuffle.of(join, conf, isSmall = partitioning.isSingle)
         val lengths = new OwnerLengths(partitioning)
         def side(which: Side) = {
           val child = sides(which)
           bucketed(if (isAdaptive) awaiting(child, which, lengths) else child, which, lengths)
         }
-        plan(join, partitioning, side(LeftSide), side(RightSide))
+        val byBuckets = plan(join, partitioning, side(LeftSide), side(RightSide))
+        if (isTried) LimitedJoins.triedFirst(join, byBuckets) else byBuckets
     }
   }
 

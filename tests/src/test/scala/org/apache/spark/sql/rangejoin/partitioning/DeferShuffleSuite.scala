@@ -236,8 +236,9 @@ class DeferShuffleSuite extends SmallSidesTest {
   test("a measure is that of its side and its columns") {
     views()
     withConf(Sizes: _*) {
-      def measured(join: Join): Seq[SideMeasure] = DeferShuffle.of(join, spark.sessionState.conf)
-        .values.flatMap(_.collect { case ProbeExec(of: SideMeasure, _, _) => of }).toSeq.distinct
+      def measured(join: Join): Seq[SideMeasure] =
+        DeferShuffle.of(join, spark.sessionState.conf, isSmall = false)
+          .values.flatMap(_.collect { case ProbeExec(of: SideMeasure, _) => of }).toSeq.distinct
       def joinOf(text: String) =
         execution(sql(text)).optimizedPlan.collectFirst { case found: Join => found }.get
       val few = "(SELECT * FROM r WHERE id % 50 = 1)"

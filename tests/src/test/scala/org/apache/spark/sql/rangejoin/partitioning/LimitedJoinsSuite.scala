@@ -14,13 +14,21 @@
 
 package org.apache.spark.sql.rangejoin.partitioning
 
+import scala.concurrent.duration.Duration
+
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
+import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
+import org.apache.spark.sql.execution.RDDScanExec
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.execution.joins.CartesianProductExec
 import org.apache.spark.sql.functions.udf
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.Reason
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
+import org.apache.spark.sql.types.{DataType, LongType, StructType}
 
 /** Joins without keys of which a limit reads a few rows. */
 class LimitedJoinsSuite extends SmallSidesTest {
@@ -48,6 +56,10 @@ class LimitedJoinsSuite extends SmallSidesTest {
     products.nonEmpty
   }
 
+  /** How many rows of a join have been kept since it was tried. */
+  private def kept(df: DataFrame): Option[Int] =
+    nodes[FirstRowsExec](df).flatMap(n => n.firstRows.rowsOf(n.output)).map(_.length).headOption
+
   test("rows that stock Spark's join finds at once are not shuffled for") {
     views()
     for (most <- Seq(1, 5)) {
@@ -60,28 +72,160 @@ class LimitedJoinsSuite extends SmallSidesTest {
     assert(isOfSpark(ran(s"$grouped l JOIN r ON $Dense")(5)))
     val df = ran(s"l JOIN r ON $Dense")(5)
     assert(only(JoinReports.of(executedPlan(df))).reason.contains(Reason.FirstRows))
+    assert(kept(df).contains(5))
+    assert(nodes[FirstRowsExec](df).head.metrics("numOutputRows").value == 5)
+  }
+
+  test("a join that has been tried is not run again for the same rows") {
+    views()
+    val read = spark.sparkContext.longAccumulator
+    spark.udf.register("counted", udf((id: Long) => { read.add(1); id >= 0 }))
+    val counted = s"l JOIN r ON $Dense AND counted(l.id + r.id)"
+    withConf(Patient :+ (RangeJoinConf.WriteOnce.key -> "false"): _*) {
+      val df = sql(s"SELECT l.id, r.id FROM $counted LIMIT 3")
+      assert(df.collect().length == 3 && isOfSpark(df) && kept(df).contains(3))
+      val once = read.value
+      assert(once >= 3 && once < 400)
+      assert(df.collect().length == 3 && read.value == once)
+    }
+  }
+
+  test("rows of a tried join in what is above a limit") {
+    views()
+    withConf(Patient: _*) {
+      def checked(query: String, most: Int): Unit = {
+        val of = s"SELECT l.id, r.id AS b, l.p, r.p AS q FROM l JOIN r ON $Dense"
+        val all = withConf(Flag -> "false")(rows(sql(of))).toSet
+        val df = sql(query.format(of))
+        df.write.mode("overwrite").saveAsTable("limited")
+        val found = rows(spark.table("limited"))
+        assert(found.size == most && found.forall(all))
+        val collected = rows(df)
+        assert(collected.size == most && collected.forall(all) && kept(df).nonEmpty)
+      }
+      try {
+        checked("%s LIMIT 7", 7)
+        checked("%s LIMIT 7 OFFSET 2", 7)
+        checked("SELECT id, b, p, q FROM (SELECT *, rand() AS x FROM (%s)) LIMIT 4", 4)
+        checked(
+          "SELECT id, b, p, least(q, q + x) AS q FROM (SELECT *, 3 AS x FROM (%s)) LIMIT 4",
+          4)
+        val limited = sql(s"SELECT l.id, r.id AS b FROM l JOIN r ON $Dense LIMIT 6").cache()
+        try assert(limited.count() == 6 && limited.distinct().count() == 6)
+        finally limited.unpersist()
+      } finally spark.sql("DROP TABLE IF EXISTS limited")
+    }
+  }
+
+  test("rows of many bytes are not kept") {
+    views()
+    spark.sql(s"SELECT id, p, repeat('x', ${FirstRows.MostBytes / 4}) AS x FROM l")
+      .localCheckpoint().createOrReplaceTempView("wide")
+    withConf(Patient: _*) {
+      for ((most, isKept) <- Seq(3 -> true, 4 -> false)) {
+        val df = sql(s"SELECT l.id, l.x, r.id FROM wide l JOIN r ON $Dense LIMIT $most")
+        assert(df.collect().length == most && isOfSpark(df) && kept(df).nonEmpty == isKept)
+      }
+    }
   }
 
   test("rows that it does not find in its first task, or not in time, are found by buckets") {
     views()
     assert(!isOfSpark(ran("l JOIN r ON r.p BETWEEN l.p + 5000 AND l.p + 5004")(5)))
-    assert(!isOfSpark(ran("l JOIN r ON r.p BETWEEN l.p + 990 AND l.p + 995")(5)))
+    val late = "l JOIN r ON r.p BETWEEN l.p + 990 AND l.p + 995"
+    assert(!isOfSpark(ran(late, RangeJoinConf.FirstRowsTimeout.key -> "1ms")(5)))
+    assert(isOfSpark(ran(late)(5)))
     // More than all pairs.
     assert(!isOfSpark(ran(s"l JOIN r ON $Band")(1000000)))
-    spark.udf.register("slowly", udf((id: Long) => { Thread.sleep(20); id >= 0 }))
-    val slow = s"l JOIN (SELECT * FROM r WHERE slowly(id)) r ON $Dense"
-    assert(!isOfSpark(ran(
-      slow,
-      RangeJoinConf.FirstRowsTimeout.key -> "10ms",
-      RangeJoinConf.WriteOnce.key -> "false")(5)))
+  }
+
+  test("a side whose rows take long is waited for, and what compares them is not") {
+    views()
+    spark.udf.register("slowly", udf((id: Long) => { Thread.sleep(2); id >= 0 }))
+    val slow = "(SELECT * FROM %s WHERE slowly(id))"
+    for (writeOnce <- Seq("true", "false"); (l, r) <- Seq("l" -> slow, slow -> "r")) {
+      val settings =
+        Seq(RangeJoinConf.FirstRowsTimeout.key -> "100ms", RangeJoinConf.WriteOnce.key -> writeOnce)
+      val joined = s"${l.format("l")} l JOIN ${r.format("r")} r ON $Dense"
+      assert(isOfSpark(ran(joined, settings: _*)(5)))
+    }
+    def read(slowSide: Boolean): Int = {
+      val child = spark.range(0, 40, 1, 1).queryExecution.executedPlan
+      val slowly = TimedSideExec(100, child).execute().mapPartitions { rows =>
+        rows.map { row => if (!slowSide) Thread.sleep(10); row.getLong(0) }
+      }
+      if (!slowSide) slowly.count().toInt
+      else {
+        val made = child.execute().mapPartitions(_.map { row => Thread.sleep(10); row })
+        val of = RDDScanExec(child.output, made, "slow")
+        TimedSideExec(100, of).execute().count().toInt
+      }
+    }
+    assert(read(slowSide = true) == 40)
+    val some = read(slowSide = false)
+    assert(some >= 1 && some <= 12)
+  }
+
+  test("tasks are run until there are enough rows, or too few of them") {
+    val read = spark.sparkContext.longAccumulator
+    val columns = toAttributes(new StructType().add("x", LongType))
+    def found(most: Int, ofEach: Int, timeout: Long): (Option[Int], Long) = {
+      read.reset()
+      val firstRows = new FirstRows(most, timeout)
+      val rows = spark.sparkContext.parallelize(0 until 100, 100).mapPartitions { _ =>
+        read.add(1)
+        Thread.sleep(5)
+        val project = UnsafeProjection.create(Array[DataType](LongType))
+        Iterator.range(0, ofEach).map(i => project(InternalRow(i.toLong)): InternalRow)
+      }
+      firstRows.ask(rows, Duration.Inf, columns)
+      val kept = firstRows.rowsOf(columns).map(_.length)
+      assert(firstRows.answer.contains(kept.isDefined))
+      (kept, read.value)
+    }
+    assert(found(most = 3, ofEach = 3, timeout = 0) == ((Some(3), 1)))
+    // 1, 4 and 2 tasks.
+    assert(found(most = 6, ofEach = 1, timeout = 60000) == ((Some(6), 7)))
+    assert(found(most = 6, ofEach = 0, timeout = 60000) == ((None, 100)))
+    assert(found(most = 6, ofEach = 0, timeout = 1) == ((None, 1)))
+    assert(found(most = 60000, ofEach = 1, timeout = 1) == ((None, 1)))
+    assert(found(most = 101, ofEach = 1, timeout = 60000) == ((None, 100)))
+  }
+
+  test("without adaptive execution it is tried when rows are asked for") {
+    views()
+    def tried(from: String, settings: (String, String)*)(most: Int): DataFrame = {
+      val all = settings :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false")
+      val df = ran(from, all: _*)(most)
+      assert(nodes[FirstRowsExec](df).size == 1 && bucketNodes(df).size == 2, executedPlan(df))
+      df
+    }
+    def isQuick(df: DataFrame): Boolean = {
+      val quick = nodes[FirstRowsExec](df).head.firstRows.answer.contains(true)
+      // Then nothing is sampled or shuffled.
+      val partitioning = bucketNodes(df).head.partitioning
+      assert(quick == partitioning.layout.isEmpty, executedPlan(df))
+      val written = nodes[ShuffleExchangeExec](df)
+        .filter(exchange => RangeBucketExec.below(exchange).isDefined)
+        .map(_.metrics("shuffleRecordsWritten").value)
+      assert(written.size == 2 && (!quick || written.forall(_ == 0)), executedPlan(df))
+      quick
+    }
+    assert(isQuick(tried(s"l JOIN r ON $Dense")(5)))
+    assert(isQuick(tried(s"(SELECT id, max(p) AS p FROM l GROUP BY id) l JOIN r ON $Dense")(5)))
+    assert(isQuick(
+      tried(s"(SELECT DISTINCT a.id, a.p FROM l a JOIN r b ON a.id = b.id) l JOIN r ON $Dense")(5)))
+    val timeout = RangeJoinConf.FirstRowsTimeout.key -> "1ms"
+    assert(!isQuick(tried("l JOIN r ON r.p BETWEEN l.p + 990 AND l.p + 995", timeout)(5)))
+    assert(!isQuick(tried(s"l JOIN r ON $Band AND (l.id + r.id) % 500 = 3", timeout)(50)))
+    val df = tried(s"l JOIN r ON $Dense")(5)
+    assert(JoinReports.of(executedPlan(df)).size == 1)
   }
 
   test("what is not tried") {
     views()
     assert(!isOfSpark(ran(s"l JOIN r ON $Dense", RangeJoinConf.FirstRowsTimeout.key -> "0")(5)))
     assert(!isOfSpark(ran(s"l JOIN r ON $Dense", RangeJoinConf.DeferShuffle.key -> "false")(5)))
-    assert(!isOfSpark(
-      ran(s"l JOIN r ON $Dense", SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false")(5)))
     assert(!isOfSpark(ran(s"l JOIN r ON $Dense", SQLConf.EXCHANGE_REUSE_ENABLED.key -> "false")(5)))
     assert(!isOfSpark(ran(s"l LEFT JOIN r ON $Band")(5)))
     withConf(Patient: _*) {
