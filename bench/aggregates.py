@@ -16,6 +16,9 @@ the range join gives all pairs.
     keyed       the same, with 24 keys
     subquery    count and sum of every earlier row of the key, and of those that differ in another
                 column, by a correlated subquery with all columns of the row
+    several     values of two or three subqueries in one select list, of the same rows (one join),
+                and of rows that differ by a test that all pass (a join each): sum, count and max
+                of every earlier row; the last row's value and time; count and last of 100 matches
     repeated    count of every earlier row by a correlated subquery, where rows have 600 kinds of
                 keys and times, or 60,000 with another column; stock Spark asks for each kind once
     fanout      count, sum and max of 0.1, 1, 10, 100, 1,000 and 10,000 matches a row
@@ -67,6 +70,23 @@ def subquery(on: str, functions: str) -> Query:
         left.createOrReplaceTempView("l")
         right.createOrReplaceTempView("r")
         return left.sparkSession.sql(sql)
+
+    return query
+
+
+def values(on: str, functions: str, apart: bool) -> Query:
+    """A subquery for each function; `apart`, of rows that Spark cannot know to be the same."""
+    parts = functions.split(";")
+    tests = [f" AND r.v > -{i}" if apart else "" for i in range(1, len(parts) + 1)]
+    shown = ", ".join(
+        f"(SELECT {f} FROM r WHERE {on}{test}) AS a{i}"
+        for i, (f, test) in enumerate(zip(parts, tests, strict=True))
+    )
+
+    def query(left: DataFrame, right: DataFrame) -> DataFrame:
+        left.createOrReplaceTempView("l")
+        right.createOrReplaceTempView("r")
+        return left.sparkSession.sql(f"SELECT l.*, {shown} FROM l")
 
     return query
 
@@ -159,6 +179,13 @@ SECONDS = "l.a >= r.a AND l.a <= r.b"
 OVERLAP = "r.a <= l.b AND r.b >= l.a"
 KEYED = f"l.k = r.k AND {OVERLAP}"
 COUNT = "count(r.v)"
+LAST = "max_by(r.v, r.t)"
+#: Subqueries of one select list: the condition, and the functions.
+SEVERAL_VALUES = {
+    "sum, count, max": (EARLIER, "sum(r.v);count(*);max(r.v)"),
+    "last value and time": (EARLIER, f"{LAST};max(r.t)"),
+    "count and last of 100": (HUNDRED, f"count(*);{LAST}"),
+}
 SUMS = "count(*);sum(r.v);avg(r.v)"
 #: What other engines are given: the condition, and the functions.
 ENGINES = {
@@ -239,6 +266,20 @@ def cases(rows: int) -> dict[str, Case]:
         rows,
         1000,
     )
+    several = Case(
+        [
+            Contestant(
+                f"{name}, {'apart' if apart else 'one join'}",
+                values(on, functions, apart),
+                settings=ON,
+            )
+            for name, (on, functions) in SEVERAL_VALUES.items()
+            for apart in (False, True)
+        ],
+        rows,
+        rows,
+        1000,
+    )
     of_kinds = "id AS v;pmod(hash(id, 3), 20) AS k;pmod(hash(id), 30) AS t;pmod(id, 100) AS c"
     repeated = Case(
         [
@@ -264,6 +305,7 @@ def cases(rows: int) -> dict[str, Case]:
         "one": of(of_each(matching(1), COUNT), pairs=1),
         "seconds": seconds,
         "subquery": correlated,
+        "several": several,
         "repeated": repeated,
         "overlaps": of_intervals("overlaps", OVERLAP, 1000 * rows, 300_000),
         "keyed": of_intervals("keyed", KEYED, 1000 * rows // 24, 300_000, 24),

@@ -96,6 +96,13 @@ HULL = (
     "OR r.t BETWEEN l.t - 1000000000 AND l.t + 1000000000)"
 )
 STRING = "concat('sensor-', {})"
+#: 700 versions of each of 30 keys, the last of which has no end; and rows of one version each.
+VERSIONS = Table(
+    21_000,
+    "id % 30",
+    more=("id DIV 30 * 1000 AS f", "IF(id DIV 30 = 699, NULL, id DIV 30 * 1000 + 1000) AS u"),
+)
+FACTS = Table(400_000, uniform(1, 30), uniform(2, 700_000))
 #: Strings of which about a thousand rows each have the first bytes in common.
 ALIKE = f"concat(lpad({uniform(1, 970)}, 8, '0'), '-', {uniform(3, 1000)})"
 PAYLOAD = tuple(f"concat('payload {i} ', {uniform(i + 10, 100)}) AS p{i}" for i in range(40))
@@ -200,6 +207,11 @@ CASES: dict[str, Case] = {
         Table(M, uniform(1, 333_333)), Table(M, uniform(7, 333_333)), HULL
     ),
     "a wide hull, 1 in 1,000 kept": Case(one_key(300), one_key(200_000), HULL + FEW),
+    # An end that may be NULL.
+    "open ends": Case(FACTS, VERSIONS, "l.k = r.k AND l.t >= r.f AND (r.u IS NULL OR l.t < r.u)"),
+    "open ends, coalesce": Case(
+        FACTS, VERSIONS, "l.k = r.k AND l.t >= r.f AND l.t < coalesce(r.u, 1000000000)"
+    ),
     # A side that is in order.
     "bucketed and sorted": Case(
         Table(M, uniform(1, 200_000), buckets=2), Table(M, uniform(7, 200_000), buckets=2), BAND
