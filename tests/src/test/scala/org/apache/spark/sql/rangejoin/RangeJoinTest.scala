@@ -83,6 +83,8 @@ object TestSession {
     "spark.sql.collation.trim.enabled" -> "true",
     // The projections of small tables are few, and the same in many queries.
     StaticSQLConf.CODEGEN_CACHE_MAX_ENTRIES.key -> "2000",
+    // A buffer of the default size, 4 MB, is filled with zeros for each broadcast, of which a job has two or more.
+    "spark.broadcast.blockSize" -> "64k",
     // A sort takes a page at once, and every page is filled: small ones make small joins fast.
     "spark.buffer.pageSize" -> "1m",
     SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1",
