@@ -53,7 +53,7 @@ case class FirstRowsExec(
   override protected def doExecute(): RDD[InternalRow] = {
     val numOutputRows = longMetric("numOutputRows")
     val rows =
-      if (isQuick) firstRows.rowsOf(output).fold(tried.execute()) { rows =>
+      if (isQuick) firstRows.rowsOf(output).fold(TimedSideExec.without(tried).execute()) { rows =>
         sparkContext.parallelize[InternalRow](rows.toSeq, numSlices = 1)
       }
       else otherwise.get.execute()

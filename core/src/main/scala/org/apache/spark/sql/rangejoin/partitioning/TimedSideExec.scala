@@ -45,6 +45,11 @@ case class TimedSideExec(patience: Long, child: SparkPlan) extends UnaryExecNode
 
 object TimedSideExec {
 
+  /** The plan with all rows of its sides. */
+  def without(plan: SparkPlan): SparkPlan = plan.transformUp { case timed: TimedSideExec =>
+    timed.child
+  }
+
   private final class Rows(rows: Iterator[InternalRow], nanos: Long) extends Iterator[InternalRow] {
     private[this] val start = System.nanoTime()
     private[this] var ofRows = 0L

@@ -18,7 +18,9 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{BROADCAST, Generate, Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.physical.SinglePartition
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.execution.joins.{
   BroadcastNestedLoopJoinExec,
   CartesianProductExec,
@@ -84,13 +86,24 @@ object PartitionRangeJoins extends JoinSelectionHelper {
             Map(LeftSide -> PlanLater(join.left), RightSide -> PlanLater(join.right))
           else DeferShuffle.of(join, conf, isSmall = partitioning.isSingle)
         val lengths = new OwnerLengths(partitioning)
+        // Adaptive execution coalesces partitions without rows. Without, each of them is a task.
+        val inOnePartition = partitioning.isSingle && !conf.adaptiveExecutionEnabled
         def side(which: Side) = {
           val child = sides(which)
-          bucketed(if (isAdaptive) awaiting(child, which, lengths) else child, which, lengths)
+          val buckets =
+            bucketed(if (isAdaptive) awaiting(child, which, lengths) else child, which, lengths)
+          if (inOnePartition) inPartition(buckets, which.of(join)) else buckets
         }
         val byBuckets = plan(join, partitioning, side(LeftSide), side(RightSide))
         if (isTried) LimitedJoins.triedFirst(join, byBuckets) else byBuckets
     }
+  }
+
+  /** A side in one partition. Spark looks at the size of the logical plan before it keeps one. */
+  private def inPartition(buckets: RangeBucketExec, side: LogicalPlan): SparkPlan = {
+    val exchange = ShuffleExchangeExec(SinglePartition, buckets)
+    exchange.setLogicalLink(side)
+    exchange
   }
 
   /** A side under adaptive execution; copies wait for the owner. */

@@ -117,8 +117,30 @@ class LimitedJoinsSuite extends SmallSidesTest {
     }
   }
 
-  test("rows of many bytes are not kept") {
+  test("rows of many bytes are not kept, and found without a limit of time") {
     views()
+    LimitedJoinsSuite.isSlow = false
+    spark.udf.register(
+      "atTimes",
+      udf((id: Long) => {
+        if (LimitedJoinsSuite.isSlow) Thread.sleep(50)
+        id >= 0
+      }))
+    spark.sql(s"SELECT id, p, repeat('x', ${FirstRows.MostBytes / 16}) AS x FROM l WHERE id <= 100")
+      .coalesce(1).localCheckpoint().createOrReplaceTempView("wide1")
+    val in1 = "(SELECT /*+ COALESCE(1) */ * FROM r)"
+    for (adaptive <- Seq("true", "false"))
+      withConf(Patient ++ Seq(
+        RangeJoinConf.FirstRowsTimeout.key -> "300ms",
+        SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive): _*) {
+        val df =
+          sql(s"SELECT l.id, l.x, r.id FROM wide1 l JOIN $in1 r ON $Band AND atTimes(l.id + r.id) LIMIT 20")
+        LimitedJoinsSuite.isSlow = false
+        assert(df.collect().length == 20 && kept(df).isEmpty, executedPlan(df))
+        LimitedJoinsSuite.isSlow = true
+        assert(df.collect().length == 20)
+      }
+    LimitedJoinsSuite.isSlow = false
     spark.sql(s"SELECT id, p, repeat('x', ${FirstRows.MostBytes / 4}) AS x FROM l")
       .localCheckpoint().createOrReplaceTempView("wide")
     withConf(Patient: _*) {
@@ -252,4 +274,10 @@ class LimitedJoinsSuite extends SmallSidesTest {
       }
     }
   }
+}
+
+object LimitedJoinsSuite {
+
+  /** Whether the comparison of a test takes long. */
+  @volatile var isSlow: Boolean = false
 }

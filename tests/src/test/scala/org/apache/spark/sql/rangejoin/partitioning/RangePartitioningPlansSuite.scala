@@ -303,8 +303,17 @@ class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalSha
     }
     withConf(RangeJoinConf.RangePartitioningThreshold.key -> "1GB") {
       val df = query
-      rows(df)
+      val found = rows(df)
       assert(bucketNodes(df).map(_.metrics("numBuckets").value) == Seq(1, 1))
+      // No task without rows where nothing coalesces them. Spark takes the join for a large one.
+      withConf(
+        SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false",
+        SQLConf.MAX_SINGLE_PARTITION_BYTES.key -> "1MB",
+        SQLConf.SHUFFLE_PARTITIONS.key -> "50") {
+        val df = query
+        assert(execution(df).toRdd.getNumPartitions == 1, executedPlan(df))
+        assertSameRows(rows(df), found, executedPlan(df).toString)
+      }
     }
   }
 
