@@ -240,6 +240,30 @@ def test_rows_that_are_lost_when_their_table_has_grown_are_read_again(
         spark.sql("DROP TABLE growing")
 
 
+def test_lost_rows_that_are_longer_when_they_are_read_again_fail(
+    spark: SparkSession, cluster: Cluster, tmp_path: Path
+) -> None:
+    length = tmp_path / "length"
+    length.write_text("10")
+
+    def end(t: int) -> int:
+        return t + int(length.read_text())
+
+    spark.udf.register("end_of", end, "bigint")
+    intervals = f"(SELECT id, t, end_of(t) AS e FROM ({SIDE}) WHERE t >= 0)"
+    query = GROWING.replace("growing AS", f"{intervals} AS")
+    with settings(spark, join__rangePartitioning__buckets="7"):
+        held_query = HeldQuery(spark, tmp_path, query=query, node="RangeBucket")
+        task = held_query.held_task(cluster)
+        length.write_text("1000")
+        os.kill(cluster.executors()[task.executor], signal.SIGKILL)
+        with pytest.raises(Exception, match=r"has found a longer range .* Run the query again"):
+            held_query.rows()
+        # The query that is run again reads the new rows.
+        found = rows_of(spark.sql(query))
+    assert found == rows_of_stock(spark, query)
+
+
 @pytest.mark.usefixtures("spilling")
 def test_places_are_the_same_when_an_executor_is_lost_between_second_shuffle_and_join(
     spark: SparkSession, cluster: Cluster, stock_rows: Rows, tmp_path: Path
