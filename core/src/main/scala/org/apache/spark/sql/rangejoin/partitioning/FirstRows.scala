@@ -50,6 +50,7 @@ final class FirstRows(most: Int, val timeout: Long)
       columns: Seq[Attribute],
       patience: Duration): Boolean = {
     val start = System.nanoTime()
+    def millis = NANOSECONDS.toMillis(System.nanoTime() - start)
     val partitions = rows.partitions.indices
     var (found, tried) = (Found(0, Some(Array.empty)), 0)
     var isPromising = true
@@ -57,12 +58,11 @@ final class FirstRows(most: Int, val timeout: Long)
       val next = partitions.slice(tried, tried + nextTasks(tried, found.count))
       // Copies, which go to the tasks without this object.
       val (wanted, bytes) = (most - found.count, MostBytes / next.size)
-      val elapsed = NANOSECONDS.toMillis(System.nanoTime() - start)
-      val more = ofEach(rows, next, patience - elapsed.millis)(read(_, wanted, bytes))
+      val more =
+        ofEach(rows, next, patience - millis.milliseconds)(read(_, wanted, bytes))
       found = more.toSeq.flatten.foldLeft(found)(_.and(_))
       tried += next.size
-      isPromising = more.isDefined &&
-        isPromisingAfter(NANOSECONDS.toMillis(System.nanoTime() - start), found.count)
+      isPromising = more.isDefined && isPromisingAfter(millis, found.count)
     }
     val areAll = found.count >= most
     if (areAll) kept = found.rows.map(rows => (columns, rows.take(most)))
@@ -71,9 +71,9 @@ final class FirstRows(most: Int, val timeout: Long)
 
   /** How many tasks are run after some that have found some rows. */
   private def nextTasks(tried: Int, found: Int): Int = {
-    val most4 = math.max(1L, tried * 4L)
-    val likely = if (found == 0) most4 else (1.5 * tried * (most - found) / found).toLong + 1
-    math.min(most4, likely).toInt
+    val atMost = math.max(1L, tried * 4L)
+    val likely = if (found == 0) atMost else (1.5 * tried * (most - found) / found).toLong + 1
+    math.min(atMost, likely).toInt
   }
 
   /** Where rows are found, but too slowly for the timeout, all of them may take a few times as long. */

@@ -24,6 +24,7 @@ import org.apache.spark.sql.catalyst.plans.physical.{
 }
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.{Dependency, OneToOneDependency, Partition, SparkContext, TaskContext}
 
 /**
  * The rows that a limit asks for of a join that has been tried, as [[FirstRows]] has kept them. Without adaptive
@@ -52,18 +53,22 @@ case class FirstRowsExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     val numOutputRows = longMetric("numOutputRows")
-    val rows =
-      if (isQuick) firstRows.rowsOf(output).fold(TimedSideExec.without(tried).execute()) { rows =>
-        sparkContext.parallelize[InternalRow](rows.toSeq, numSlices = 1)
-      }
-      else otherwise.get.execute()
+    val rows = otherwise.fold(quick) { other =>
+      new FirstRowsExec.ChosenRDD(sparkContext, () => if (isQuick) quick else other.execute())
+    }
     rows.mapPartitionsInternal(_.map { row =>
       numOutputRows += 1
       row
     })
   }
 
-  private def isQuick: Boolean = otherwise.isEmpty || {
+  private def quick: RDD[InternalRow] =
+    firstRows.rowsOf(output).fold(TimedSideExec.without(tried).execute()) { rows =>
+      sparkContext.parallelize[InternalRow](rows.toSeq, numSlices = 1)
+    }
+
+  /** Tries the join, unless that has been done. */
+  private def isQuick: Boolean = {
     firstRows.ask(tried.execute(), ProbeExec.patience(conf.broadcastTimeout), output)
     firstRows.answer.contains(true)
   }
@@ -71,4 +76,28 @@ case class FirstRowsExec(
   override protected def withNewChildrenInternal(
       newChildren: IndexedSeq[SparkPlan]): FirstRowsExec =
     copy(tried = newChildren.head, otherwise = newChildren.lift(1))
+}
+
+object FirstRowsExec {
+
+  /**
+   * Rows that are chosen on the driver, when a job over them is made ready. Spark keeps what a plan fails with; here
+   * the job fails, and the next one chooses again.
+   */
+  private final class ChosenRDD(sc: SparkContext, @transient choose: () => RDD[InternalRow])
+      extends RDD[InternalRow](sc, Nil) {
+
+    @transient private lazy val chosen = choose()
+
+    override protected def getPartitions: Array[Partition] = chosen.partitions
+
+    override protected def getDependencies: Seq[Dependency[_]] =
+      Seq(new OneToOneDependency(chosen))
+
+    override protected def getPreferredLocations(split: Partition): Seq[String] =
+      firstParent[InternalRow].preferredLocations(split)
+
+    override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] =
+      firstParent[InternalRow].iterator(split, context)
+  }
 }

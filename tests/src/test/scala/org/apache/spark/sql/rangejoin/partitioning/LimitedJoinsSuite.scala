@@ -244,6 +244,26 @@ class LimitedJoinsSuite extends SmallSidesTest {
     assert(JoinReports.of(executedPlan(df)).size == 1)
   }
 
+  test("a query that is cancelled while its join is tried can be run again") {
+    views()
+    LimitedJoinsSuite.isSlow = true
+    spark.udf.register(
+      "slowlyNone",
+      udf((id: Long) => {
+        if (LimitedJoinsSuite.isSlow) Thread.sleep(10)
+        !LimitedJoinsSuite.isSlow && id >= 0
+      }))
+    withConf(Patient :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false"): _*) {
+      val df = sql(s"SELECT l.id, r.id FROM l JOIN r ON $Band AND slowlyNone(l.id + r.id) LIMIT 5")
+      val jobs = descriptions(startedJobs {
+        assert(intercept[Exception](cancelled(df.collect())).toString.contains(" cancelled"))
+      })
+      assert(jobs.size == 1 && jobs.head.contains("whether the rows of a limit"), jobs)
+      LimitedJoinsSuite.isSlow = false
+      assert(df.collect().length == 5 && kept(df).contains(5))
+    }
+  }
+
   test("what is not tried") {
     views()
     assert(!isOfSpark(ran(s"l JOIN r ON $Dense", RangeJoinConf.FirstRowsTimeout.key -> "0")(5)))
