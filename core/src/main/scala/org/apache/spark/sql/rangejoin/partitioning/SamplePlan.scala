@@ -18,7 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression}
 import org.apache.spark.sql.catalyst.optimizer.{CollapseProject, ColumnPruning}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
-import org.apache.spark.sql.execution.{ProjectExec, QueryExecution, SparkPlan}
+import org.apache.spark.sql.execution.{PlanSubqueries, ProjectExec, QueryExecution, SparkPlan}
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 /**
@@ -43,7 +43,8 @@ object SamplePlan {
       side: LogicalPlan,
       written: Option[SparkPlan]): SparkPlan = {
     val named = columns.zipWithIndex.map { case (e, i) => Alias(e, s"bound_$i")() }
-    written.map(ProjectExec(named, _)).getOrElse(
+    // What has been written is part of a plan that is ready; the bounds may have subqueries of their own.
+    written.map(rows => PlanSubqueries(session)(ProjectExec(named, rows))).getOrElse(
       planning(QueryExecution.prepareExecutedPlan(session, pruned(Project(named, side)))))
   }
 

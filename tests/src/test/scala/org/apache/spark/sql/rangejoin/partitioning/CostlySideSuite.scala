@@ -154,6 +154,17 @@ class CostlySideSuite extends SmallSidesTest {
     }
   }
 
+  test("a costly side with a subquery in its bounds") {
+    views()
+    for (adaptive <- Seq("true", "false")) withConf(Sizes :+ (Adaptive -> adaptive): _*) {
+      val query = s"SELECT l.id, r.id FROM ${costly("l")} JOIN r ON " +
+        "r.p BETWEEN l.p + (SELECT min(id) FROM r) AND l.p + (SELECT max(g) FROM l)"
+      val (df, calls) = counted(sql(query))
+      assert(writes(df).size == 1 && bucketNodes(df).size == 2 && calls == 500, executedPlan(df))
+      checkRows(df, query)
+    }
+  }
+
   test("rows of an RDD, aggregates, joins and windows are made once") {
     views()
     val sides = Seq(
