@@ -49,7 +49,9 @@ object JoinReports extends AdaptiveSparkPlanHelper {
     val isOver = Option(plan).exists(isFinal)
     // In the place of which there are rows.
     val notRun = Option(plan).toSeq.flatMap(
-      collectWithSubqueries(_) { case FirstRowsExec(_, join, None) => join })
+      collectWithSubqueries(_) {
+        case first: FirstRowsExec if first.firstRows.rowsOf(first.output).isDefined => first.tried
+      })
     found(plan).map { case Found(join, place, aggregate) =>
       val report = reportOf(join, aggregate)
       report.copy(
@@ -135,12 +137,13 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       place: Option[Place],
       aggregate: Option[AggregateMatchesExec])
 
-  /** What is run to choose a plan. */
+  /** What is run to choose a plan, or has not been chosen. */
   private object Tried {
     def unapply(plan: SparkPlan): Option[SparkPlan] = plan match {
-      case probe: ProbeExec                 => Some(probe.child)
-      case FirstRowsExec(_, tried, Some(_)) => Some(tried)
-      case _                                => None
+      case probe: ProbeExec                             => Some(probe.child)
+      case FirstRowsExec(firstRows, tried, Some(other)) =>
+        Some(if (firstRows.answer.contains(true)) other else tried)
+      case _ => None
     }
   }
 

@@ -66,5 +66,9 @@ object ProbeExec {
 
   /** Half of the time after which Spark gives up a broadcast, which is what waits for an answer. */
   def patience(broadcastTimeout: Long): Duration =
-    if (broadcastTimeout <= 0) Duration.Inf else FiniteDuration(broadcastTimeout, "s") / 2
+    if (broadcastTimeout <= 0 || broadcastTimeout > LongestTimeout) Duration.Inf
+    else FiniteDuration(broadcastTimeout, "s") / 2
+
+  /** Thirty years; a duration has nanoseconds, and Spark makes the greatest BIGINT of a negative timeout. */
+  private val LongestTimeout = 1000000000L
 }

@@ -23,6 +23,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.joins.CartesianProductExec
 import org.apache.spark.sql.execution.{PlanLater, SparkPlan}
+import org.apache.spark.sql.rangejoin.condition.Reason
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
 import org.apache.spark.sql.rangejoin.partitioning.{
@@ -73,10 +74,8 @@ object LimitedJoins extends Rule[LogicalPlan] {
    */
   def quick(join: Join, ofSpark: Seq[SparkPlan]): Option[Seq[SparkPlan]] =
     join.getTagValue(Tag).filter(_.answer.contains(true)).map { firstRows =>
-      // What observes a side is to see rows of the plan that has run.
-      val isObserved = join.exists(_.isInstanceOf[CollectMetrics])
       ofSpark.map { plan =>
-        if (isObserved || firstRows.rowsOf(plan.output).isEmpty) plan
+        if (isObserved(join) || firstRows.rowsOf(plan.output).isEmpty) plan
         else FirstRowsExec(firstRows, plan, None)
       }
     }
@@ -91,16 +90,23 @@ object LimitedJoins extends Rule[LogicalPlan] {
       FirstRowsExec(firstRows, tried(join, firstRows), Some(byBuckets))
     }
 
-  /** Whether it is to be tried. */
-  def isTried(join: Join): Boolean = notTried(join).isDefined
+  /** Whether it is to be tried before a join by buckets. */
+  def isTriedFirst(join: Join): Boolean = notTried(join).isDefined && !isObserved(join)
+
+  /** What observes a side is to see rows of the plan that has run, and to be there once. */
+  private def isObserved(join: Join): Boolean = join.exists(_.isInstanceOf[CollectMetrics])
 
   private def notTried(join: Join): Option[FirstRows] =
     join.getTagValue(Tag).filter(_.answer.isEmpty)
 
   private def timeout: Long = conf.getConf(RangeJoinConf.FirstRowsTimeout)
 
-  private def tried(join: Join, firstRows: FirstRows): SparkPlan = CartesianProductExec(
-    TimedSideExec(firstRows.timeout, PlanLater(join.left)),
-    PlanLater(join.right),
-    join.condition)
+  private def tried(join: Join, firstRows: FirstRows): SparkPlan = {
+    val product = CartesianProductExec(
+      TimedSideExec(firstRows.timeout, PlanLater(join.left)),
+      PlanLater(join.right),
+      join.condition)
+    product.setTagValue(MarkRangeJoins.ReasonTag, Reason.FirstRows)
+    product
+  }
 }

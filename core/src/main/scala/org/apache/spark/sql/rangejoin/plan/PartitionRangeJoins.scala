@@ -69,7 +69,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
         // A plan that is not adaptive is made before anything is known of rows.
         val others = if (isAdaptive) DrivingRange.others(join) else Nil
         val isTried =
-          !isAdaptive && !SamplePlan.isPlanningSample && LimitedJoins.isTried(join)
+          !isAdaptive && !SamplePlan.isPlanningSample && LimitedJoins.isTriedFirst(join)
         val partitioning = ofQuery(join).getOrElse(
           new JoinPartitioning(
             session,

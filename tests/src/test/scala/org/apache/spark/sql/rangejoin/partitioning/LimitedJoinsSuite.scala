@@ -16,19 +16,19 @@ package org.apache.spark.sql.rangejoin.partitioning
 
 import scala.concurrent.duration.Duration
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.execution.RDDScanExec
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.execution.joins.CartesianProductExec
-import org.apache.spark.sql.functions.udf
+import org.apache.spark.sql.functions.{count, expr, lit, udf}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.Reason
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.types.{DataType, LongType, StructType}
+import org.apache.spark.sql.{DataFrame, Observation}
 
 /** Joins without keys of which a limit reads a few rows. */
 class LimitedJoinsSuite extends SmallSidesTest {
@@ -241,7 +241,26 @@ class LimitedJoinsSuite extends SmallSidesTest {
     assert(!isQuick(tried("l JOIN r ON r.p BETWEEN l.p + 990 AND l.p + 995", timeout)(5)))
     assert(!isQuick(tried(s"l JOIN r ON $Band AND (l.id + r.id) % 500 = 3", timeout)(50)))
     val df = tried(s"l JOIN r ON $Dense")(5)
-    assert(JoinReports.of(executedPlan(df)).size == 1)
+    assert(only(JoinReports.of(executedPlan(df))).reason.contains(Reason.FirstRows))
+    val notYet = withConf(Patient :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false"): _*) {
+      executedPlan(sql(s"SELECT l.id, r.id FROM l JOIN r ON $Dense LIMIT 5"))
+    }
+    assert(only(JoinReports.of(notYet)).reason.isEmpty)
+  }
+
+  test("an observed side, and a timeout that is no duration") {
+    views()
+    for (adaptive <- Seq("true", "false"))
+      withConf(Patient :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive): _*) {
+        val seen = Observation()
+        val observed = spark.table("l").observe(seen, count(lit(1)).as("n")).as("l")
+        val joined = observed.join(spark.table("r").as("r"), expr(Dense)).limit(5)
+        assert(joined.collect().length == 5 && seen.get("n").asInstanceOf[Long] >= 1)
+        for (timeout <- Seq("-1", "10000000000", "0"))
+          withConf(SQLConf.BROADCAST_TIMEOUT.key -> timeout) {
+            assert(sql(s"SELECT l.id, r.id FROM l JOIN r ON $Dense LIMIT 5").collect().length == 5)
+          }
+      }
   }
 
   test("a query that is cancelled while its join is tried can be run again") {
