@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.partitioning
 
+import java.util.concurrent.TimeUnit.MILLISECONDS
+
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
@@ -35,7 +37,7 @@ case class TimedSideExec(patience: Long, child: SparkPlan) extends UnaryExecNode
   override def outputOrdering: Seq[SortOrder] = child.outputOrdering
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val nanos = patience * 1000000
+    val nanos = MILLISECONDS.toNanos(patience)
     child.execute().mapPartitionsInternal(new TimedSideExec.Rows(_, nanos))
   }
 
