@@ -15,9 +15,8 @@ import tempfile
 import time
 
 from pyspark.sql import SparkSession
-from sessions import FLAG, SMALL, cpu_seconds, session, stages
+from sessions import ADAPTIVE, FLAG, SMALL, cpu_seconds, session, stages
 
-ADAPTIVE = "spark.sql.adaptive.enabled"
 CONTESTANTS = {"range join": "true", "stock": "false"}
 
 COSTLY = "(SELECT * FROM {} WHERE sha2(repeat(word, 50000), 512) > '00001')"

@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
-from sessions import FLAG, SMALL, session
+from sessions import ADAPTIVE, FLAG, SMALL, session
 
 TIMEOUT = "spark.sql.join.rangePartitioning.firstRows.timeout"
 
@@ -25,7 +25,6 @@ CONTESTANTS = {
     "range join": ("true", "1s"),
     "range join, not tried": ("true", "0"),
 }
-ADAPTIVE = "spark.sql.adaptive.enabled"
 #: With this, each file is read by a task of its own.
 OPEN_COST = "spark.sql.files.openCostInBytes"
 COSTLY = "(SELECT * FROM a WHERE sha2(repeat(string(id), 200), 512) > '00001')"

@@ -21,11 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
-from sessions import session
+from sessions import ADAPTIVE, FLAG, session
 
-FLAG = "spark.sql.join.smj.useInnerRangeOptimization"
 DPP = "spark.sql.optimizer.dynamicPartitionPruning.enabled"
-ADAPTIVE = "spark.sql.adaptive.enabled"
 CONTESTANTS = {
     "both": {FLAG: "true", DPP: "true"},
     "range alone": {FLAG: "true", DPP: "false"},

@@ -13,6 +13,7 @@ import rangejoin
 FLAG = rangejoin.ENABLED_CONF
 AGGREGATED = "spark.sql.join.aggregatedMatches.enabled"
 SMALL = "spark.sql.autoBroadcastJoinThreshold"
+ADAPTIVE = "spark.sql.adaptive.enabled"
 #: What settings of the buffer of a sort-merge join, or the window of a range join, begin with.
 BUFFER = "spark.sql.sortMergeJoinExec.buffer."
 

@@ -74,7 +74,7 @@ object LimitedJoins extends Rule[LogicalPlan] {
    */
   def quick(join: Join, ofSpark: Seq[SparkPlan]): Option[Seq[SparkPlan]] =
     join.getTagValue(Tag).filter(_.answer.contains(true)).map { firstRows =>
-      ofSpark.map { plan =>
+      ofSpark.map(withReason).map { plan =>
         if (isObserved(join) || firstRows.rowsOf(plan.output).isEmpty) plan
         else FirstRowsExec(firstRows, plan, None)
       }
@@ -84,14 +84,12 @@ object LimitedJoins extends Rule[LogicalPlan] {
   def probe(join: Join): Option[SparkPlan] =
     notTried(join).map(firstRows => ProbeExec.exchange(firstRows, tried(join, firstRows)))
 
-  /** Without, what tries it before a join by buckets. */
-  def triedFirst(join: Join, byBuckets: SparkPlan): SparkPlan =
-    notTried(join).fold(byBuckets) { firstRows =>
-      FirstRowsExec(firstRows, tried(join, firstRows), Some(byBuckets))
-    }
+  /** Without, what there is to find out before a join by buckets, if there is. */
+  def toTry(join: Join): Option[FirstRows] = notTried(join).filterNot(_ => isObserved(join))
 
-  /** Whether it is to be tried before a join by buckets. */
-  def isTriedFirst(join: Join): Boolean = notTried(join).isDefined && !isObserved(join)
+  /** A join by buckets before which stock Spark's join is tried. */
+  def tryFirst(firstRows: FirstRows, join: Join, byBuckets: SparkPlan): SparkPlan =
+    FirstRowsExec(firstRows, tried(join, firstRows), Some(byBuckets))
 
   /** What observes a side is to see rows of the plan that has run, and to be there once. */
   private def isObserved(join: Join): Boolean = join.exists(_.isInstanceOf[CollectMetrics])
@@ -101,12 +99,13 @@ object LimitedJoins extends Rule[LogicalPlan] {
 
   private def timeout: Long = conf.getConf(RangeJoinConf.FirstRowsTimeout)
 
-  private def tried(join: Join, firstRows: FirstRows): SparkPlan = {
-    val product = CartesianProductExec(
-      TimedSideExec(firstRows.timeout, PlanLater(join.left)),
-      PlanLater(join.right),
-      join.condition)
-    product.setTagValue(MarkRangeJoins.ReasonTag, Reason.FirstRows)
-    product
+  private def tried(join: Join, firstRows: FirstRows): SparkPlan = withReason(CartesianProductExec(
+    TimedSideExec(firstRows.timeout, PlanLater(join.left)),
+    PlanLater(join.right),
+    join.condition))
+
+  private def withReason(ofSpark: SparkPlan): SparkPlan = {
+    ofSpark.setTagValue(MarkRangeJoins.ReasonTag, Reason.FirstRows)
+    ofSpark
   }
 }

@@ -121,7 +121,6 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
       .map(DrivingRange.chosen(_, join))
     val quick =
       if (overSmall.isEmpty && byBuckets.nonEmpty) LimitedJoins.quick(join, planned) else None
-    if (quick.nonEmpty) planned.foreach(_.setTagValue(ReasonTag, Reason.FirstRows))
     quick.orElse(overSmall.orElse(byBuckets).map(Seq(_)))
   }
 

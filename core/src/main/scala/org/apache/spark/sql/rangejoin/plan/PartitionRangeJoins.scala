@@ -68,8 +68,9 @@ object PartitionRangeJoins extends JoinSelectionHelper {
         val isAdaptive = conf.adaptiveExecutionEnabled && !SamplePlan.isPlanningSample
         // A plan that is not adaptive is made before anything is known of rows.
         val others = if (isAdaptive) DrivingRange.others(join) else Nil
-        val isTried =
-          !isAdaptive && !SamplePlan.isPlanningSample && LimitedJoins.isTriedFirst(join)
+        val toTry =
+          if (conf.adaptiveExecutionEnabled || SamplePlan.isPlanningSample) None
+          else LimitedJoins.toTry(join)
         val partitioning = ofQuery(join).getOrElse(
           new JoinPartitioning(
             session,
@@ -78,7 +79,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
             join.left,
             join.right,
             isTiny,
-            isTried,
+            isTried = toTry.isDefined,
             WriteCostlySides.writingsOf(join)))
         join.setTagValue(Partitioning, partitioning)
         val sides: Map[Side, SparkPlan] =
@@ -95,7 +96,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
           if (inOnePartition) inPartition(buckets, which.of(join)) else buckets
         }
         val byBuckets = plan(join, partitioning, side(LeftSide), side(RightSide))
-        if (isTried) LimitedJoins.triedFirst(join, byBuckets) else byBuckets
+        toTry.fold(byBuckets)(LimitedJoins.tryFirst(_, join, byBuckets))
     }
   }
 

@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.partitioning
 
 import scala.concurrent.duration.Duration
 
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
@@ -59,6 +60,20 @@ class LimitedJoinsSuite extends SmallSidesTest {
   /** How many rows of a join have been kept since it was tried. */
   private def kept(df: DataFrame): Option[Int] =
     nodes[FirstRowsExec](df).flatMap(n => n.firstRows.rowsOf(n.output)).map(_.length).headOption
+
+  /** A function of a number that takes time, and returns this, while the suite is slow. */
+  private def registerSlow(name: String, millis: Long, whenSlow: Boolean): Unit =
+    spark.udf.register(
+      name,
+      udf((id: Long) =>
+        if (LimitedJoinsSuite.isSlow) { Thread.sleep(millis); whenSlow }
+        else id >= 0))
+
+  private def slowly[T](block: => T): T = {
+    LimitedJoinsSuite.isSlow = true
+    try block
+    finally LimitedJoinsSuite.isSlow = false
+  }
 
   test("rows that stock Spark's join finds at once are not shuffled for") {
     views()
@@ -119,13 +134,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
 
   test("rows of many bytes are not kept, and found without a limit of time") {
     views()
-    LimitedJoinsSuite.isSlow = false
-    spark.udf.register(
-      "atTimes",
-      udf((id: Long) => {
-        if (LimitedJoinsSuite.isSlow) Thread.sleep(50)
-        id >= 0
-      }))
+    registerSlow("atTimes", millis = 50, whenSlow = true)
     spark.sql(s"SELECT id, p, repeat('x', ${FirstRows.MostBytes / 16}) AS x FROM l WHERE id <= 100")
       .coalesce(1).localCheckpoint().createOrReplaceTempView("wide1")
     val in1 = "(SELECT /*+ COALESCE(1) */ * FROM r)"
@@ -135,12 +144,9 @@ class LimitedJoinsSuite extends SmallSidesTest {
         SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive): _*) {
         val df =
           sql(s"SELECT l.id, l.x, r.id FROM wide1 l JOIN $in1 r ON $Band AND atTimes(l.id + r.id) LIMIT 20")
-        LimitedJoinsSuite.isSlow = false
         assert(df.collect().length == 20 && kept(df).isEmpty, executedPlan(df))
-        LimitedJoinsSuite.isSlow = true
-        assert(df.collect().length == 20)
+        slowly(assert(df.collect().length == 20))
       }
-    LimitedJoinsSuite.isSlow = false
     spark.sql(s"SELECT id, p, repeat('x', ${FirstRows.MostBytes / 4}) AS x FROM l")
       .localCheckpoint().createOrReplaceTempView("wide")
     withConf(Patient: _*) {
@@ -171,20 +177,11 @@ class LimitedJoinsSuite extends SmallSidesTest {
       val joined = s"${l.format("l")} l JOIN ${r.format("r")} r ON $Dense"
       assert(isOfSpark(ran(joined, settings: _*)(5)))
     }
-    def read(slowSide: Boolean): Int = {
-      val child = spark.range(0, 40, 1, 1).queryExecution.executedPlan
-      val slowly = TimedSideExec(100, child).execute().mapPartitions { rows =>
-        rows.map { row => if (!slowSide) Thread.sleep(10); row.getLong(0) }
-      }
-      if (!slowSide) slowly.count().toInt
-      else {
-        val made = child.execute().mapPartitions(_.map { row => Thread.sleep(10); row })
-        val of = RDDScanExec(child.output, made, "slow")
-        TimedSideExec(100, of).execute().count().toInt
-      }
-    }
-    assert(read(slowSide = true) == 40)
-    val some = read(slowSide = false)
+    val side = spark.range(0, 40, 1, 1).queryExecution.executedPlan
+    def each(rows: RDD[InternalRow]) = rows.mapPartitions(_.map { row => Thread.sleep(10); row })
+    val slowSide = RDDScanExec(side.output, each(side.execute()), "slow")
+    assert(TimedSideExec(100, slowSide).execute().count() == 40)
+    val some = each(TimedSideExec(100, side).execute()).count()
     assert(some >= 1 && some <= 12)
   }
 
@@ -265,20 +262,13 @@ class LimitedJoinsSuite extends SmallSidesTest {
 
   test("a query that is cancelled while its join is tried can be run again") {
     views()
-    LimitedJoinsSuite.isSlow = true
-    spark.udf.register(
-      "slowlyNone",
-      udf((id: Long) => {
-        if (LimitedJoinsSuite.isSlow) Thread.sleep(10)
-        !LimitedJoinsSuite.isSlow && id >= 0
-      }))
+    registerSlow("slowlyNone", millis = 10, whenSlow = false)
     withConf(Patient :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false"): _*) {
       val df = sql(s"SELECT l.id, r.id FROM l JOIN r ON $Band AND slowlyNone(l.id + r.id) LIMIT 5")
-      val jobs = descriptions(startedJobs {
+      val jobs = descriptions(startedJobs(slowly {
         assert(intercept[Exception](cancelled(df.collect())).toString.contains(" cancelled"))
-      })
+      }))
       assert(jobs.size == 1 && jobs.head.contains("whether the rows of a limit"), jobs)
-      LimitedJoinsSuite.isSlow = false
       assert(df.collect().length == 5 && kept(df).contains(5))
     }
   }
@@ -317,6 +307,6 @@ class LimitedJoinsSuite extends SmallSidesTest {
 
 object LimitedJoinsSuite {
 
-  /** Whether the comparison of a test takes long. */
+  /** Whether the functions of tests take long; for tasks, which are in the same JVM. */
   @volatile var isSlow: Boolean = false
 }
