@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.index
 
+import org.apache.spark.sql.rangejoin.reduce.BestOrder
+
 /**
  * How the rows of a group are searched.
  *
@@ -27,4 +29,15 @@ private[index] final case class GroupSearch(
     bounds: IndexBounds,
     descending: Boolean,
     asks: Asks,
-    linearScanThreshold: Int)
+    linearScanThreshold: Int) {
+
+  /** Whether the rows of a search are in the order that they are wanted in, or can be had in it. */
+  def isInOrderOf(best: BestOrder): Boolean =
+    (!asks.evict || bounds.points) && {
+      if (best.bySortBound) best.nearest || isFromEnd(best) || !bounds.scattered
+      else descending || bounds.points
+    }
+
+  /** Whether the best rows are at the end of a search. */
+  def isFromEnd(best: BestOrder): Boolean = best.descending != descending
+}

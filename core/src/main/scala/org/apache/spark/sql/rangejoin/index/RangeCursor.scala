@@ -33,9 +33,7 @@ import org.apache.spark.sql.rangejoin.reduce._
  * A row that `next` comes to is a candidate, unless it `isUndecided`: then it is one if the original
  * condition of the join says so.
  *
- * Where bounds are prefixes of values, equal ones say nothing, and the search asks the test itself: a
- * binary search among the rows with the prefix of the streamed bound, and, for the second test, among
- * the rows of the group in the order of their evict bounds, which gives the rank of the streamed one.
+ * Where bounds are prefixes of values, equal ones say nothing, and the search asks the test itself ([[PrefixSearch]]).
  *
  * Where only the best matches are wanted, `next` begins with the best, and has an end when `take` was
  * called for as many; if they are in no order of the index, it gives all. `aim` goes before `search` where
@@ -46,8 +44,6 @@ import org.apache.spark.sql.rangejoin.reduce._
  */
 final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: UnknownBounds)
     extends RunRows {
-  import RangeCursor._
-
   private[this] val starts = index.groups.starts
   private[this] val directory = index.groups.directory
   private[this] val rows = index.rows
@@ -58,7 +54,6 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
   private[this] val evict = if (mode == null) null else bounds.evict
   private[this] val largestUnsearched = if (mode == null) Int.MaxValue else mode.linearScanThreshold
   private[this] val descending = mode != null && mode.descending
-  private[this] val asksSort = mode != null && mode.asks.sort
   private[this] val asksEvict = mode != null && mode.asks.evict
   private[this] val scattered = mode != null && bounds.scattered
   private[this] val points = mode != null && bounds.points
@@ -77,21 +72,11 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
   // The bound of the test that rows are sorted by, as if it were the upper one.
   private[this] var greatest = 0L
 
-  // A binary search that asks: what for, and among which rows or places.
-  private[this] var asking = Nothing
-  private[this] var low = 0
-  private[this] var high = 0
-  private[this] var probe = 0
-  private[this] var groupStart = 0
-  private[this] var groupEnd = 0
-  private[this] var knownEnd = 0
-
   // Null where all are wanted, or the best ones are in no order of the index.
   private[this] val counter =
-    best.filter(RangeCursor.isInOrder(_, mode)).map(new RankCounter(_, descending)).orNull
+    best.filter(mode != null && mode.isInOrderOf(_)).map(new RankCounter(_, descending)).orNull
   // Whether the best ones are at the end of the search.
-  private[this] val fromEnd =
-    counter != null && isFromEnd(best.get, descending)
+  private[this] val fromEnd = counter != null && mode.isFromEnd(best.get)
   private[this] var counting = false
   private[this] val rankPoint = if (counter == null) null else best.get.rankPoint.orNull
   private[this] val nullsBehind = counter != null && best.get.nullsBehind
@@ -116,6 +101,11 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
 
   /** The row that `next` came to, valid until the next call. */
   val row: UnsafeRow = new UnsafeRow(index.fields)
+
+  // Null where longs are the values.
+  private[this] val prefixes =
+    if (mode != null && (mode.asks.sort || mode.asks.evict)) new PrefixSearch(mode, rows, row)
+    else null
 
   /** Whether the index was built of no rows. */
   def buildIsEmpty: Boolean = index.buildIsEmpty
@@ -162,7 +152,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
     gapless = !scattered
     before = 0
     beforeEnd = 0
-    asking = Nothing
+    if (prefixes != null) prefixes.clear()
   }
 
   /** Takes the point of the streamed row that is searched for next, or `RankPoint.Unknown`. */
@@ -177,10 +167,9 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
     if (counter != null) beginBest()
     backwards = scattered || (counting && fromEnd)
     greatest = if (descending) ~lower else upper
-    if (asksSort || asksEvict) {
-      groupStart = position
-      groupEnd = end
-      beginEnd(greatest)
+    if (prefixes != null) {
+      prefixes.begin(group, position, end, lower, greatest)
+      takePrefixes()
     } else if (points) {
       position = bounds.firstFrom(group, position, end, lower)
       end = bounds.firstBeyondNear(position, end, greatest)
@@ -191,59 +180,23 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
   }
 
   /** Whether the search has to know what a test says of the current row. */
-  def asks(): Boolean = {
-    while (asking != Nothing && low >= high) concludes()
-    val goesOn = asking != Nothing
-    if (goesOn) {
-      probe = (low + high) >>> 1
-      rows.read(if (asking == Rank) evict.rowByRank(probe) else probe, row)
-    }
+  def asks(): Boolean = prefixes != null && {
+    val goesOn = prefixes.asks()
+    if (!goesOn && searching) takePrefixes()
     goesOn
   }
 
+  private def takePrefixes(): Unit = {
+    position = prefixes.from
+    end = prefixes.until
+    lower = prefixes.lowerBound
+  }
+
   /** Whether it is the upper test that is asked. */
-  def asksUpper: Boolean = asking == End && !descending
+  def asksUpper: Boolean = prefixes.asksUpper
 
   /** What the test says of the current row. */
-  def answer(holds: Boolean): Unit =
-    // The test by which rows are sorted holds up to a row, the other one from a row on.
-    if (holds == (asking == End)) low = probe + 1 else high = probe
-
-  private def beginEnd(greatest: Long): Unit = {
-    end = bounds.firstBeyond(group, position, end, greatest)
-    high = end
-    low =
-      if (asksSort && greatest != Long.MaxValue) bounds.firstFrom(group, position, end, greatest)
-      else end
-    asking = End
-  }
-
-  private def concludes(): Unit = {
-    val found = low
-    if (asking == End) {
-      end = found
-      if (points) beginStart()
-      else if (asksEvict && lower != Long.MinValue) beginRank()
-      else asking = Nothing
-    } else {
-      if (asking == Start) position = found else lower = evict.rankAt(found, knownEnd)
-      asking = Nothing
-    }
-  }
-
-  private def beginStart(): Unit = {
-    position = bounds.firstFrom(group, position, end, lower)
-    low = position
-    high = if (lower == Long.MinValue) position else bounds.firstBeyond(group, position, end, lower)
-    asking = Start
-  }
-
-  private def beginRank(): Unit = {
-    knownEnd = evict.firstUnknown(groupStart, groupEnd)
-    low = groupStart
-    high = knownEnd
-    asking = Rank
-  }
+  def answer(holds: Boolean): Unit = prefixes.answer(holds)
 
   /** Only rows whose bounds are known are in the order of their values. */
   private def beginBest(): Unit = {
@@ -360,7 +313,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
     }
 
   private def aggregateScattered(runs: RunAggregates): Int =
-    if (asksSort || asksEvict) -1
+    if (prefixes != null) -1
     else {
       val matches = intervals.aggregate(group, end, lower, greatest, runs, visited)
       if (matches >= 0) position = end
@@ -376,24 +329,4 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
   /** Whether the bounds say nothing about the current row. */
   def isUndecided: Boolean =
     !searching || streamedUnknown || (mayBeUnknown && bounds.isUnknown(current))
-}
-
-private object RangeCursor {
-  // What is asked for: nothing; the end of the rows in reach; the first of them; the rank of the
-  // lower bound. Constants, so that comparing them is cheap.
-  final val Nothing = 0
-  final val End = 1
-  final val Start = 2
-  final val Rank = 3
-
-  /** Whether the rows of a search are in the order that they are wanted in, or can be had in it. */
-  private def isInOrder(best: BestOrder, mode: GroupSearch): Boolean =
-    mode != null && (!mode.asks.evict || mode.bounds.points) && {
-      if (best.bySortBound)
-        best.nearest || isFromEnd(best, mode.descending) || !mode.bounds.scattered
-      else mode.descending || mode.bounds.points
-    }
-
-  private def isFromEnd(best: BestOrder, descending: Boolean): Boolean =
-    best.descending != descending
 }
