@@ -15,6 +15,9 @@ Markdown. Needs the package `rangejoin` (see README.md).
     build      a million rows to be broadcast, for hardly any join
     labs       events and 400,123 lab results of a patient within 90 days: a left join
     no labs    likewise events without such a result: an anti join
+    boxes      points in 10,000 boxes, 1 % wide and high; also by one of the two ranges alone
+    cities     points within 0.5 % of 100,000 others in both columns; likewise
+    strips     points in 10,000 boxes of all heights: nothing to be won by the second range
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ import rangejoin
 
 FLAG = rangejoin.ENABLED_CONF
 CONTESTANTS = {"range join": {FLAG: "true"}, "stock": {FLAG: "false"}}
+# For cases with two ranges.
+ONE_RANGE = {"one range": {"spark.sql.join.broadcastRange.secondRangeThreshold": "2147483647"}}
 
 
 class Case(NamedTuple):
@@ -52,6 +57,8 @@ def hashed(seed: int, below: str) -> str:
 
 EVENTS = f"INT({hashed(1, '15666')}) AS k, INT({hashed(2, '3650')}) AS y, id AS v"
 LABS = f"INT({hashed(3, '15666')}) AS k, INT({hashed(4, '3650')}) AS y, id AS v"
+POINTS = "rand(1) AS x, rand(2) AS y, id AS v"
+IN_BOX = "JOIN /**/ ON l.x BETWEEN r.x AND r.x + r.w AND l.y BETWEEN r.y AND r.y + r.h"
 WITHIN_90_DAYS = "l.k = r.k AND abs(l.y - r.y) <= 90"
 
 CASES = {
@@ -124,7 +131,30 @@ CASES = {
     ),
     "labs": Case(34_340, EVENTS, 400_123, LABS, f"LEFT JOIN /**/ ON {WITHIN_90_DAYS}"),
     "no labs": Case(34_340, EVENTS, 400_123, LABS, f"LEFT ANTI JOIN /**/ ON {WITHIN_90_DAYS}"),
+    "boxes": Case(
+        1_000_000,
+        POINTS,
+        10_000,
+        "rand(3) AS x, rand(4) AS y, 0.01D AS w, 0.01D AS h, id AS v",
+        IN_BOX,
+    ),
+    "cities": Case(
+        1_000_000,
+        POINTS,
+        100_000,
+        "rand(3) AS x, rand(4) AS y, id AS v",
+        "JOIN /**/ ON abs(l.x - r.x) <= 0.005 AND abs(l.y - r.y) <= 0.005",
+    ),
+    "strips": Case(
+        1_000_000, POINTS, 10_000, "rand(3) AS x, -1D AS y, 0.001D AS w, 3D AS h, id AS v", IN_BOX
+    ),
 }
+TWO_RANGES = ("boxes", "cities", "strips")
+
+
+def contestants(name: str) -> dict[str, dict[str, str]]:
+    """Settings of the contestants of a case, by name."""
+    return {**CONTESTANTS, **(ONE_RANGE if name in TWO_RANGES else {})}
 
 
 def broadcast_metrics(plan: Any) -> dict[str, int]:
@@ -152,7 +182,7 @@ def measure(name: str, contestant: str) -> None:
         .config("spark.sql.autoBroadcastJoinThreshold", "-1")
         .config("spark.driver.memory", "3g")
     )
-    for key, value in CONTESTANTS[contestant].items():
+    for key, value in contestants(name)[contestant].items():
         builder = builder.config(key, value)
     spark = rangejoin.configure(builder).getOrCreate()
     for table, rows, columns in (
@@ -200,7 +230,7 @@ def split(columns: str) -> list[str]:
 def table(name: str, runs: int, limit: int) -> None:
     """Prints the rows of one case: contestants alternate, medians of their runs."""
     measure_one = partial(processes.run, __file__, name, heap="3g", limit=limit)
-    results, reasons = processes.alternate(list(CONTESTANTS), runs, measure_one)
+    results, reasons = processes.alternate(list(contestants(name)), runs, measure_one)
     for contestant, of in results.items():
         if contestant in reasons:
             print(f"| {name} | {contestant} | {reasons[contestant]} | | | | | |", flush=True)

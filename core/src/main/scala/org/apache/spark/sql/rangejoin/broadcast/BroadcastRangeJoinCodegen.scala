@@ -132,7 +132,8 @@ private[broadcast] class BroadcastRangeJoinCodegen(
       (range.lowerBound.map(ofStreamed), range.upperBound.map(ofStreamed))
     val ties = AttributeSet((range.upperTie ++ range.lowerTie).flatMap(_.references))
     val read =
-      lowerBound ++ upperBound ++ join.boundPoint ++ streamed.filter(ties.contains).map(ofStreamed)
+      lowerBound ++ upperBound ++ join.boundPoint ++ join.boundSecond ++ streamed.filter(
+        ties.contains).map(ofStreamed)
     val parameters = SplitExpression.parameters(ctx, read.toSeq)
     val (lower, upper) = (valueOf(lowerBound), valueOf(upperBound))
     val aim = join.boundPoint.map(_.genCode(ctx)).fold("") { point =>
@@ -149,11 +150,29 @@ private[broadcast] class BroadcastRangeJoinCodegen(
          |  $cursor.skip();
          |} else {
          |  $aim
+         |  $aimSecond
          |  $cursor.search(${lower.value}, ${upper.value});
          |  $answers
          |}
        """.stripMargin
     parameters.fold(body)(SplitExpression.define(ctx, "void", "search", _)(body) + ";")
+  }
+
+  /** Searches by two ranges where that is likely to come to fewer rows. */
+  private def aimSecond: String = join.boundSecond.map(_.genCode(ctx)) match {
+    case Seq(lower, upper) =>
+      s"""
+         |if ($cursor.wantsSecond()) {
+         |  ${lower.code}
+         |  ${upper.code}
+         |  if (${lower.isNull} || ${upper.isNull}) {
+         |    $cursor.aimSecond(Long.MAX_VALUE, Long.MIN_VALUE);
+         |  } else {
+         |    $cursor.aimSecond(${lower.value}, ${upper.value});
+         |  }
+         |}
+       """.stripMargin
+    case _ => ""
   }
 
   /** Answers what the search asks, where bounds are only prefixes. */

@@ -76,6 +76,14 @@ case class BroadcastRangeJoinExec(
   /** Bounds may come after the columns of the build side. */
   override protected def isAdded(column: Attribute): Boolean = BuildBounds.isAdded(column)
 
+  override protected lazy val second: Option[RangeCondition] =
+    if (best.isDefined) None
+    else {
+      RangeExtractor
+        .second(joinType, condition, left.outputSet, right.outputSet, fixedSide)
+        .filter(BuildBounds.areOfDriver)
+    }
+
   private lazy val buildBounds = BuildBounds(range, buildColumns, buildKeys)
 
   /** How the build side is broadcast. */
@@ -89,7 +97,11 @@ case class BroadcastRangeJoinExec(
     keepsUnmatchable = behavior.showsUnmatchable,
     keyTypes = buildKeys.map(_.dataType),
     sortMayBeUnknown = range.unknown.sort,
-    evictMayBeUnknown = range.unknown.evict
+    evictMayBeUnknown = range.unknown.evict,
+    second = second.map(BuildBounds.ofSecond(
+      _,
+      buildColumns,
+      conf.getConf(RangeJoinConf.SecondRangeThreshold)))
   )(indexedColumns)
 
   /** What is indexed, as EXPLAIN shows it. */
@@ -158,7 +170,12 @@ case class BroadcastRangeJoinExec(
   )
 
   override def stringArgs: Iterator[Any] =
-    super.stringArgs ++ (if (isSkewJoin) Iterator("skew=true") else Iterator.empty)
+    super.stringArgs ++ second.map("second range: " + shownRange(_)) ++ (if (isSkewJoin)
+                                                                           Iterator("skew=true")
+                                                                         else Iterator.empty)
+
+  override protected def moreFields: Seq[(String, String)] =
+    second.map("Second range" -> shownRange(_)).toSeq
 
   /** The index, as it was built; its figures go to the metrics. */
   @transient private lazy val index: BuiltIndex = {

@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.broadcast
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.condition.{Predicates, RangeCondition}
+import org.apache.spark.sql.rangejoin.index.SecondBounds
 import org.apache.spark.sql.rangejoin.kernel.{Attempt, AttemptedValue, GuardedValue, RangeBound}
 import org.apache.spark.sql.types.{MetadataBuilder, ObjectType}
 
@@ -83,6 +84,17 @@ private[broadcast] object BuildBounds {
 
   private val MarkKey = "rangejoin.bound"
   private val Mark = new MetadataBuilder().putBoolean(MarkKey, true).build()
+
+  /** Whether the bounds of a range can be evaluated where an index is built, without added columns. */
+  def areOfDriver(range: RangeCondition): Boolean =
+    !(range.sortBound ++ range.evictBound).exists(bound =>
+      needsTask(bound) || bound.exists(_.isInstanceOf[PlanExpression[_]]))
+
+  /** The bounds of a second range that `areOfDriver`. */
+  def ofSecond(range: RangeCondition, columns: Seq[Attribute], threshold: Int): SecondBounds = {
+    def bound(of: Option[RangeBound]) = BindReferences.bindReference[Expression](of.get, columns)
+    SecondBounds(bound(range.sortBound), bound(range.evictBound), threshold)
+  }
 
   /** Whether a column of a broadcast side is a bound that was added to it. */
   def isAdded(attribute: Attribute): Boolean = attribute.metadata.contains(MarkKey)

@@ -46,6 +46,8 @@ case class RangeCondition(
   /** Whether the range has no end in one direction. */
   def isOneSided: Boolean = upperTest.isDefined != lowerTest.isDefined
 
+  def hasTwoEnds: Boolean = upperTest.isDefined && lowerTest.isDefined
+
   /** Whether everything is in the range, so that it is of use for a ranking alone. */
   def isOpen: Boolean =
     predicates.nonEmpty && predicates.forall(_.isInstanceOf[OpenRange])

@@ -102,6 +102,27 @@ object RangeExtractor {
     }
 
   /**
+   * A second range of a join beside the one that drives it, by which an index can leave out rows: both have two ends,
+   * of conjuncts of their own, and the bounds of the first are its values. It could drive the join, so a pair that is
+   * not in it needs no more be asked than one that is not in the first.
+   */
+  def second(
+      joinType: JoinType,
+      condition: Option[Expression],
+      left: AttributeSet,
+      right: AttributeSet,
+      streamed: Option[Side]
+  ): Option[RangeCondition] =
+    ranges(joinType, condition, left, right, streamed).toOption.flatMap { found =>
+      val first = found.head
+      def isOfFirst(conjunct: Expression) = first.predicates.exists(_.eq(conjunct))
+      def isApart(range: RangeCondition) = range.hasTwoEnds && !range.predicates.exists(isOfFirst)
+      if (first.hasTwoEnds && first.upperTie.isEmpty && first.lowerTie.isEmpty)
+        found.tail.find(isApart)
+      else None
+    }
+
+  /**
    * The normal form of a join with or without a range: the range of its condition or, where there is
    * none, neither of the two tests and the whole condition as the residual.
    */

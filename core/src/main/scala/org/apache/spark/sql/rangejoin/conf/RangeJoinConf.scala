@@ -40,6 +40,12 @@ object RangeJoinConf {
         "one, as the stock join does, without a search.")(
       _.intConf.checkValue(_ >= 0, "The number of rows must not be negative.").createWithDefault(4))
 
+  val SecondRangeThreshold: ConfigEntry[Int] =
+    entry("spark.sql.join.broadcastRange.secondRangeThreshold")(
+      "Minimum number of rows of a key for which a broadcast range join indexes a second range " +
+        "as well, where the condition has one, such as a latitude beside a longitude.")(
+      _.intConf.checkValue(_ > 0, "The number of rows must be positive.").createWithDefault(1024))
+
   val Shuffled: ConfigEntry[Boolean] = flag("spark.sql.join.shuffledRange.enabled")(
     "When true, and range joins are on, a shuffled hash join with a range on top of its equi " +
       "keys runs as a shuffled range join, which indexes the build side of each partition by " +
@@ -173,6 +179,7 @@ object RangeJoinConf {
     Enabled,
     Broadcast,
     LinearScanThreshold,
+    SecondRangeThreshold,
     Shuffled,
     IndexLimit,
     RangePartitioning,

@@ -27,6 +27,7 @@ import org.apache.spark.sql.rangejoin.reduce.BestOrder
  * @param condition the whole condition of the join, of which the range is a part
  * @param streamed the columns of the streamed side
  * @param build the columns of the side that is indexed
+ * @param second a second range, by which rows are left out; None where there is none
  * @param best which matches of a streamed row are wanted; None for all of them
  */
 case class IndexJoin(
@@ -36,7 +37,8 @@ case class IndexJoin(
     behavior: JoinTypeBehavior,
     streamed: Seq[Attribute],
     build: Seq[Attribute],
-    best: Option[BestOrder]
+    best: Option[BestOrder],
+    second: Option[RangeCondition] = None
 ) {
   def boundKeys: Seq[Expression] = keys.map(ofStreamed)
 
@@ -45,6 +47,10 @@ case class IndexJoin(
 
   /** What the best matches are compared with; None where they are not. */
   def boundPoint: Option[Expression] = best.flatMap(_.rankPoint).map(a => ofStreamed(a.point))
+
+  /** The lower and the upper bound of a streamed row by the second range; none where there is no such range. */
+  def boundSecond: Seq[Expression] =
+    second.toSeq.flatMap(r => r.lowerBound ++ r.upperBound).map(ofStreamed)
 
   /** Bound to a streamed row followed by a row of the index. */
   def ofPair(e: Expression): Expression = bindReference(e, streamed ++ build)
@@ -55,6 +61,7 @@ case class IndexJoin(
     range.upperBound.map(ofStreamed),
     PairTestSpec.of(range, condition, best.isDefined).map(ofPair),
     behavior,
-    boundPoint
+    boundPoint,
+    boundSecond
   )
 }

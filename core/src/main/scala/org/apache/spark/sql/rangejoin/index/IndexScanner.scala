@@ -34,6 +34,7 @@ import org.apache.spark.sql.rangejoin.reduce.{RunAggregates, StreamedPoint}
  * @param evaluatesKeys whether keys of streamed rows are evaluated; there may be no need if the
  *   index has no rows
  * @param point what the best candidates are compared with; None where they are not
+ * @param secondOf the lower and the upper bound of a streamed row by a second range; null where there is none
  */
 final class IndexScanner(
     streamed: Iterator[InternalRow],
@@ -43,7 +44,8 @@ final class IndexScanner(
     tests: PairTests,
     behavior: JoinTypeBehavior,
     evaluatesKeys: Boolean,
-    point: Option[Expression]
+    point: Option[Expression],
+    secondOf: UnsafeProjection
 ) extends CandidateScanner {
   private[this] val visitsAll = behavior.visitsAllStreamed
   private[this] val readsStreamed = visitsAll || keyOf == null || evaluatesKeys
@@ -86,6 +88,7 @@ final class IndexScanner(
       val bounds = boundsOf(streamedRow)
       if (!bounds.anyNull) {
         if (pointOf != null) cursor.aim(pointOf(streamedRow))
+        if (secondOf != null && cursor.wantsSecond()) aimSecond(secondOf(streamedRow))
         cursor.search(bounds.getLong(0), bounds.getLong(1))
         while (cursor.asks()) {
           val test = if (cursor.asksUpper) upperTie else lowerTie
@@ -97,6 +100,10 @@ final class IndexScanner(
     }
     found
   }
+
+  private def aimSecond(second: UnsafeRow): Unit =
+    if (second.anyNull) cursor.aimSecond(Long.MaxValue, Long.MinValue)
+    else cursor.aimSecond(second.getLong(0), second.getLong(1))
 
   private def seekKey(key: UnsafeRow): Boolean =
     if (key.anyNull) cursor.skip() else cursor.seek(key)

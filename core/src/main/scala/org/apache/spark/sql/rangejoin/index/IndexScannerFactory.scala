@@ -27,6 +27,7 @@ import org.apache.spark.sql.rangejoin.join.{PairTestSpec, PairTests}
  * @param upper likewise the upper bound
  * @param tests bound to the streamed row followed by a row of the index
  * @param point what the best candidates are compared with; None where they are not
+ * @param second the lower and the upper bound of a streamed row by a second range; none where there is none
  */
 case class IndexScannerFactory(
     keys: Seq[Expression],
@@ -34,7 +35,8 @@ case class IndexScannerFactory(
     upper: Option[Expression],
     tests: PairTestSpec,
     behavior: JoinTypeBehavior,
-    point: Option[Expression] = None
+    point: Option[Expression] = None,
+    second: Seq[Expression] = Nil
 ) {
 
   /**
@@ -55,6 +57,7 @@ case class IndexScannerFactory(
     PairTests.create(tests),
     behavior,
     evaluatesKeys = keys.nonEmpty && (evaluatesKeysIfEmpty || !cursor.buildIsEmpty),
-    point
+    point,
+    if (second.isEmpty) null else UnsafeProjection.create(second)
   )
 }

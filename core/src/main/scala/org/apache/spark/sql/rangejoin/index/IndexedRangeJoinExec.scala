@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.index
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal}
 import org.apache.spark.sql.catalyst.optimizer.{BuildRight, BuildSide}
 import org.apache.spark.sql.execution.joins.HashJoin
-import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeCondition, RightSide, Side}
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 
 /** A range join one side of which is indexed: what those share beyond [[RangeJoinExec]]. */
@@ -44,6 +44,10 @@ trait IndexedRangeJoinExec extends RangeJoinExec {
     behavior,
     streamedPlan.output,
     buildColumns,
-    bestOrder
+    bestOrder,
+    second
   )
+
+  /** A second range, by which a search may leave out rows; None where there is none. */
+  protected def second: Option[RangeCondition] = None
 }

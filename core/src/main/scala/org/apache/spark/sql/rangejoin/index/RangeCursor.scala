@@ -24,6 +24,7 @@ import org.apache.spark.sql.rangejoin.reduce._
  *
  * {{{
  *   if (seek(key) && isSearched) {
+ *     if (wantsSecond()) aimSecond(...)   // where there is a second range
  *     search(lower, upper)                // or skip() where a bound is NULL
  *     while (asks()) answer(asksUpper ? upperTest(row) : lowerTest(row))
  *   }
@@ -90,6 +91,11 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
   private[this] var before = 0
   private[this] var beforeEnd = 0
 
+  // Null where there is no second range. Used for a search where `bySlabs`, and then no row is left otherwise.
+  private[this] val slabs =
+    if (mode == null || mode.slabs == null) null else new SlabCursor(mode.slabs)
+  private[this] var bySlabs = false
+
   private[this] var visited = 0L
   private[this] val intervals = new IndexedIntervals(index, this)
   // Rows of a group with one bound each are all within reach from the first on.
@@ -153,16 +159,33 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
     before = 0
     beforeEnd = 0
     if (prefixes != null) prefixes.clear()
+    bySlabs = false
   }
 
   /** Takes the point of the streamed row that is searched for next, or `RankPoint.Unknown`. */
   def aim(point: Long): Unit =
     this.point = if (descending && point != RankPoint.Unknown) ~point else point
 
+  /** Whether a search by two ranges is likely to come to far fewer rows: then `aimSecond` has to come before it. */
+  def wantsSecond(): Boolean = slabs != null && slabs.isWanted(group, visited)
+
+  /** Takes the bounds by the second range of the streamed row that is searched for next. */
+  def aimSecond(lower: Long, upper: Long): Unit = {
+    bySlabs = true
+    slabs.aim(lower, upper)
+  }
+
   /** Narrows down to the rows in reach of a streamed row with these bounds. */
   def search(lower: Long, upper: Long): Unit = {
     searching = true
     streamedUnknown = unknown.inStreamed(lower, upper)
+    if (bySlabs) {
+      slabs.begin(group, lower, upper)
+      end = position
+    } else searchByOne(lower, upper)
+  }
+
+  private def searchByOne(lower: Long, upper: Long): Unit = {
     this.lower = lower
     if (counter != null) beginBest()
     backwards = scattered || (counting && fromEnd)
@@ -182,7 +205,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
   /** Whether the search has to know what a test says of the current row. */
   def asks(): Boolean = prefixes != null && {
     val goesOn = prefixes.asks()
-    if (!goesOn && searching) takePrefixes()
+    if (!goesOn && searching && !bySlabs) takePrefixes()
     goesOn
   }
 
@@ -240,7 +263,17 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
     beforeEnd = before
     backwards = true
     nextOfPart()
-  })
+  }) || (bySlabs && nextInSlabs())
+
+  private def nextInSlabs(): Boolean = {
+    current = slabs.next()
+    val found = current >= 0
+    if (found) {
+      visited += 1
+      rows.read(current, row)
+    }
+    found
+  }
 
   private def nextOfPart(): Boolean = {
     val isLeft = if (backwards) {
@@ -293,7 +326,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
   private def isRun: Boolean = !scattered && boundsDecide
 
   private def boundsDecide: Boolean =
-    searching && !counting && !streamedUnknown && !mayBeUnknown
+    searching && !counting && !streamedUnknown && !mayBeUnknown && !bySlabs
 
   /**
    * Aggregates all that is left of a search and goes to its end, if those are rows one behind the other whose
@@ -302,7 +335,7 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
    * @return their number; -1 where they have to be, and nothing was done
    */
   def aggregateRun(runs: RunAggregates): Int =
-    if (position >= end) 0
+    if (position >= end && !bySlabs) 0
     else if (!boundsDecide) -1
     else if (scattered && (asksEvict || !evict.rises)) aggregateScattered(runs)
     else {

@@ -63,7 +63,7 @@ final class RangeIndex private[index] (
   /** Bytes of heap: a sum over all keys, which each partition asks for. */
   @transient override lazy val estimatedSize: Long = RangeIndex.Objects + groups.estimatedSize +
     rows.estimatedSize + unmatchable.estimatedSize +
-    (if (search == null) 0L else search.bounds.estimatedSize)
+    (if (search == null) 0L else search.estimatedSize)
 
   /** Whether no two rows have the same key. */
   override def keyIsUnique: Boolean = groups.areOfOneRow

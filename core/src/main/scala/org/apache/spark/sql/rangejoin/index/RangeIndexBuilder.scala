@@ -29,6 +29,8 @@ import org.apache.spark.util.collection.PrimitiveVector
  * @param upper the test of the sort bound
  * @param lower the test of the evict bound
  * @param sameValues whether bounds that are equal for every row are bounds of one value
+ * @param secondThreshold the fewest rows of a key that are indexed by a second range, too, for which memory has to be
+ *   unlimited; None where there is none
  * @param linearScanThreshold up to this number of rows of a key are not searched
  * @param expected the number of rows, where it is known
  * @param keepsUnmatchable whether rows that match nothing are kept beside the index
@@ -38,6 +40,7 @@ private[index] final class RangeIndexBuilder(
     upper: IndexedTest,
     lower: IndexedTest,
     sameValues: Boolean,
+    secondThreshold: Option[Int],
     linearScanThreshold: Int,
     expected: Int,
     keepsUnmatchable: Boolean,
@@ -55,7 +58,12 @@ private[index] final class RangeIndexBuilder(
   private[this] var sort = new PrimitiveVector[Long](capacity)
   private[this] var evict =
     if (upper.isMade && lower.isMade) new PrimitiveVector[Long](capacity) else null
+  private[this] val secondSort =
+    if (secondThreshold.isDefined) new PrimitiveVector[Long](capacity) else null
+  private[this] val secondEvict =
+    if (secondThreshold.isDefined) new PrimitiveVector[Long](capacity) else null
   private[this] var fields = 0
+  require(secondThreshold.isEmpty || isBroadcast, "memory for a second range is not asked for")
 
   private[this] var held = 0L
 
@@ -76,6 +84,12 @@ private[index] final class RangeIndexBuilder(
       if (bytes > 0L) holdOnly(allocatedBytes)
     }
     fits
+  }
+
+  /** The bounds by the second range of the row that is added next. */
+  def addSecond(sortBound: Long, evictBound: Long): Unit = {
+    secondSort += sortBound
+    secondEvict += evictBound
   }
 
   /**
@@ -156,7 +170,8 @@ private[index] final class RangeIndexBuilder(
       KeyGroups(keys.result(), starts),
       if (order == null) rows.result() else rows.inOrder(order),
       fields,
-      if (sorted == null) null else searchOf(boundsInOrder(starts, order, sorted)),
+      if (sorted == null) null
+      else searchOf(boundsInOrder(starts, order, sorted), slabsInOrder(starts, order, sorted)),
       IndexOrigin(
         ofNoRows,
         System.nanoTime() - beginNanos,
@@ -213,13 +228,28 @@ private[index] final class RangeIndexBuilder(
     holdOnly(0L)
   }
 
-  private def searchOf(bounds: IndexBounds): GroupSearch = GroupSearch(
+  /** Null where there is no second range, or no group is large enough. */
+  private def slabsInOrder(starts: Array[Int], order: Array[Int], sorted: Array[Long]): Slabs = {
+    secondThreshold
+      .filter(fewest => (1 until starts.length).exists(i => starts(i) - starts(i - 1) >= fewest))
+      .map(Slabs(
+        _,
+        starts,
+        sorted,
+        permuted(evict, order),
+        permuted(secondSort, order),
+        permuted(secondEvict, order)))
+      .orNull
+  }
+
+  private def searchOf(bounds: IndexBounds, slabs: Slabs): GroupSearch = GroupSearch(
     bounds,
     descending,
     Asks(
       sort = (if (descending) lower.order else upper.order) != null,
       evict = !descending && lower.order != null),
-    linearScanThreshold)
+    linearScanThreshold,
+    slabs)
 
   private def groupStarts: Array[Int] = {
     val starts = new Array[Int](keys.groups + 1)

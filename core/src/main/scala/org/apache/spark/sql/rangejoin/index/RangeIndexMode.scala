@@ -36,6 +36,7 @@ import org.apache.spark.{SparkConf, SparkEnv}
  * @param keepsUnmatchable whether a broadcast index has the rows that match nothing beside the others
  * @param keyTypes of the columns that keys are packed of, for who asks the index for its keys
  * @param sortMayBeUnknown whether `sortBound` may be unknown where it is at the extreme; likewise the other
+ * @param second the bounds of a second range, by which a search may leave out rows; None where there is none
  * @param columns what is indexed, in words for EXPLAIN; modes that differ in it alone are equal
  */
 case class RangeIndexMode(
@@ -48,12 +49,18 @@ case class RangeIndexMode(
     keepsUnmatchable: Boolean = false,
     keyTypes: Seq[DataType] = Nil,
     sortMayBeUnknown: Boolean = true,
-    evictMayBeUnknown: Boolean = true
+    evictMayBeUnknown: Boolean = true,
+    second: Option[SecondBounds] = None
 )(columns: String = "")
     extends BroadcastMode {
   require(
     sortBound.isDefined || evictBound.isDefined || linearScanThreshold == Int.MaxValue,
     "without a bound there is nothing to search")
+  require(
+    second.isEmpty ||
+      (sortBound.isDefined && evictBound.isDefined && sortValue.isEmpty && evictValue.isEmpty),
+    "of two ranges the first has two ends, whose bounds are their values"
+  )
 
   override def transform(rows: Array[InternalRow]): RangeIndex =
     transform(rows.iterator, Some(rows.length.toLong))

@@ -101,7 +101,7 @@ trait RangeJoinExec extends JoinCodegenSupport {
   private def shownKeys: Seq[(String, Seq[Expression])] =
     if (leftKeys.isEmpty) Nil else Seq("Left keys" -> leftKeys, "Right keys" -> rightKeys)
 
-  private def shownRange(form: RangeCondition): String = form.predicates.mkString(" AND ")
+  protected def shownRange(form: RangeCondition): String = form.predicates.mkString(" AND ")
 
   /** A node that serves no range shows its condition. */
   override def stringArgs: Iterator[Any] = {

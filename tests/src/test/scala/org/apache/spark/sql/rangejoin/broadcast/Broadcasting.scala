@@ -25,13 +25,16 @@ import org.apache.spark.sql.rangejoin.shims.ClassicSession.Dataset
 
 import org.scalatest.Outcome
 
-/** Runs the tests of a suite where Spark broadcasts a side, and every group of rows is searched. */
+/** Runs the tests of a suite where Spark broadcasts a side, and every group of rows is searched, by two ranges if it can. */
 trait Broadcasting extends RangeJoinTest {
 
   protected val Threshold: String = SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key
 
   protected def settings: Settings =
-    Seq(Threshold -> "10MB", RangeJoinConf.LinearScanThreshold.key -> "0")
+    Seq(
+      Threshold -> "10MB",
+      RangeJoinConf.LinearScanThreshold.key -> "0",
+      RangeJoinConf.SecondRangeThreshold.key -> "1")
 
   override protected def withFixture(test: NoArgTest): Outcome =
     withConf(settings: _*)(super.withFixture(test))

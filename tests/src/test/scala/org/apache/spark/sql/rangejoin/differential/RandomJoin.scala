@@ -299,13 +299,18 @@ object RandomJoin {
   private val Buffers: Seq[Seq[(String, String)]] =
     Seq.fill(3)(Nil) ++ Seq(1, 2, 7).map(RangeJoinTest.spillingFrom)
 
+  /** Groups of any size are searched, and by a second range, too. */
+  private val Searched: Seq[(String, String)] = Seq(
+    RangeJoinConf.LinearScanThreshold.key -> "0",
+    RangeJoinConf.SecondRangeThreshold.key -> "1")
+
   /** Nothing is broadcast, or what may be: searched always, and where that is worth it. */
   private val Broadcasts: Seq[Seq[(String, String)]] = {
     // Spark does not know how large the tables are.
     val small = Seq(
       SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB",
       SQLConf.DEFAULT_SIZE_IN_BYTES.key -> "1000")
-    val searched = small :+ (RangeJoinConf.LinearScanThreshold.key -> "0")
+    val searched = small ++ Searched
     Seq.fill(3)(Nil) ++ Seq(searched, searched, small)
   }
 
@@ -332,7 +337,7 @@ object RandomJoin {
   /** The side is broadcast that Spark knows to be small: searched always, and where that is worth it. */
   private val Preserved: Seq[Seq[(String, String)]] = {
     val bySize = Seq(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB")
-    val searched = bySize :+ (RangeJoinConf.LinearScanThreshold.key -> "0")
+    val searched = bySize ++ Searched
     Seq(searched, searched, searched, bySize)
   }
 

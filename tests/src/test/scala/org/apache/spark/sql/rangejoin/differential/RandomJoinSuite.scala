@@ -57,7 +57,11 @@ class RandomJoinSuite extends AnyFunSuite {
   test("settings, hints, residuals, ways to ask and extreme tables come up") {
     assert(drawn.map(_.settings).distinct.size == 2 * 4 * 2 * 2)
     val ofOthers = drawn.flatMap(_.engines).map(_.filterNot { case (key, _) =>
-      Seq(RangeJoinConf.IndexLimit, RangeJoinConf.LinearScanThreshold, RangeJoinConf.SkewBuckets)
+      Seq(
+        RangeJoinConf.IndexLimit,
+        RangeJoinConf.LinearScanThreshold,
+        RangeJoinConf.SecondRangeThreshold,
+        RangeJoinConf.SkewBuckets)
         .exists(_.key == key)
     })
     assert(ofOthers.distinct.size == 16 * (3 + 4 + 1))

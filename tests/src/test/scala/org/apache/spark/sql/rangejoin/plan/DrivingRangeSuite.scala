@@ -33,7 +33,7 @@ import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.scalatest.BeforeAndAfterAll
 
 /** Which of two ranges drives a join, and that its rows and errors do not depend on it. */
-class DrivingRangeSuite extends RangePartitioningTest with BeforeAndAfterAll {
+class DrivingRangeSuite extends RangePartitioningTest with TwoRanges with BeforeAndAfterAll {
 
   private val Lat = "l.lat BETWEEN r.lat - 5 AND r.lat + 5"
   private val Lon = "l.lon BETWEEN r.lon - 1 AND r.lon + 1"
@@ -77,12 +77,15 @@ class DrivingRangeSuite extends RangePartitioningTest with BeforeAndAfterAll {
 
   private def stock(query: => DataFrame): Seq[String] = withConf(Flag -> "false")(rows(query))
 
+  /** Of groups of any size a second range is indexed. */
+  private val ByBoth = Seq(RangeJoinConf.SecondRangeThreshold.key -> "1")
+
   /** Joins as Spark plans them: by hint and settings, and whether they have a key. */
   private val Joins: Seq[(String, Boolean, Settings)] = Seq(
     ("/*+ MERGE(r) */", true, Nil),
     ("/*+ SHUFFLE_HASH(r) */", true, Nil),
-    ("/*+ BROADCAST(r) */", true, Nil),
-    ("/*+ BROADCAST(r) */", false, Nil),
+    ("/*+ BROADCAST(r) */", true, ByBoth),
+    ("/*+ BROADCAST(r) */", false, ByBoth),
     ("", false, Seq(Buckets -> "5")),
     ("", false, Seq(RangeJoinConf.RangePartitioningThreshold.key -> "1GB"))
   )
@@ -193,53 +196,12 @@ class DrivingRangeSuite extends RangePartitioningTest with BeforeAndAfterAll {
     finally spark.experimental.extraOptimizations = before
   }
 
-  private val Types =
-    Seq("INT", "BIGINT", "DOUBLE", "DECIMAL(9,2)", "DECIMAL(38,4)", "DATE", "TIMESTAMP", "STRING")
-
-  private def value(of: String, number: String): String = of match {
-    case "DATE"      => s"date_add(DATE'2024-01-01', int($number))"
-    case "TIMESTAMP" => s"timestamp_seconds(1700000000 + ($number) * 86400)"
-    case "STRING"    => s"concat('same prefix ', lpad($number, 4, '0'))"
-    case _           => s"cast($number AS $of)"
-  }
-
-  /** Two ranges over columns `a`, `s`, `e` of a type, those of the other have a 2 behind. */
-  private def randomRange(random: Random, of: String, suffix: String): String = {
-    def one[T](of: T*): T = of(random.nextInt(of.size))
-    val (x, y) = one(("l", "r"), ("r", "l"))
-    def column(side: String, name: String) = s"$side.$name$suffix"
-    val step = of match {
-      case "DATE" | "TIMESTAMP" => "INTERVAL '2' DAY"
-      case _                    => "2"
-    }
-    val band =
-      s"${column(x, "a")} BETWEEN ${column(y, "a")} - $step AND ${column(y, "a")} + $step"
-    val interval = s"${column(x, "a")} BETWEEN ${column(y, "s")} AND ${column(y, "e")}"
-    val overlap =
-      s"${column(x, "s")} < ${column(y, "e")} AND ${column(y, "s")} <= ${column(x, "e")}"
-    if (of == "STRING") one(interval, overlap) else one(band, band, interval, overlap)
-  }
-
-  private def randomTable(random: Random, name: String, types: Seq[String]): Unit = {
-    val seed = 1 + random.nextInt(1000)
-    val columns = types.zip(Seq("", "2")).flatMap { case (of, suffix) =>
-      val span = 10 + random.nextInt(60)
-      val n = s"abs(hash(id, $seed, '$suffix')) % $span"
-      Seq("a" -> n, "s" -> n, "e" -> s"($n + id % 7 - 1)").map { case (column, number) =>
-        s"IF(hash(id, '$column$suffix') % 9 = 0, NULL, ${value(of, number)}) AS $column$suffix"
-      }
-    }
-    spark.sql(
-      s"""SELECT int(id) AS id, IF(id % 11 = 0, NULL, id % 2) AS k, ${columns.mkString(", ")}
-      FROM range(1, ${20 + random.nextInt(40)}, 1, 2)""").createOrReplaceTempView(name)
-  }
-
   test("random joins with two ranges, either of which drives, beside stock Spark") {
     val random = new Random(20261125)
     var others = 0
     for (number <- 0 until (if (EveryEngine) 400 else 60)) {
       val types = Seq.fill(2)(Types(random.nextInt(Types.size)))
-      for (name <- Seq("l", "r")) randomTable(random, name, types)
+      for (name <- Seq("l", "r")) randomTable(random, name, types, 20 + random.nextInt(40))
       val (hint, hasKey, settings) = Joins(random.nextInt(Joins.size))
       val joinType =
         if (hint.isEmpty) BucketTypes(random.nextInt(BucketTypes.size))

@@ -1,0 +1,80 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+/**
+ * Chooses for each streamed row whether it is searched by one range or by two, by what that has cost for rows before
+ * it: a few rows are searched by two, a few by one, then many the cheaper way, and so on. A trial ends as soon as it has
+ * cost more than the other way, so that trials cost little, however dear one way is.
+ */
+private[index] final class ScanChoice {
+  import ScanChoice._
+
+  private[this] var bySecond = true
+  private[this] var isTrial = true
+  private[this] var rows = 0L
+  private[this] var costBefore = 0L
+  private[this] var period = FirstPeriod
+  // What a row has cost each way; of the way that was tried last.
+  private[this] var costOfOne = Unknown
+  private[this] var costOfTwo = Unknown
+
+  /**
+   * Whether the next row is to be searched by two ranges.
+   *
+   * @param cost of all rows so far
+   */
+  def next(cost: Long): Boolean = {
+    if (rows > 0L && isOver(cost - costBefore)) {
+      val costOfRow = (cost - costBefore).toDouble / rows
+      if (bySecond) costOfTwo = costOfRow else costOfOne = costOfRow
+      turn()
+    }
+    if (rows == 0L) costBefore = cost
+    rows += 1
+    bySecond
+  }
+
+  private def isOver(cost: Long): Boolean =
+    if (isTrial) rows >= TriedRows || cost > TriedRows * (if (bySecond) costOfOne else costOfTwo)
+    else rows >= period
+
+  private def turn(): Unit = {
+    rows = 0L
+    if (costOfOne == Unknown) bySecond = false
+    else if (isTrial) {
+      isTrial = false
+      bySecond = costOfTwo < costOfOne
+    } else {
+      // Whether the other way is cheaper by now.
+      period = math.min(period * PeriodFactor, LongestPeriod)
+      isTrial = true
+      bySecond = !bySecond
+    }
+  }
+}
+
+private[index] object ScanChoice {
+
+  /** Rows of a trial. */
+  val TriedRows = 16
+
+  /** Rows between the first two trials, each further time between trials, and the longest. */
+  private val FirstPeriod = 4096L
+  private val PeriodFactor = 2L
+  private val LongestPeriod = 1L << 16
+
+  private val Unknown = Double.PositiveInfinity
+}

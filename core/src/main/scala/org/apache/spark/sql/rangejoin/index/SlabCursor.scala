@@ -1,0 +1,96 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+/**
+ * The part of a cursor that searches by two ranges: goes through the slabs of a group that the second range meets.
+ * Used as
+ *
+ * {{{
+ *   if (isWanted(...)) {
+ *     aim(...)                            // the second range
+ *     begin(...)                          // the first one
+ *     while ({ row = next(); row >= 0 }) ...
+ *   }
+ * }}}
+ *
+ * Rows of the index come in no order.
+ */
+private[index] final class SlabCursor(slabs: Slabs) {
+  private[this] val choice = new ScanChoice
+
+  // The second range, and the slabs that are left.
+  private[this] var lowerSlab = 0L
+  private[this] var upperSlab = 0L
+  private[this] var firstSlab = 0
+  private[this] var endSlab = 0
+
+  // The first range, and the entries that are left in the current slab.
+  private[this] var lower = 0L
+  private[this] var upper = 0L
+  private[this] var start = 0
+  private[this] var end = 0
+
+  private[this] var visitedSlabs = 0L
+
+  /**
+   * Whether the next row is to be searched by two ranges.
+   *
+   * @param visited the number of rows that the cursor came to so far, by one range or by two
+   */
+  def isWanted(group: Int, visited: Long): Boolean =
+    slabs.areOf(group) && choice.next(visited + visitedSlabs * SlabCursor.RowsOfSlab)
+
+  /** Takes the second range of the streamed row that is searched for next. */
+  def aim(lower: Long, upper: Long): Unit = {
+    lowerSlab = lower
+    upperSlab = upper
+  }
+
+  /** Begins a search by both ranges. */
+  def begin(group: Int, lower: Long, upper: Long): Unit = {
+    this.lower = lower
+    this.upper = upper
+    firstSlab = slabs.first(group)
+    endSlab = slabs.endOf(group, upperSlab)
+    start = 0
+    end = 0
+  }
+
+  /** The next row of the index that may match, or -1. */
+  def next(): Int = {
+    var entry = slabs.lastEntryReaching(start, end, lower)
+    while (entry < 0 && nextSlab()) entry = slabs.lastEntryReaching(start, end, lower)
+    end = entry
+    if (entry < 0) -1 else slabs.row(entry)
+  }
+
+  private def nextSlab(): Boolean = {
+    val slab = slabs.lastReaching(firstSlab, endSlab, lowerSlab)
+    if (slab >= 0) {
+      endSlab = slab
+      start = slabs.start(slab)
+      end = slabs.endIn(slab, upper)
+      visitedSlabs += 1
+    }
+    slab >= 0
+  }
+}
+
+private[index] object SlabCursor {
+
+  /** A search in a slab costs as much as this many rows. */
+  final val RowsOfSlab = 8
+}

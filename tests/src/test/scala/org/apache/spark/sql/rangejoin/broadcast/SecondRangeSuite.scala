@@ -1,0 +1,169 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.broadcast
+
+import scala.util.Random
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.functions.udf
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, EveryEngine}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.plan.TwoRanges
+import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
+import org.apache.spark.sql.rangejoin.semantics.SemanticsTest.JoinTypes
+
+/** Broadcast joins with two ranges, the second of which leaves out rows of the index. */
+class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
+
+  private val ByBoth = RangeJoinConf.SecondRangeThreshold.key -> "1"
+  private val ByOne = RangeJoinConf.SecondRangeThreshold.key -> Int.MaxValue.toString
+  private val Box = "p.x BETWEEN b.x0 AND b.x1 AND p.y BETWEEN b.y0 AND b.y1"
+  private val Band = "abs(p.x - b.x0) <= 0.01 AND abs(p.y - b.y0) <= 0.01"
+
+  /** Points `p`, and boxes `b` that are a hundredth wide and high; a third of both has key 0. */
+  private def boxes(points: Int, boxes: Int): Unit = {
+    spark.range(0, points, 1, 2).selectExpr("id", "id % 3 AS k", "rand(1) AS x", "rand(2) AS y")
+      .createOrReplaceTempView("p")
+    spark.range(0, boxes, 1, 2).selectExpr("id", "id % 3 AS k", "rand(3) AS x0", "rand(4) AS y0")
+      .selectExpr("*", "x0 + 0.01 AS x1", "y0 + 0.01 AS y1").createOrReplaceTempView("b")
+  }
+
+  private def stock(query: => DataFrame): Seq[String] = withConf(Flag -> "false")(rows(query))
+
+  private def candidates(df: DataFrame): Long =
+    only(broadcastJoins(df)).metrics("numCandidates").value
+
+  private def isByBoth(df: DataFrame): Boolean = only(broadcastJoins(df)).mode.second.isDefined
+
+  for ((name, on) <- Seq("points in boxes" -> Box, "a band of two columns" -> Band);
+    key <- Seq("", "p.k = b.k AND "))
+    test(s"far fewer candidates: $name, $key") {
+      boxes(points = 600, boxes = 9000)
+      def query = spark.sql(s"SELECT /*+ BROADCAST(b) */ p.id, b.id FROM p JOIN b ON $key$on")
+      val expected = stock(query)
+      assert(expected.size > 100)
+      for (engine <- bothEngines) withConf(engine: _*) {
+        def found(setting: (String, String)): Long = withConf(setting) {
+          val df = query
+          assertSameRows(rows(df), expected, s"$setting ${executedPlan(df)}")
+          candidates(df)
+        }
+        val one = found(ByOne)
+        val both = found(RangeJoinConf.SecondRangeThreshold.key -> "1024")
+        assert(both * 10 <= one, s"$both of $one")
+      }
+    }
+
+  test("random joins by two ranges, beside stock Spark") {
+    val random = new Random(20261128)
+    var byBoth = 0
+    var (one, both) = (0L, 0L)
+    for (number <- 0 until (if (EveryEngine) 600 else 90)) {
+      val types = Seq.fill(2)(Types(random.nextInt(Types.size)))
+      for (name <- Seq("l", "r"))
+        randomTable(random, name, types, if (random.nextInt(3) == 0) 40 else 300)
+      val joinType = JoinTypes(random.nextInt(JoinTypes.size))
+      val keyed = if (random.nextInt(3) == 0) Seq("l.k = r.k") else Nil
+      val more = if (random.nextInt(3) == 0) Seq("(l.a + r.a) IS NOT NULL") else Nil
+      val ranges = random.shuffle(types.zip(Seq("", "2")).map { case (of, s) =>
+        randomRange(random, of, s)
+      })
+      val on = (keyed ++ ranges ++ more.filter(_ => types.head == "INT")).mkString(" AND ")
+      withConf((Engines(random.nextInt(4)) :+
+        (SQLConf.ANSI_ENABLED.key -> random.nextBoolean().toString)): _*) {
+        val expected = stock(joinOn(joinType, on))
+        def run(setting: (String, String)): Option[Long] = withConf(setting) {
+          val df = joinOn(joinType, on)
+          assertSameRows(
+            rows(df),
+            expected,
+            s"$number $joinType $types $on $setting\n${executedPlan(df)}")
+          broadcastJoins(
+            df).headOption.filter(_.mode.second.isDefined).map(_.metrics("numCandidates").value)
+        }
+        for (found <- run(ByBoth)) {
+          byBoth += 1
+          both += found
+          one += run(ByOne).get
+        }
+      }
+    }
+    assert(byBoth > 25 && both * 5 < one * 4, s"$byBoth joins, $both of $one candidates")
+  }
+
+  test("values at the ends of their types, NULL, NaN and errors") {
+    val numbers = Seq("NULL", "0", "1", "2147483647", "-2147483648")
+    val doubles =
+      Seq("NULL", "0D", "-0D", "1D", "double('NaN')", "double('Infinity')", "-double('Infinity')")
+    def view(name: String): Unit = spark.sql(
+      s"""SELECT int(row_number() OVER (ORDER BY a, e, d, f)) AS id, * FROM
+        (SELECT explode(array(${numbers.mkString(", ")})) AS a),
+        LATERAL (SELECT explode(array(${numbers.mkString(", ")})) AS e),
+        LATERAL (SELECT explode(array(${doubles.mkString(", ")})) AS d),
+        LATERAL (SELECT explode(array(1D, double('NaN'), NULL)) AS f)""").createOrReplaceTempView(
+      name)
+    view("l")
+    view("r")
+    spark.sql("SELECT * FROM l WHERE id % 7 = 0").createOrReplaceTempView("l")
+    for {
+      on <- Seq(
+        "l.a BETWEEN r.a AND r.e AND l.d BETWEEN r.d AND r.f",
+        "l.d >= r.d AND l.d < r.f AND l.a > r.a AND l.a <= r.e",
+        "l.a BETWEEN r.a - 1 AND r.a + 1 AND l.d BETWEEN r.d - 1 AND r.d + 1",
+        "l.a BETWEEN r.a AND r.e AND l.d >= r.d AND (r.f IS NULL OR l.d < r.f)",
+        "l.d BETWEEN r.d AND r.f AND r.a BETWEEN l.a AND coalesce(l.e, 2147483647)"
+      )
+      joinType <- oneIn(3)(JoinTypes)
+      engine <- nextEngine
+    } withConf(engine :+ ByBoth :+ (SQLConf.ANSI_ENABLED.key -> "false"): _*) {
+      val expected = stock(joinOn(joinType, on))
+      val df = joinOn(joinType, on)
+      assertSameRows(rows(df), expected, s"$joinType $on ${executedPlan(df)}")
+      assert(broadcastJoins(df).nonEmpty, executedPlan(df))
+    }
+  }
+
+  test("what is indexed by one range alone") {
+    boxes(points = 50, boxes = 60)
+    spark.udf.register("same", udf((x: Double) => x))
+    val first = "p.x BETWEEN b.x0 AND b.x1"
+    val cases = Seq(
+      s"$first AND p.y >= b.y0",
+      s"$first AND p.y BETWEEN same(b.y0) AND b.y1",
+      s"$first AND p.y BETWEEN b.y0 - (SELECT min(id) FROM range(3)) AND b.y1",
+      s"p.x >= b.x0 AND p.y BETWEEN b.y0 AND b.y1",
+      s"string(p.x) BETWEEN string(b.x0) AND string(b.x1) AND p.y BETWEEN b.y0 AND b.y1 AND p.y < 2"
+    )
+    for (on <- Box +: cases; engine <- nextEngine) withConf(engine :+ ByBoth: _*) {
+      def query = spark.sql(s"SELECT /*+ BROADCAST(b) */ p.id, b.id FROM p JOIN b ON $on")
+      val df = query
+      assertSameRows(rows(df), stock(query), on)
+      assert(isByBoth(df) == (on == Box), s"$on ${executedPlan(df)}")
+    }
+    val ranked = spark.sql(
+      s"""SELECT * FROM (SELECT p.id, row_number() OVER (PARTITION BY p.id ORDER BY b.x0) AS n
+        FROM p JOIN b ON $Box) WHERE n = 1""")
+    assert(broadcastJoins(ranked).forall(j => j.best.isEmpty || j.mode.second.isEmpty))
+  }
+
+  test("EXPLAIN shows the second range") {
+    boxes(points = 5, boxes = 6)
+    val df = spark.sql(s"SELECT /*+ BROADCAST(b) */ p.id, b.id FROM p JOIN b ON $Box")
+    val join = only(broadcastJoins(df))
+    assert(join.simpleString(100).contains("second range: (y#"))
+    assert(join.verboseStringWithOperatorId().contains("Second range: (y#"))
+  }
+}

@@ -1,0 +1,53 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.index
+
+import org.scalatest.funsuite.AnyFunSuite
+
+class ScanChoiceSuite extends AnyFunSuite {
+
+  /** What all rows have cost, and how many were searched by two ranges. */
+  private def run(rows: Int)(costOfOne: Int => Long, costOfTwo: Int => Long): (Long, Int) = {
+    val choice = new ScanChoice
+    var (cost, byTwo) = (0L, 0)
+    for (row <- 0 until rows) {
+      val two = choice.next(cost)
+      cost += (if (two) costOfTwo(row) else costOfOne(row))
+      if (two) byTwo += 1
+    }
+    (cost, byTwo)
+  }
+
+  test("the cheaper way is gone, and the other one is tried at little cost") {
+    val rows = 200000
+    for ((one, two) <- Seq(1L -> 1000L, 1000L -> 1L, 10L -> 11L, 0L -> 5L, 1000000L -> 50L)) {
+      val (cost, byTwo) = run(rows)(_ => one, _ => two)
+      val best = rows * math.min(one, two)
+      val trials = 16L * math.max(one, two) * 2 + best / 20
+      assert(cost <= best + trials, s"$one $two: $cost")
+      assert(byTwo > 0 && byTwo < rows)
+    }
+  }
+
+  test("rows that come later may be searched the other way") {
+    val (cost, byTwo) = run(400000)(row => if (row < 100000) 1 else 100, _ => 10)
+    assert(byTwo > 200000, byTwo)
+    assert(cost < 6000000L, cost)
+  }
+
+  test("a few rows are searched by two ranges") {
+    assert(run(16)(_ => 1L, _ => 1L)._2 == 16)
+  }
+}
