@@ -51,7 +51,9 @@ class RowOrderSuite extends AnyFunSuite {
     val random = new Random(21)
     val extremes = Seq(Long.MinValue, -1L, 0L, Long.MaxValue)
     for (size <- Seq(0, 1, 2, 47, 48, 49, 50, 200, 5000)) {
-      val groups = random.shuffle(Seq.fill(size)(1) ++ Seq.fill(60)(2) ++ Seq.fill(3)(4))
+      // A vector, whose elements are found at once by their numbers.
+      val groups =
+        random.shuffle(Vector.fill(size)(1) ++ Vector.fill(60)(2) ++ Vector.fill(3)(4))
       check(groups, groups.map(_ => random.nextLong()), 5)
       check(groups, groups.map(_ => random.nextInt(7).toLong - 3), 5)
       check(groups, groups.map(_ => extremes(random.nextInt(4))), 5)

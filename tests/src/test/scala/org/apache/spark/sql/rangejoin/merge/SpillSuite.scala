@@ -95,7 +95,9 @@ class SpillSuite extends RangeJoinTest {
     spilled = 0
     for (join <- Seq("INNER", "FULL OUTER")) {
       checkSpilled(
-        query(join, "l.k = r.k AND r.t BETWEEN l.t - 30000 AND l.t + 30000 AND l.v + r.v > 7"),
+        query(
+          join,
+          "l.k = r.k AND r.t BETWEEN l.t - 30000 AND l.t + 30000 AND (l.id + r.id) % 500 = 1"),
         Seq("spark.sql.sortMergeJoinExec.buffer.spill.size.threshold" -> "100k"),
         leastWindow = 3000
       )

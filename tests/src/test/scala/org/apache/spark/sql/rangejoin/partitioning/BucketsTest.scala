@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.partitioning
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
@@ -40,7 +41,7 @@ trait BucketsTest extends SemanticsTest {
       settings: Settings,
       engines: Seq[Settings]
   )(run: (DataFrame, Settings) => Seq[String]): Int = {
-    val expected = withConf(settings :+ (Flag -> "false"): _*)(rows(query))
+    val expected = withConf(settings ++ RangeJoinTest.Oracle: _*)(rows(query))
     counts.zipWithIndex.foreach { case (count, i) =>
       val engine = engines(Math.floorMod(expected.hashCode + i, engines.size))
       withConf((engine ++ settings) :+ (Buckets -> count.toString): _*) {

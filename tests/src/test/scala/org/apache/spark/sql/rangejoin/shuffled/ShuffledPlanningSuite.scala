@@ -69,8 +69,12 @@ class ShuffledPlanningSuite extends BandOfTables {
   }
 
   test("an index that turns out to be too large is given up amid the build side") {
-    def query =
-      table(20000, 1).as("l").join(table(20000, 2).as("r").hint("shuffle_hash"), band, "full_outer")
+    // Of many keys and times, so that few rows match.
+    def side(seed: Int) = table(20000, seed).select(
+      col("id"),
+      (col("k") + col("id") % 10 * keys).as("k"),
+      (col("t") + col("id") % 200 * times).as("t"))
+    def query = side(1).as("l").join(side(2).as("r").hint("shuffle_hash"), band, "full_outer")
     withConf(SQLConf.SHUFFLE_PARTITIONS.key -> "1", RangeJoinConf.IndexLimit.key -> "300k") {
       checkAgainstStock(query, engines = RangeJoinTest.TwoEngines)
       val df = query
@@ -116,7 +120,7 @@ class ShuffledPlanningSuite extends BandOfTables {
       "id",
       s"CASE WHEN id % 10 > 0 THEN 0 ELSE id % 97 END AS k",
       "id % 1000 AS t")
-    def query = side(20000).as("l").join(side(2000).as("r").hint("shuffle_hash"), band)
+    def query = side(20000).as("l").join(side(500).as("r").hint("shuffle_hash"), band)
     withConf(
       SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
       SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD.key -> "1k",
@@ -124,9 +128,9 @@ class ShuffledPlanningSuite extends BandOfTables {
       SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES.key -> "20k",
       SQLConf.SHUFFLE_PARTITIONS.key -> "5"
     ) {
+      val expected = withConf(Flag -> "false")(rows(query))
       for (limit <- Seq("1g", "0")) withConf(RangeJoinConf.IndexLimit.key -> limit) {
         val df = query
-        val expected = withConf(Flag -> "false")(rows(query))
         assertSameRows(rows(df), expected, "")
         assert(only(shuffledJoins(df)).nodeName == "ShuffledRangeJoin(skew=true)")
       }
