@@ -82,6 +82,8 @@ MYPY := $(BIN)/mypy --config-file python/pyproject.toml
 DOCS_SOURCE := target/docs-source
 # The shipped jar is brought up to date by the same sbt that tests: start-up is dear.
 SBT_LINT := root/javaFormatCheck scalafmtCheckAll sparkSuites/scalafmtCheckAll scalafmtSbtCheck
+# What is named is run as it is; else tests that are slow are for `test-slow`. Of other lines, all are run.
+QUICK = $(if $(filter-out $(DEFAULT_LINE),$(LINE))$(TEST)$(filter-out *,$(SUITES)),,quick)
 SUITES_AND_TEST = $(SUITES)$(if $(TEST), -- -z \"$(TEST)\")
 PYTEST := $(BIN)/python -m pytest --junitxml
 # Reports of Python tests, each line's in a folder of its own, as sbt has them.
@@ -115,8 +117,8 @@ PYTEST_ARGS ?=
 .PRECIOUS: .venv-spark-%/.dependencies
 .DEFAULT_GOAL := help
 .SECONDEXPANSION:
-.PHONY: help setup jar jars wheel wheel-all demo check test test-all test-scala test-python test-cluster \
-	test-lines fuzz-python test-neighbours test-engines spark-suites durations fuzz docs publish-local lint lint-scala \
+.PHONY: help setup jar jars wheel wheel-all demo check test test-all test-scala test-slow test-python \
+	test-cluster test-lines fuzz-python test-neighbours test-engines spark-suites durations fuzz docs publish-local lint lint-scala \
 	lint-python format bench clean check-java check-python release release-check test-release publish-central
 
 help: ## list the targets
@@ -138,17 +140,18 @@ demo: $(INSTALLED) ## join real flights with real weather, against stock Spark (
 	$(BIN)/rangejoin demo $(DEMO_ARGS)
 
 check: $(SBT_LAUNCHER) $(DEPENDENCIES) | check-java ## lint, and the tests that run no query: two minutes
-	$(SBT) $(SBT_LINT) core/packageBin "testOnly * -- -l rangejoin.Query"
+	TESTS=quick $(SBT) $(SBT_LINT) core/packageBin "testOnly * -- -l rangejoin.Query"
 	$(MAKE) lint-python
 	$(MAKE) test-python PYTEST_ARGS='-q -m "not spark" $(PYTEST_ARGS)'
 
-test: ## run what a change has to pass: some twenty minutes on two cores (design/07-tests.md)
+test: ## run what a change has to pass, without slow tests: fifteen minutes on two cores (design/07-tests.md)
 	@failed=; for part in test-scala test-cluster test-python; do \
 		$(MAKE) $$part || failed="$$failed $$part"; \
 	done; test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
 test-all: ## run that and all the rest, which takes hours; each part is a target of its own
 	$(MAKE) test
+	$(MAKE) test-slow
 	$(MAKE) test-engines
 	$(MAKE) spark-suites
 	$(MAKE) fuzz CASES=10000
@@ -156,8 +159,11 @@ test-all: ## run that and all the rest, which takes hours; each part is a target
 	$(MAKE) test-neighbours
 	$(MAKE) test-release
 
-test-scala: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run the Scala tests (SUITES='*WindowSuite' TEST='part of a name')
-	SHARE=$(SHARE) $(SBT) core/packageBin "testOnly $(SUITES_AND_TEST)"
+test-scala: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run the quick Scala tests, or all that are named (SUITES='*WindowSuite' TEST='part of a name')
+	SHARE=$(SHARE) TESTS=$(QUICK) $(SBT) core/packageBin "testOnly $(SUITES_AND_TEST)"
+
+test-slow: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run the slow Scala tests, which `make test` leaves out (SUITES=... SHARE=1/4)
+	SHARE=$(SHARE) TESTS=slow $(SBT) core/packageBin "tests/testOnly $(SUITES)"
 
 test-lines: ## run all tests, and those of Spark, on every other line of Spark: hours
 	@failed=; for line in $(OTHER_LINES); do \

@@ -146,6 +146,19 @@ def inJvms(
     inJvm(s"jvm-$jvm", dealt, options, target)
   }
 
+/** The tests of a run: `quick` or `slow` ones as TESTS in the environment says, or all where it says nothing. */
+val chosenTests: String = sys.env.getOrElse("TESTS", "") match {
+  case chosen @ ("" | "quick" | "slow") => chosen
+  case other                            => sys.error(s"TESTS is to be quick or slow, but is $other")
+}
+
+/** ScalaTest's arguments for these; tests have its tag where they are slow (design/07-tests.md). */
+val argumentsOfChosen: Seq[String] = chosenTests match {
+  case "quick" => Seq("-l", "org.scalatest.tags.Slow")
+  case "slow"  => Seq("-n", "org.scalatest.tags.Slow")
+  case _       => Nil
+}
+
 /** The suites of a run: all of them, or the share that `SHARE=2/4` in the environment asks for. */
 def shareOf(suites: Seq[TestDefinition], durations: TestDurations): Seq[TestDefinition] =
   sys.env.get("SHARE").filter(_.nonEmpty).map(_.split('/').map(_.toInt)) match {
@@ -155,18 +168,21 @@ def shareOf(suites: Seq[TestDefinition], durations: TestDurations): Seq[TestDefi
   }
 
 /** Processor seconds of a project's suites, read where they are needed: they change without the build. */
-def durationsOf(project: File): TestDurations = new TestDurations(project / "durations.txt")
+def durationsOf(project: File): TestDurations =
+  new TestDurations(project / "durations.txt", chosenTests)
 
 /** Suites in forked JVMs, of which each notes how much processor time it took. */
 val measuredScalaTest = new TestFramework("org.apache.spark.sql.rangejoin.MeasuredScalaTest")
 
-lazy val measured: Seq[Setting[_]] = Seq(
+/** @param tests the tests whose times are noted; none where all are run, as no one is to take their times apart */
+def measured(tests: String): Seq[Setting[_]] = Seq(
   libraryDependencies += "org.scala-sbt" % "test-interface" % "1.0" % "test",
   Test / unmanagedSourceDirectories +=
     (ThisBuild / baseDirectory).value / "tests" / "src" / "measured" / "scala",
   Test / testFrameworks := Seq(measuredScalaTest),
   Test / testOptions += Tests.Argument(measuredScalaTest, "-oD"),
-  Test / javaOptions += s"-Drangejoin.cpu=${cpuTimes(target.value)}",
+  Test / javaOptions ++=
+    Some(tests).filter(_.nonEmpty).map(of => s"-Drangejoin.cpu=${cpuTimes(target.value) / of}"),
   durationsRenewed
 )
 
@@ -175,8 +191,8 @@ def cpuTimes(target: File): File = target / "test-cpu"
 lazy val renewDurations = taskKey[Unit]("writes durations.txt from what the last tests took")
 
 lazy val durationsRenewed = renewDurations := {
-  val times = (cpuTimes(target.value) * "*").get
-  val renewed = durationsOf(baseDirectory.value).renew(times, (Test / definedTests).value)
+  val renewed =
+    durationsOf(baseDirectory.value).renew(cpuTimes(target.value), (Test / definedTests).value)
   streams.value.log.info(s"$renewed suites measured")
 }
 
@@ -250,7 +266,14 @@ lazy val tests = project
         inJvm("little-memory", littleMemory, filled, target.value) +:
         inJvms(others, durations, options, target.value, begun)
     },
-    measured
+    measured(chosenTests),
+    Test / testOptions += Tests.Argument(measuredScalaTest, argumentsOfChosen: _*),
+    // One run after another does not replace its reports.
+    Test / testReportsDirectory := {
+      val everyEngine = sys.env.get("RANGEJOIN_EVERY_ENGINE").map(_ => "engines-")
+      val slow = Some("slow-").filter(_ => chosenTests == "slow")
+      target.value / s"${everyEngine.orElse(slow).getOrElse("")}test-reports"
+    }
   )
 
 // Spark's own suites, with range joins in their plans. No part of `test`: they take long.
@@ -313,7 +336,7 @@ lazy val sparkSuites = project
       val suites = shareOf((Test / definedTests).value, durations)
       inJvms(suites, durations, (Test / forkOptions).value, target.value)
     },
-    measured
+    measured("quick")
   )
 
 def testData(home: File): File = home / "sql" / "core" / "src" / "test" / "resources"

@@ -59,23 +59,26 @@ class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
        |  ON l.k = r.k AND r.t BETWEEN l.t - 1000 AND l.t + 1000 AND hash(l.id, r.id) % 4 = 0
        |)""".stripMargin).sortWithinPartitions("b", "a")
 
-  test("joins of every kind, sorted and spilled") {
+  private val Near = "l.k = r.k AND r.t BETWEEN l.t - 3 AND l.t + 3"
+
+  private val Joined = Seq("INNER", "LEFT", "FULL", "LEFT SEMI", "LEFT ANTI").map { joinType =>
+    s"SELECT * FROM l $joinType JOIN r ON $Near AND hash(l.id, r.id) % 2 = 0"
+  }
+
+  private val Hashed = Seq("INNER", "FULL", "LEFT ANTI").map { joinType =>
+    s"SELECT /*+ SHUFFLE_HASH(r) */ * FROM l $joinType JOIN r ON $Near AND hash(l.id, r.id) % 2 = 0"
+  }
+
+  testOfCases("joins of every kind, sorted and spilled", 3)(Joined ++ Hashed) { queries =>
     side("l", SomeRows)
     side("r", SomeRows)
-    val on = "l.k = r.k AND r.t BETWEEN l.t - 3 AND l.t + 3"
-    val joined = Seq("INNER", "LEFT", "FULL", "LEFT SEMI", "LEFT ANTI").map { joinType =>
-      s"SELECT * FROM l $joinType JOIN r ON $on AND hash(l.id, r.id) % 2 = 0"
-    }
-    val broadcast = s"SELECT /*+ BROADCAST(r) */ * FROM l LEFT JOIN r ON $on"
-    val hashed = Seq("INNER", "FULL", "LEFT ANTI").map { joinType =>
-      s"SELECT /*+ SHUFFLE_HASH(r) */ * FROM l $joinType JOIN r ON $on AND hash(l.id, r.id) % 2 = 0"
-    }
-    for (sql <- joined ++ hashed) {
+    for (sql <- queries) {
       checkAgainstStock(spark.sql(sql), engines = RangeJoinTest.TwoEngines)
       withConf(RangeJoinTest.spillingFrom(3): _*) {
         checkAgainstStock(spark.sql(sql), engines = RangeJoinTest.TwoEngines.take(1))
       }
     }
+    val broadcast = s"SELECT /*+ BROADCAST(r) */ * FROM l LEFT JOIN r ON $Near"
     checkAgainstStock(spark.sql(broadcast), engines = RangeJoinTest.TwoEngines)
   }
 

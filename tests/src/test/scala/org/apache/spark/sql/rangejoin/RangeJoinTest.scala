@@ -32,7 +32,6 @@ import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.{SparkConf, SparkContext}
 
-import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.{Args, Assertions, Outcome, Status}
 
 /** One local session with the extension, and Spark's check for leaked memory on. */
@@ -143,7 +142,7 @@ object OnePartition extends Rule[LogicalPlan] {
 }
 
 /** What suites with a session share: settings for one block, and comparison with stock Spark. */
-trait RangeJoinTest extends AnyFunSuite with AdaptiveSparkPlanHelper {
+trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
   import RangeJoinTest._
 
   protected lazy val spark: SparkSession = TestSession.spark

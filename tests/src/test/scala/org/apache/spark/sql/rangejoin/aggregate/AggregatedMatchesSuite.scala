@@ -64,7 +64,7 @@ class AggregatedMatchesSuite extends TiedTables {
       isInJoin: Boolean = true,
       hints: Seq[String] = Hints,
       settings: Settings = Nil): Seq[String] = {
-    val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(query)))
     for (hint <- hints; engine <- engines) withConf(engine ++ settings: _*) {
       val df = spark.sql(query.replace("HINT", hint))
       def clue = s"$query\nby $hint under $engine\n${executedPlan(df)}"
@@ -103,9 +103,10 @@ class AggregatedMatchesSuite extends TiedTables {
     checkAggregated(computed)
   }
 
-  test("ROLLUP, CUBE and GROUPING SETS, which make several rows of each") {
+  testOfCases("ROLLUP, CUBE and GROUPING SETS, which make several rows of each", 3)(
+    Seq("ROLLUP(l.k, l.v)", "CUBE(l.k, l.v)", "GROUPING SETS((l.k), (l.v, l.k), ())")) { sets =>
     sides()
-    for (by <- Seq("ROLLUP(l.k, l.v)", "CUBE(l.k, l.v)", "GROUPING SETS((l.k), (l.v, l.k), ())")) {
+    for (by <- sets) {
       val sets = grouped().replace("GROUP BY l.id", s"GROUP BY $by").replace("l.id, ", "l.k, l.v, ")
       checkAggregated(sets)
       checkAggregated(sets.replace("SELECT /*+ HINT */", "SELECT /*+ HINT */ grouping_id(),"))

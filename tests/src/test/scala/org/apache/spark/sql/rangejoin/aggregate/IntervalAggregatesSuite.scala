@@ -47,10 +47,17 @@ class IntervalAggregatesSuite extends RangeJoinTest {
     s"SELECT /*+ HINT */ l.id, $functions FROM l LEFT JOIN r ON l.k = r.k AND $on GROUP BY l.id"
 
   /** Compares with stock Spark; `check` gets metrics of the join. */
-  private def compare(query: String, forms: Seq[String] = Forms, settings: Settings = Nil)(
+  private def compare(
+      query: String,
+      forms: Seq[String] = Forms,
+      settings: Seq[Settings] = Seq(Nil))(
       check: (Map[String, Long], String) => Unit): Unit = {
-    val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
-    for (form <- forms; engine <- nextEngine) withConf(engine ++ settings: _*) {
+    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(query)))
+    for {
+      form <- forms
+      settings <- settings
+      engine <- nextEngine
+    } withConf(engine ++ settings: _*) {
       val df = spark.sql(query.replace("HINT", form))
       def clue = s"$query by $form under $engine and $settings\n${executedPlan(df)}"
       assertSameRows(rows(df), expected, clue)
@@ -71,28 +78,39 @@ class IntervalAggregatesSuite extends RangeJoinTest {
   private def areMost(metrics: Map[String, Long], clue: String): Unit =
     assert(metrics("numPairs") > 80000L, clue)
 
-  test("counts by a sort-merge join, in memory and on disk") {
-    // The last has intervals without an end.
-    val ends = Seq("r.b", "IF(r.id % 700 = 3, r.a - 9, r.b)", "IF(r.id % 700 = 3, NULL, r.b)")
-    for (on <- Conditions; end <- ends; spill <- Seq(Nil, RangeJoinTest.spillingFrom(100))) {
+  /** The last has intervals without an end. */
+  private val Ends =
+    Seq("r.b", "IF(r.id % 700 = 3, r.a - 9, r.b)", "IF(r.id % 700 = 3, NULL, r.b)")
+
+  testOfCases("counts by a sort-merge join, in memory and on disk", 4)(
+    for (on <- Conditions; end <- Ends) yield (on, end)) { cases =>
+    for ((on, end) <- cases) {
       sides(end)
-      compare(query("count(r.id), count(*)", on), Seq("MERGE(r)"), spill) { (metrics, clue) =>
-        if (end == "r.b") {
-          areFew(metrics, clue)
-          assert(metrics("numEvictedRows") > 1000L, clue)
-        }
+      val spills = RangeJoinTest.spillingFrom(100)
+      compare(query("count(r.id), count(*)", on), Seq("MERGE(r)"), Seq(Nil, spills)) {
+        (metrics, clue) =>
+          if (end == "r.b") {
+            areFew(metrics, clue)
+            assert(metrics("numEvictedRows") > 1000L, clue)
+          }
       }
     }
   }
 
-  test("intervals that end before they begin, or as they begin") {
-    val functions = Seq("count(r.id), count(*)", "count(r.x), sum(r.x)")
-    for (on <- Conditions; ofTwo <- functions; inverted <- Seq("r.a - 9", "r.a - 1", "r.a")) {
+  testOfCases("intervals that end before they begin, or as they begin", 7)(for {
+    on <- Conditions
+    ofTwo <- Seq("count(r.id), count(*)", "count(r.x), sum(r.x)")
+    inverted <- Seq("r.a - 9", "r.a - 1", "r.a")
+  } yield (on, ofTwo, inverted)) { cases =>
+    for ((on, ofTwo, inverted) <- cases) {
       sides(s"IF(r.id % 90 = 3, $inverted, r.b)")
       compare(query(ofTwo, on)) { (metrics, clue) =>
         if (OfPoints.contains(on)) areFew(metrics, clue)
       }
     }
+  }
+
+  test("intervals of points, and of other rows") {
     // Some rows of the left side are points.
     sides("IF(r.id % 9 = 3, r.a - 20, r.b)")
     for (least <- Seq(0, 1, 500))
@@ -111,7 +129,7 @@ class IntervalAggregatesSuite extends RangeJoinTest {
     sides()
     compare(query("count(r.x)"))(areFew)
     compare(query("count(*) FILTER (WHERE r.x > 0), sum(r.x) FILTER (WHERE r.x % 3 = 0)"))(areFew)
-    compare(query("count(r.x)"), Seq("MERGE(r)"), RangeJoinTest.spillingFrom(100))(areFew)
+    compare(query("count(r.x)"), Seq("MERGE(r)"), Seq(RangeJoinTest.spillingFrom(100)))(areFew)
   }
 
   test("rows without a value, and streamed rows without a match") {
@@ -145,7 +163,7 @@ class IntervalAggregatesSuite extends RangeJoinTest {
     withConf("spark.sql.ansi.enabled" -> "true") {
       for (functions <- Seq("count(1 / r.x)", "sum(1 DIV r.x)")) {
         // In one task, as the pairs of another one need not be looked at.
-        compare(query(functions), Forms.tail, Seq(RangeJoinTest.OneTask))(areMost)
+        compare(query(functions), Forms.tail, Seq(Seq(RangeJoinTest.OneTask)))(areMost)
         // A window has none but rows that match.
         compare(query(functions), Forms.take(1))(areFew)
       }

@@ -78,4 +78,6 @@ class BroadcastCalendarSuite extends CalendarSuite with BroadcastSemantics
 class BroadcastCompositionSuite extends CompositionSuite with BroadcastSemantics
 
 /** The tables of the reference hold for broadcast joins as well. */
-class BroadcastCoverageSuite extends CoverageSuite with Broadcasting
+class BroadcastCoverageSuite extends CoverageSuite with Broadcasting {
+  override protected def repeatsTests: Boolean = true
+}

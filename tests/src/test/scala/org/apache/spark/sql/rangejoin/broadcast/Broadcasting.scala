@@ -51,6 +51,8 @@ trait Broadcasting extends RangeJoinTest {
  * are written down stock Spark is not asked again: the suite that is repeated here has done so.
  */
 trait BroadcastSemantics extends SemanticsTest with Broadcasting {
+  override protected def repeatsTests: Boolean = true
+
   override protected def bothEngines: Seq[Settings] = nextEngine
 
   override protected def checkRows(

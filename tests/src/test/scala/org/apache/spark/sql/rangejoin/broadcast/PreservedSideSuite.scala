@@ -89,10 +89,10 @@ class PreservedSideSuite extends BroadcastTables with JobsTest {
 
   // Residuals in turn: there are many cases.
   for (((shape, on), i) <- shapes.zipWithIndex)
-    test(s"$shape: every join type gives stock's rows") {
+    testOfCases(s"$shape: every join type gives stock's rows", 2)(Ways.zipWithIndex) { ways =>
       views()
       for {
-        ((joinType, side, build), j) <- Ways.zipWithIndex
+        ((joinType, side, build), j) <- ways
         residual = residuals((i + j) % residuals.size)
         ansi = (i + j) % 2 == 0
       } withConf(SQLConf.ANSI_ENABLED.key -> ansi.toString) {
@@ -139,10 +139,12 @@ class PreservedSideSuite extends BroadcastTables with JobsTest {
       ("the streamed side of LEFT", "true", "id * 2 > 900"),
       ("both sides", "id * 2 > 900", "id * 2 > 900")
     )) {
-    test(s"without rows: $name") {
+    testOfCases(s"without rows: $name", 5)(
+      for ((joinType, side, _) <- Ways; residual <- residuals.take(2))
+        yield (joinType, side, residual)) { cases =>
       view("l", 90, 1, left)
       view("r", 120, 2, right)
-      for ((joinType, side, _) <- Ways; residual <- residuals.take(2)) {
+      for ((joinType, side, residual) <- cases) {
         checkAgainstStock(
           query(joinType, side, s"r.y BETWEEN l.y AND l.z$residual"),
           engines = RangeJoinTest.Engines)
@@ -277,9 +279,12 @@ class PreservedSideSuite extends BroadcastTables with JobsTest {
     }
   }
 
-  test("metrics: candidates are counted once, the streamed side as often as stock reads it") {
+  testOfCases(
+    "metrics: candidates are counted once, the streamed side as often as stock reads it",
+    5)(for (engine <- RangeJoinTest.Engines; (joinType, side, _) <- Ways)
+    yield (engine, joinType, side)) { cases =>
     views()
-    for (engine <- RangeJoinTest.Engines; (joinType, side, _) <- Ways) withConf(engine: _*) {
+    for ((engine, joinType, side) <- cases) withConf(engine: _*) {
       val on = "r.y BETWEEN l.y AND l.z AND coalesce(l.v, 9) <> coalesce(r.v, 9)"
       val df = query(joinType, side, on)
       val stock = withConf(Flag -> "false") {

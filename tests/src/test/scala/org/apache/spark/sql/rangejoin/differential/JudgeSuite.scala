@@ -19,6 +19,8 @@ import org.apache.spark.sql.rangejoin.shims.ClassicSession.Dataset
 import org.apache.spark.sql.rangejoin.{RangeJoinTest, TestSession}
 import org.apache.spark.sql.types.DataType
 
+import org.scalatest.tagobjects.Slow
+
 /** That the fuzzer notices what it is there to notice. */
 class JudgeSuite extends RangeJoinTest {
   private lazy val runner = new CaseRunner(TestSession.spark)
@@ -52,14 +54,16 @@ class JudgeSuite extends RangeJoinTest {
     join.query.copy(plainJoin = join.query.plainJoin.replaceFirst(" ON ", " ON l.id < 0 AND ")))
 
   for (form <- JoinForm.all) {
-    test(s"rows of form '$form' that are not those of the definition are a fault") {
+    test(
+      s"rows of form '$form' that are not those of the definition are a fault",
+      slowButOneIn(3)(s"$form"): _*) {
       // Some cases have no match, or more than the join; which ones is up to the types of the line.
       val faulty = casesOf(form).take(100).map(c => runner.run(misread(c))).find(_.fault.isDefined)
       assert(faulty.isDefined)
     }
   }
 
-  test("a faulty case is shrunk to the rows that make it one") {
+  test("a faulty case is shrunk to the rows that make it one", Slow) {
     // Some cases have no match, and lose nothing.
     val (correct, faulty) = casesOf(JoinForm.FullForm).map(c => c -> runner.run(misread(c)))
       .find(_._2.fault.isDefined).get
@@ -95,8 +99,8 @@ class JudgeSuite extends RangeJoinTest {
     assert(report.shortcomings.size == missing)
   }
 
-  test("the tables of a case as SQL are the tables of the case") {
-    for (seed <- 1L to 25L) {
+  testOfCases("the tables of a case as SQL are the tables of the case", 3)(1L to 25L) { seeds =>
+    for (seed <- seeds) {
       val join = new RandomJoin(seed).join
       withConf(join.settings :+ ("spark.sql.timeType.enabled" -> "true"): _*) {
         for (table <- Seq(join.left, join.right)) {

@@ -85,7 +85,9 @@ class MethodSizeSuite extends BroadcastTables {
       }
     }
 
-    test(s"every part of a residual in a method of its own, whatever it is: $operator") {
+    test(
+      s"every part of a residual in a method of its own, whatever it is: $operator",
+      slowIf(operator == "broadcast"): _*) {
       // Each in one type of join.
       val residuals = Seq(
         "NOT (l.n = r.n AND l.s < r.s) OR coalesce(l.n, r.n, 3) IN (1, r.id, l.n + 1)" -> "inner",
@@ -107,7 +109,9 @@ class MethodSizeSuite extends BroadcastTables {
       }
     }
 
-    test(s"a residual that reads more columns than a method has parameters: $operator") {
+    test(
+      s"a residual that reads more columns than a method has parameters: $operator",
+      slowIf(operator == "broadcast"): _*) {
       val many = 200
       def columns(of: DataFrame) =
         of.select(col("*") +: (0 until many).map(i => (col("id") + i).as(s"c$i")): _*)

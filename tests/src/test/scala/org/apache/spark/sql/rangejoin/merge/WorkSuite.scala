@@ -68,10 +68,10 @@ class WorkSuite extends RangeJoinTest {
     }
 
   for ((data, (left, right)) <- Datasets) {
-    test(s"the work is bounded on $data") {
+    testOfCases(s"the work is bounded on $data", 3)(Shapes) { shapes =>
       side("l", left)
       side("r", right)
-      for ((range, rest) <- Shapes) {
+      for ((range, rest) <- shapes) {
         val residual = s"$rest AND (l.v + r.v) % 3 = 1"
         val counts = pairsOf(range, rest, residual)
         val (inRange, pairs, remaining) = (counts(0), counts(1), counts(2))

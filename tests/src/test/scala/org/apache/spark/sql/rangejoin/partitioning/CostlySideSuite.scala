@@ -82,15 +82,15 @@ class CostlySideSuite extends SmallSidesTest {
       expected.getOrElseUpdate(query, withConf(Stock: _*)(rows(sql(query)))),
       executedPlan(df).toString)
 
-  test("a function that a user has written is called once for each row of its side") {
+  testOfCases("a function that a user has written is called once for each row of its side", 4)(for {
+    (threshold, adaptive, reuse) <-
+      Seq(("-1", "true", "false"), ("1000", "true", "true"), ("1000", "false", "true"))
+    joined <- Joins
+    (left, right, sides) <-
+      Seq((costly("l"), "r", 1), ("l", costly("r"), 1), (costly("l"), costly("r"), 2))
+  } yield (threshold, adaptive, reuse, joined, left, right, sides)) { cases =>
     views()
-    for {
-      (threshold, adaptive, reuse) <-
-        Seq(("-1", "true", "false"), ("1000", "true", "true"), ("1000", "false", "true"))
-      joined <- Joins
-      (left, right, sides) <-
-        Seq((costly("l"), "r", 1), ("l", costly("r"), 1), (costly("l"), costly("r"), 2))
-    } withConf(Sizes ++ Seq(
+    for ((threshold, adaptive, reuse, joined, left, right, sides) <- cases) withConf(Sizes ++ Seq(
       SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> threshold,
       SQLConf.EXCHANGE_REUSE_ENABLED.key -> reuse,
       Adaptive -> adaptive): _*) {

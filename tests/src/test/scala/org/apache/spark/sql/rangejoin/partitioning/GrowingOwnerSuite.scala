@@ -29,9 +29,9 @@ class GrowingOwnerSuite extends RangePartitioningTest {
 
   /** A table `r` of points, and a table `t` whose intervals are to begin at `s`. */
   private def views(): Unit = {
-    spark.range(1, 401, 1, 4).selectExpr("id", "pmod(hash(id, 5), 2000) AS p")
+    spark.range(1, 161, 1, 4).selectExpr("id", "pmod(hash(id, 5), 2000) AS p")
       .createOrReplaceTempView("r")
-    spark.range(1, 301, 1, 4).selectExpr("id", "pmod(hash(id, 3), 2000) AS s")
+    spark.range(1, 201, 1, 4).selectExpr("id", "pmod(hash(id, 3), 2000) AS s")
       .createOrReplaceTempView("t")
     spark.table("r").where("id <= 30").selectExpr("id", "p", "p + 7 AS q").localCheckpoint()
       .createOrReplaceTempView("few")
@@ -94,21 +94,23 @@ class GrowingOwnerSuite extends RangePartitioningTest {
     spark.udf.register("grown", (i: Long) => GrowingOwnerSuite.length(i))
   }
 
-  test("rows that are longer from the second or the third reading on") {
-    registerGrown()
+  testOfCases("rows that are longer from the second or the third reading on", 5)(
     for (engine <- ByBuckets; shortReadings <- 1 to 2; joined <- Joined)
+      yield (engine, shortReadings, joined)) { cases =>
+    registerGrown()
+    for ((engine, shortReadings, joined) <- cases)
       checkGrown(engine, shortReadings, joined)(intervals)
   }
 
-  test("ends that are NULL or NaN, beside others that grow") {
+  testOfCases("ends that are NULL or NaN, beside others that grow", 5)(inTurn) { cases =>
     registerGrown()
     def withOpenEnds(length: String) =
       s"""(SELECT id, IF(id % 7 = 0, NULL, double(s)) AS s, CASE id % 5 WHEN 0 THEN NULL
          |WHEN 1 THEN double('NaN') ELSE double(s + $length) END AS e FROM t) l""".stripMargin
-    for ((engine, joined) <- inTurn) checkGrown(engine, shortReadings = 1, joined)(withOpenEnds)
+    for ((engine, joined) <- cases) checkGrown(engine, shortReadings = 1, joined)(withOpenEnds)
   }
 
-  test("ends that are strings of which a prefix is compared") {
+  testOfCases("ends that are strings of which a prefix is compared", 5)(inTurn) { cases =>
     registerGrown()
     def text(number: String) = s"concat('a common prefix ', lpad($number, 5, '0'))"
     def owner(length: String) =
@@ -116,7 +118,7 @@ class GrowingOwnerSuite extends RangePartitioningTest {
     spark.table("r").selectExpr("id", s"${text("p")} AS p").createOrReplaceTempView("r")
     spark.table("few").selectExpr("id", s"${text("p")} AS p", s"${text("q")} AS q")
       .createOrReplaceTempView("few")
-    for ((engine, joined) <- inTurn) checkGrown(engine, shortReadings = 1, joined)(owner)
+    for ((engine, joined) <- cases) checkGrown(engine, shortReadings = 1, joined)(owner)
   }
 
   /** Checks a join whose table has grown between the samples of its joins and its run. */
@@ -124,7 +126,8 @@ class GrowingOwnerSuite extends RangePartitioningTest {
       engine: Settings,
       joined: String,
       before: Seq[Int],
-      joins: Int): Unit = {
+      joins: Int,
+      grown: String = "1000 + id % 5"): Unit = {
     spark.sql("DROP TABLE IF EXISTS growing")
     spark.sql(
       "CREATE TABLE growing (id LONG, s LONG, e LONG, part INT) USING PARQUET PARTITIONED BY (part)")
@@ -136,7 +139,7 @@ class GrowingOwnerSuite extends RangePartitioningTest {
         def owner = "(SELECT id, s, e FROM growing) l"
         val df = join(joined, owner)
         bucketNodes(df).foreach(_.partitioning.get())
-        insert(7, "1000 + id % 5")
+        insert(7, grown)
         val found = rows(df)
         assert(bucketNodes(df).count(_.isOwner) == joins, executedPlan(df))
         val expected = withConf(Flag -> "false")(rows(join(joined, owner)))
@@ -146,22 +149,25 @@ class GrowingOwnerSuite extends RangePartitioningTest {
     } finally spark.sql("DROP TABLE growing")
   }
 
-  test("a partition of longer intervals is inserted when the sample has been drawn") {
+  testOfCases("a partition of longer intervals is inserted when the sample has been drawn", 5)(
+    for (engine <- ByBuckets; joined <- Joined) yield (engine, joined)) { cases =>
     views()
-    for (engine <- ByBuckets; joined <- Joined)
+    for ((engine, joined) <- cases)
       checkInserted(engine, joined, before = Seq(1), joins = 1)
   }
 
-  test("a table that was empty when the sample was drawn") {
+  testOfCases("a table that was empty when the sample was drawn", 5)(inTurn) { cases =>
     views()
-    for ((engine, joined) <- inTurn) checkInserted(engine, joined, before = Nil, joins = 1)
+    for ((engine, joined) <- cases) checkInserted(engine, joined, before = Nil, joins = 1)
   }
 
   test("a chain of two joins, the owners of both of which grow") {
     views()
     val chain = "SELECT l.id, l.s, r.p, q.p FROM %s LEFT JOIN r ON r.p BETWEEN l.s AND l.e " +
       "LEFT JOIN few q ON q.p BETWEEN l.s + 3 AND l.e + 3"
-    for (engine <- ByBuckets) checkInserted(engine, chain, before = Seq(1), joins = 2)
+    // Longer than a bucket is wide; more so, there would be a million rows.
+    for (engine <- ByBuckets)
+      checkInserted(engine, chain, before = Seq(1), joins = 2, grown = "250 + id % 5")
   }
 }
 

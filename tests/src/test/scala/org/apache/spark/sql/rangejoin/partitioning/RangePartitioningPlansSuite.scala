@@ -19,7 +19,7 @@ import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.execution.joins.{CartesianProductExec, ShuffledHashJoinExec}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
+import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, OneTask, Settings}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
@@ -50,10 +50,11 @@ class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalSha
 
   private def sql(text: String): DataFrame = spark.sql(text)
 
-  /** Every engine; reuse of exchanges with and without adaptive execution. */
+  /** Both engines, one of them adaptive; reuse of exchanges with and without adaptive execution. */
   private def checkPlan(query: => DataFrame, joins: Int = 1): Unit = {
     var found = 0
-    for ((engine, reuse) <- Engines.zip(Seq("true", "false", "false", "true"))) {
+    for (engine <- bothEngines.map(_.filter(_ != OneTask))) {
+      val reuse = Seq("true", "false", "false", "true")(Engines.indexOf(engine))
       found = checkPartitioned(
         query,
         joins,
@@ -233,9 +234,10 @@ class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalSha
     checkPlan(sql(s"SELECT * FROM l JOIN r ON $Overlap"))
   }
 
-  test("a side that turns out to be empty while the other has its buckets") {
+  testOfCases("a side that turns out to be empty while the other has its buckets", 5)(
+    for (joinType <- BucketTypes; slow <- Seq("l", "r")) yield (joinType, slow)) { cases =>
     views()
-    for (joinType <- BucketTypes; slow <- Seq("l", "r")) {
+    for ((joinType, slow) <- cases) {
       def slowly(name: String) =
         if (name == slow)
           s"(SELECT p, max(id) AS id FROM $name GROUP BY p HAVING max(id) > 9999) $name"

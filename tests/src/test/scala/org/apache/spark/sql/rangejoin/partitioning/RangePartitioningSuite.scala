@@ -94,7 +94,10 @@ class RangePartitioningSuite extends RangePartitioningTest with IntervalShapes {
 
   private val Equal = "l.p BETWEEN r.p AND r.p"
 
-  for (of <- Types) test(s"every shape over $of") {
+  private val QuickTypes =
+    Set("INT", "DOUBLE", "DECIMAL(38,4)", "TIMESTAMP", "STRING", "STRUCT<a: INT, b: STRING>")
+
+  for (of <- Types) test(s"every shape over $of", slowIf(!QuickTypes(of)): _*) {
     intervals(of)
     val found = for ((shape, joinType, count) <- Seq(
         (Within, LeftOuter, 2),
@@ -110,15 +113,17 @@ class RangePartitioningSuite extends RangePartitioningTest with IntervalShapes {
   }
 
   for (joinType <- BucketTypes)
-    test(s"$joinType in one bucket, in few and in more than there are rows") {
+    testOfCases(s"$joinType in one bucket, in few and in more than there are rows", 3)(
+      Intervals.map(_ -> Seq(1, 2, 7, 200)) ++
+        Seq(StrictOverlap, HalfOpen, UpTo, Above, Equal).map(_ -> Seq(7))) { cases =>
       intervals("INT", 60)
-      for (shape <- Intervals) checkPartitioned(joinOn(joinType, shape))
-      for (shape <- Seq(StrictOverlap, HalfOpen, UpTo, Above, Equal))
-        checkPartitioned(joinOn(joinType, shape), counts = Seq(7))
+      for ((shape, counts) <- cases) checkPartitioned(joinOn(joinType, shape), counts = counts)
     }
 
-  test("bands, distances and differences, of whole numbers and of floating point") {
-    for (of <- Seq("INT", "BIGINT", "DOUBLE", "FLOAT"); ansiMode <- Seq(true, false)) {
+  testOfCases("bands, distances and differences, of whole numbers and of floating point", 3)(
+    for (of <- Seq("INT", "BIGINT", "DOUBLE", "FLOAT"); mode <- Seq(true, false))
+      yield (of, mode)) { cases =>
+    for ((of, ansiMode) <- cases) {
       intervals(of)
       ansi(ansiMode) {
         for {
@@ -133,25 +138,24 @@ class RangePartitioningSuite extends RangePartitioningTest with IntervalShapes {
     }
   }
 
-  test("bounds that overflow or raise are unknown, on either side") {
+  testOfCases("bounds that overflow or raise are unknown, on either side", 5)(for {
+    mode <- Seq(true, false)
+    shape <- Seq(
+      "r.p BETWEEN l.p - 2 AND l.p + 2",
+      "l.p BETWEEN r.p - 2 AND r.p + 2",
+      "r.p >= l.p - 2 AND r.p <= l.p",
+      "abs(l.p - r.p) <= 2",
+      "l.p - r.p BETWEEN -2 AND 2",
+      "r.p BETWEEN 10 DIV l.p AND l.p"
+    )
+    joinType <- Seq(Inner, RightOuter, LeftAnti)
+  } yield (mode, shape, joinType)) { cases =>
     val max = Long.MaxValue
     val values =
       Seq(s"$max", s"${max - 1}", s"${-max}", s"${-max} - 1", "0", "1", "-1", "NULL", "5", "6")
     tables("p BIGINT")(values: _*)(values.reverse: _*)
-    for {
-      mode <- Seq(true, false)
-      shape <- Seq(
-        "r.p BETWEEN l.p - 2 AND l.p + 2",
-        "l.p BETWEEN r.p - 2 AND r.p + 2",
-        "r.p >= l.p - 2 AND r.p <= l.p",
-        "abs(l.p - r.p) <= 2",
-        "l.p - r.p BETWEEN -2 AND 2",
-        "r.p BETWEEN 10 DIV l.p AND l.p"
-      )
-      joinType <- Seq(Inner, RightOuter, LeftAnti)
-      count <- Seq(200)
-    } ansi(mode) {
-      withConf(Buckets -> s"$count")(
+    for ((mode, shape, joinType) <- cases) ansi(mode) {
+      withConf(Buckets -> "200")(
         checkUnlessStockRaises(joinOn(joinType, shape), nextEngine))
     }
   }
@@ -195,14 +199,14 @@ class RangePartitioningSuite extends RangePartitioningTest with IntervalShapes {
     }
   }
 
-  test("values that are too wide for a sample") {
-    // They differ in what is left out, or before it.
-    for (wide <- Seq(
-        "concat(repeat('é', 700), %s)",
-        "concat(%s, repeat('é', 700))",
-        "IF(id % 3 = 0, %s, concat(%s, repeat('é', 700)))",
-        "array(concat(%s, repeat('é', 700)))"
-      )) {
+  // They differ in what is left out, or before it.
+  testOfCases("values that are too wide for a sample", 2)(Seq(
+    "concat(repeat('é', 700), %s)",
+    "concat(%s, repeat('é', 700))",
+    "IF(id % 3 = 0, %s, concat(%s, repeat('é', 700)))",
+    "array(concat(%s, repeat('é', 700)))"
+  )) { values =>
+    for (wide <- values) {
       intervals("STRING")
       for (name <- Seq("l", "r")) {
         val columns = Seq("p", "s", "e").map(c => s"${wide.replace("%s", c)} AS $c")

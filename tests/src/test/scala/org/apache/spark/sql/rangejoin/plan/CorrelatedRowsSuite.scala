@@ -59,10 +59,12 @@ class CorrelatedRowsSuite extends RangeJoinTest {
 
   private val Range = "r.k = l.k AND r.t <= l.t"
 
-  test("LATERAL with an order and a limit") {
+  testOfCases("LATERAL with an order and a limit", 3)(
+    for (limit <- 1 to 3; join <- Seq("CROSS JOIN LATERAL", "LEFT JOIN LATERAL"))
+      yield (limit, join)) { cases =>
     assume(hasCorrelatedLimits)
     sides(1)
-    for (limit <- 1 to 3; join <- Seq("CROSS JOIN LATERAL", "LEFT JOIN LATERAL")) {
+    for ((limit, join) <- cases) {
       val on = if (join.startsWith("LEFT")) " ON true" else ""
       def lateral(rows: String) = s"SELECT l.id, s.* FROM l $join ($rows) AS s$on"
       check(lateral(

@@ -89,7 +89,7 @@ class CoverageSuite extends RangeJoinTest {
     (name, table) <- Seq("types" -> (() => byType), "shapes" -> (() => byShape))
     if tables.contains(name)
   } {
-    test(s"docs/reference.md has the table of $name") {
+    test(s"docs/reference.md has the table of $name", slowIf(repeatsTests && name == "types"): _*) {
       val found = table()
       val reference = Repository.lines("docs/reference.md")
         .filter(row => !row.startsWith("|") || TypesOfLine.knows(row.split('|')(1)))
@@ -99,7 +99,9 @@ class CoverageSuite extends RangeJoinTest {
 
   // The join types and the engines in turn, so that every one meets many types.
   for ((range, i) <- RangeType.all.zipWithIndex) {
-    test(s"ranges of ${range.name} give stock's rows") {
+    test(
+      s"ranges of ${range.name} give stock's rows",
+      slowButOneIn(if (repeatsTests) 3 else 2)(range.name): _*) {
       val conditions = Shape.comparisons.map(_.condition) ++ range.bands ++ range.differences
       withTables(range) {
         for {

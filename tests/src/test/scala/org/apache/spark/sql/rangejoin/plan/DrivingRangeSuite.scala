@@ -21,7 +21,13 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, EveryEngine, Settings, TwoEngines}
+import org.apache.spark.sql.rangejoin.RangeJoinTest.{
+  Engines,
+  EveryEngine,
+  Oracle,
+  Settings,
+  TwoEngines
+}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
@@ -31,6 +37,7 @@ import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 
 import org.scalatest.BeforeAndAfterAll
+import org.scalatest.tagobjects.Slow
 
 /** Which of two ranges drives a join, and that its rows and errors do not depend on it. */
 class DrivingRangeSuite extends RangePartitioningTest with TwoRanges with BeforeAndAfterAll {
@@ -75,7 +82,7 @@ class DrivingRangeSuite extends RangePartitioningTest with TwoRanges with Before
   private def driving(df: DataFrame): Set[String] =
     only(JoinReports.of(executedPlan(df))).range.flatMap(_.references.map(_.name)).toSet
 
-  private def stock(query: => DataFrame): Seq[String] = withConf(Flag -> "false")(rows(query))
+  private def stock(query: => DataFrame): Seq[String] = withConf(Oracle: _*)(rows(query))
 
   /** Of groups of any size a second range is indexed. */
   private val ByBoth = Seq(RangeJoinConf.SecondRangeThreshold.key -> "1")
@@ -94,13 +101,12 @@ class DrivingRangeSuite extends RangePartitioningTest with TwoRanges with Before
     ((if (hasKey) Seq("l.k = r.k") else Nil) ++ ranges).mkString(" AND ")
 
   for ((hint, hasKey, settings) <- Joins)
-    test(s"statistics say which range drives: $hint, key $hasKey, $settings") {
+    testOfCases(s"statistics say which range drives: $hint, key $hasKey, $settings", 3)(for {
+      on <- Seq(Seq(Lat, Lon), Seq(Lon, Lat))
+      joinType <- Seq("JOIN", "LEFT JOIN")
+    } yield (on, joinType)) { cases =>
       known()
-      for {
-        on <- Seq(Seq(Lat, Lon), Seq(Lon, Lat))
-        joinType <- Seq("JOIN", "LEFT JOIN")
-        engine <- bothEngines
-      }
+      for ((on, joinType) <- cases; engine <- bothEngines)
         withConf(engine ++ settings: _*) {
           def query = spark.sql(
             s"SELECT $hint l.id, r.id FROM l $joinType r ON ${condition(hasKey, on: _*)}")
@@ -138,13 +144,14 @@ class DrivingRangeSuite extends RangePartitioningTest with TwoRanges with Before
       }
   }
 
-  test("a sample says which range drives within the buckets, under adaptive execution") {
-    unknown()
+  testOfCases("a sample says which range drives within the buckets, under adaptive execution", 5)(
     for {
       joinType <- BucketTypes
       first <- Seq("lat", "lon")
       engine <- TwoEngines
-    } withConf((engine ++ Seq(Buckets -> "6")): _*) {
+    } yield (joinType, first, engine)) { cases =>
+    unknown()
+    for ((joinType, first, engine) <- cases) withConf((engine ++ Seq(Buckets -> "6")): _*) {
       val on = if (first == "lat") s"$Lat AND $Lon" else s"$Lon AND $Lat"
       val df = joinOn(joinType, on)
       val found = rows(df)
@@ -158,12 +165,13 @@ class DrivingRangeSuite extends RangePartitioningTest with TwoRanges with Before
     }
   }
 
-  test("a conjunct that raises is asked after those that it is written behind") {
+  testOfCases("a conjunct that raises is asked after those that it is written behind", 5)(
+    for (join <- Joins; forced <- Seq(false, true)) yield (join, forced)) { cases =>
     unknown()
     spark.sql("SELECT *, IF(lat >= 1000, 0, 1) AS z FROM (SELECT * FROM l UNION ALL SELECT 0, 0, 5000, 5, DATE'2024-01-01')")
       .createOrReplaceTempView("l")
     val raising = "r.lon BETWEEN l.lon - 1 DIV l.z AND l.lon + 1 DIV l.z"
-    for ((hint, hasKey, settings) <- Joins; forced <- Seq(false, true); engine <- bothEngines)
+    for (((hint, hasKey, settings), forced) <- cases; engine <- bothEngines)
       withConf((engine ++ settings :+ (SQLConf.ANSI_ENABLED.key -> "true")): _*) {
         def query = spark.sql(
           s"SELECT $hint l.id, r.id FROM l JOIN r ON ${condition(hasKey, Lat, raising)}")
@@ -197,9 +205,17 @@ class DrivingRangeSuite extends RangePartitioningTest with TwoRanges with Before
   }
 
   test("random joins with two ranges, either of which drives, beside stock Spark") {
-    val random = new Random(20261125)
+    checkRandom(seed = 20261126, joins = 15)
+  }
+
+  test("more random joins with two ranges, either of which drives, beside stock Spark", Slow) {
+    checkRandom(seed = 20261125, joins = if (EveryEngine) 400 else 60)
+  }
+
+  private def checkRandom(seed: Int, joins: Int): Unit = {
+    val random = new Random(seed)
     var others = 0
-    for (number <- 0 until (if (EveryEngine) 400 else 60)) {
+    for (number <- 0 until joins) {
       val types = Seq.fill(2)(Types(random.nextInt(Types.size)))
       for (name <- Seq("l", "r")) randomTable(random, name, types, 20 + random.nextInt(40))
       val (hint, hasKey, settings) = Joins(random.nextInt(Joins.size))
@@ -230,6 +246,6 @@ class DrivingRangeSuite extends RangePartitioningTest with TwoRanges with Before
         }
       }
     }
-    assert(others > 15)
+    assert(others > joins.min(60) / 4)
   }
 }

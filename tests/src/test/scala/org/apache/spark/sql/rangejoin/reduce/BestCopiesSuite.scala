@@ -21,6 +21,8 @@ import org.apache.spark.sql.rangejoin.partitioning.RangeBucketExec
 class BestCopiesSuite extends BestCopiesTest {
   import BestMatchesTest._
 
+  override protected def quickTypes: Set[String] = Set("BIGINT", "DATE", "DECIMAL(12, 2)")
+
   override protected def keyed(range: String): String = range
 
   override protected def inBuckets(buckets: Int): Form = byBuckets(buckets)

@@ -17,6 +17,7 @@ package org.apache.spark.sql.rangejoin.reduce
 import scala.util.{Random, Try}
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 
 /** Joins of which best matches alone are wanted, by buckets of the range: the best rows are copied. */
@@ -98,61 +99,65 @@ trait BestCopiesTest extends BestMatchesTest {
     found
   }
 
-  for ((of, seed) <- Types.zipWithIndex) test(s"every ranking, from either end, over $of") {
-    val random = new Random(seed)
-    // Zeros of either sign are ties.
-    val t = if (of == "DOUBLE") "r.t + 0D AS rt" else "r.t AS rt"
-    side("l", 90, of, random)
-    side("r", 150, of, random)
-    val queries = for {
-      range <- Seq("r.t <= l.t", "r.t < l.t", "l.t <= r.t", "l.t < r.t")
-      direction <- Seq("ASC", "DESC")
-      query <- Seq(
-        ranked(range, s"r.t $direction", shown = t),
-        ranked(range, s"r.t $direction, r.id", limit = 2, shown = "r.id AS rid"),
-        ranked(range, s"r.t $direction", "rank()", 3, shown = "r.id AS rid"),
-        ranked(range, s"r.t $direction", "dense_rank()", 2, shown = "r.id AS rid")
-      )
-    } yield query
-    oneIn(5)(queries).foreach(checkCopies(_))
-  }
+  /** Of the types, those whose tests are quick. */
+  protected def quickTypes: Set[String]
 
-  for ((of, seed) <- Types.zipWithIndex) test(s"the nearest rows, over $of") {
-    val random = new Random(20 + seed)
-    side("l", 90, of, random)
-    side("r", 150, of, random)
-    val distance = distanceOf(of)
-    val ofInner = for {
-      range <- Seq("true", KnownTimes)
-      joinType <- Seq("LEFT", "INNER")
-      by <- Seq(s"$distance NULLS FIRST", s"$distance NULLS LAST")
-      query <- Seq(
-        ranked(range, by, limit = 2, joinType = joinType, shown = s"$distance AS d"),
-        s"SELECT l.v, min($distance) FROM l $joinType JOIN r ON ${keyed(range)} GROUP BY l.v"
-      )
-    } yield query
-    // Of an inner join with ties, the larger side is the owner. Where distances are rounded, any number of rows may
-    // have one dense rank.
-    val exact = of != "DOUBLE"
-    val withTies = for {
-      range <- Seq("true", KnownTimes, OtherTimes)
-      by <- Seq(s"$distance NULLS FIRST", s"$distance NULLS LAST")
-      (function, limit) <-
-        Seq("rank()" -> 3, "rank()" -> 1) ++ Some("dense_rank()" -> 2).filter(_ => exact)
-      order <- Seq(by, s"$by, r.id")
-    } yield ranked(range, order, function, limit, shown = "r.id AS rid")
-    (oneIn(4)(ofInner) ++ oneIn(8)(withTies)).foreach(checkCopies(_))
-  }
+  for ((of, seed) <- Types.zipWithIndex)
+    test(s"every ranking, from either end, over $of", slowIf(!quickTypes(of)): _*) {
+      val random = new Random(seed)
+      // Zeros of either sign are ties.
+      val t = if (of == "DOUBLE") "r.t + 0D AS rt" else "r.t AS rt"
+      side("l", 90, of, random)
+      side("r", 150, of, random)
+      val queries = for {
+        range <- Seq("r.t <= l.t", "r.t < l.t", "l.t <= r.t", "l.t < r.t")
+        direction <- Seq("ASC", "DESC")
+        query <- Seq(
+          ranked(range, s"r.t $direction", shown = t),
+          ranked(range, s"r.t $direction, r.id", limit = 2, shown = "r.id AS rid"),
+          ranked(range, s"r.t $direction", "rank()", 3, shown = "r.id AS rid"),
+          ranked(range, s"r.t $direction", "dense_rank()", 2, shown = "r.id AS rid")
+        )
+      } yield query
+      oneIn(5)(queries).foreach(checkCopies(_))
+    }
 
-  test("the nearest rows by distances that do not quite rise with the times") {
+  for ((of, seed) <- Types.zipWithIndex)
+    test(s"the nearest rows, over $of", slowIf(!quickTypes(of)): _*) {
+      val random = new Random(20 + seed)
+      side("l", 90, of, random)
+      side("r", 150, of, random)
+      val distance = distanceOf(of)
+      val ofInner = for {
+        range <- Seq("true", KnownTimes)
+        joinType <- Seq("LEFT", "INNER")
+        by <- Seq(s"$distance NULLS FIRST", s"$distance NULLS LAST")
+        query <- Seq(
+          ranked(range, by, limit = 2, joinType = joinType, shown = s"$distance AS d"),
+          s"SELECT l.v, min($distance) FROM l $joinType JOIN r ON ${keyed(range)} GROUP BY l.v"
+        )
+      } yield query
+      // Of an inner join with ties, the larger side is the owner. Where distances are rounded, any number of rows may
+      // have one dense rank.
+      val exact = of != "DOUBLE"
+      val withTies = for {
+        range <- Seq("true", KnownTimes, OtherTimes)
+        by <- Seq(s"$distance NULLS FIRST", s"$distance NULLS LAST")
+        (function, limit) <-
+          Seq("rank()" -> 3, "rank()" -> 1) ++ Some("dense_rank()" -> 2).filter(_ => exact)
+        order <- Seq(by, s"$by, r.id")
+      } yield ranked(range, order, function, limit, shown = "r.id AS rid")
+      (oneIn(4)(ofInner) ++ oneIn(8)(withTies)).foreach(checkCopies(_))
+    }
+
+  testOfCases("the nearest rows by distances that do not quite rise with the times", 3)(Seq(
+    // Whole seconds of times that have fractions.
+    "unix_timestamp(l.t) - unix_timestamp(r.t)" -> "timestamp_millis(1700000000000 + t * 137)",
+    "CAST(l.t AS BIGINT) - CAST(r.t AS BIGINT)" -> "timestamp_millis(t * 301)",
+    // The night that clocks go back.
+    "l.t - r.t" -> "timestamp_seconds(1729983600 + t * 120)"
+  )) { times =>
     val random = new Random(30)
-    val times = Seq(
-      // Whole seconds of times that have fractions.
-      "unix_timestamp(l.t) - unix_timestamp(r.t)" -> "timestamp_millis(1700000000000 + t * 137)",
-      "CAST(l.t AS BIGINT) - CAST(r.t AS BIGINT)" -> "timestamp_millis(t * 301)",
-      // The night that clocks go back.
-      "l.t - r.t" -> "timestamp_seconds(1729983600 + t * 120)"
-    )
     withConf("spark.sql.session.timeZone" -> "Europe/Berlin") {
       for ((difference, value) <- times) {
         for ((name, rows) <- Seq("l" -> 90, "r" -> 200)) {
@@ -176,34 +181,37 @@ trait BestCopiesTest extends BestMatchesTest {
     }
   }
 
-  test("rows that are as near as others because distances are rounded") {
-    import spark.implicits._
-    val random = new Random(31)
-    // So near to each other that they have one distance from points that are far away.
-    def around(middle: Double, step: Double) =
-      Seq.fill(40)(middle + step * random.nextInt(60)) :+ middle
+  private def roundedCases = {
     val far = Seq(1e5, -1e8, 1e12, -1e15, 1e300, -1e300, Double.MaxValue)
     val ends = Seq(Double.NaN, Double.PositiveInfinity, Double.NegativeInfinity)
-    val cases = for {
+    val all = for {
       (middle, step) <- Seq(0.0 -> 1e-3, 1.0 -> 1e-9, 1e8 -> 1e-7, -1e15 -> 0.125, 1e-30 -> 1e-36)
       points <- Seq(far, far.take(3), ends.take(1), Nil)
       values <- Seq(far ++ ends, ends.drop(1), Nil)
       of <- Seq("DOUBLE", "FLOAT")
     } yield (middle, step, points, values, of)
-    for ((middle, step, points, values, of) <- oneIn(10)(cases)) {
+    if (RangeJoinTest.EveryEngine) all else all.grouped(11).map(_.last).toSeq
+  }
+
+  testOfCases("rows that are as near as others because distances are rounded", 4)(
+    roundedCases) { cases =>
+    import spark.implicits._
+    val random = new Random(31)
+    // So near to each other that they have one distance from points that are far away.
+    def around(middle: Double, step: Double) =
+      Seq.fill(40)(middle + step * random.nextInt(60)) :+ middle
+    for ((middle, step, points, values, of) <- cases) {
       val t = s"CAST(t AS $of) AS t"
       val (ofLeft, ofRight) =
         (around(middle, step) ++ points, around(middle, step) ++ around(0, step) ++ values)
       view("l", ofLeft.zipWithIndex.toDF("t", "id").repartition(2).selectExpr("id", t))
       view("r", ofRight.zipWithIndex.toDF("t", "id").repartition(3).selectExpr("id", t))
       val by = "abs(l.t - r.t)"
-      for {
-        query <- Seq(
+      for (query <- Seq(
           ranked("true", by, "rank()", shown = "r.id AS rid"),
           ranked("true", by, "rank()", 5, shown = "r.id AS rid"),
           ranked("true", s"$by, r.id DESC", limit = 3, shown = "r.id AS rid")
-        )
-      } checkCopies(query, buckets = Some(if (random.nextBoolean()) 6 else 40))
+        )) checkCopies(query, buckets = Some(if (random.nextBoolean()) 6 else 40))
     }
   }
 
@@ -216,12 +224,11 @@ trait BestCopiesTest extends BestMatchesTest {
       side("l", 300, s"CASE id WHEN 5 THEN $far WHEN 6 THEN -$far ELSE id END")
       side("r", 900, "id / 900")
       val query = ranked("true", "abs(l.t - r.t)", "rank()", shown = "r.id AS rid")
-      val rows = checkCopies(query, buckets = Some(6))
-      assert(rows.size > 1800, rows.size)
+      assert(checkCopies(query, buckets = Some(6)).size > 1800)
     }
   }
 
-  test("the nearest rows, where distances wrap around or raise") {
+  test("the nearest rows, where distances wrap around or raise", slowIf(repeatsTests): _*) {
     import spark.implicits._
     val (least, greatest) = (Long.MinValue, Long.MaxValue)
     val values =
@@ -269,23 +276,24 @@ trait BestCopiesTest extends BestMatchesTest {
     }
   }
 
-  test("aggregates of the rows at one end, in groups of one row and of several") {
+  testOfCases("aggregates of the rows at one end, in groups of one row and of several", 5)(for {
+    range <- Seq("r.t <= l.t", "r.t >= l.t")
+    function <- Seq("max(r.t)", "min(r.t)", "max(struct(r.t, r.id))", "min(struct(r.t, r.id))")
+    group <- Seq("l.id", "l.v")
+  } yield (range, function, group)) { cases =>
     val random = new Random(7)
     side("l", 90, "BIGINT", random)
     side("r", 150, "BIGINT", random)
-    for {
-      range <- Seq("r.t <= l.t", "r.t >= l.t")
-      function <- Seq("max(r.t)", "min(r.t)", "max(struct(r.t, r.id))", "min(struct(r.t, r.id))")
-      group <- Seq("l.id", "l.v")
-    } checkCopies(s"SELECT $group, $function FROM l LEFT JOIN r ON ${keyed(range)} GROUP BY $group")
+    for ((range, function, group) <- cases)
+      checkCopies(s"SELECT $group, $function FROM l LEFT JOIN r ON ${keyed(range)} GROUP BY $group")
   }
 
-  test("sides without rows, without values, and of one value") {
-    for {
-      left <- Seq("id", "NULL", "7")
-      right <- Seq("id", "NULL", "7")
-      rows <- Seq(0, 20)
-    } {
+  testOfCases("sides without rows, without values, and of one value", 5)(for {
+    left <- Seq("id", "NULL", "7")
+    right <- Seq("id", "NULL", "7")
+    rows <- Seq(0, 20)
+  } yield (left, right, rows)) { cases =>
+    for ((left, right, rows) <- cases) {
       spark.range(0, 20, 1, 3).selectExpr("id", s"CAST($left AS BIGINT) AS t", "1 AS k")
         .createOrReplaceTempView("l")
       spark.range(0, rows.toLong, 1, 3).selectExpr("id", s"CAST($right AS BIGINT) AS t", "1 AS k")
@@ -295,7 +303,7 @@ trait BestCopiesTest extends BestMatchesTest {
     }
   }
 
-  test("values at the ends of the type go to all buckets") {
+  test("values at the ends of the type go to all buckets", slowIf(repeatsTests): _*) {
     import spark.implicits._
     val ends = Seq(Long.MinValue, Long.MinValue + 1, -5L, 0L, 5L, Long.MaxValue - 1, Long.MaxValue)
     view("l", ends.zipWithIndex.toDF("t", "id"))
@@ -353,9 +361,10 @@ trait BestCopiesTest extends BestMatchesTest {
     checkCopies(ranked("r.t <= l.t AND r.v > 1", "r.t DESC"))
   }
 
-  test("of an inner join the side that is ranked for is the owner, larger or not") {
+  testOfCases("of an inner join the side that is ranked for is the owner, larger or not", 2)(
+    Seq((400, 60), (60, 400))) { sizes =>
     val random = new Random(9)
-    for ((left, right) <- Seq((400, 60), (60, 400))) {
+    for ((left, right) <- sizes) {
       side("l", left, "BIGINT", random)
       side("r", right, "BIGINT", random)
       for (range <- Seq("r.t <= l.t", "r.t > l.t"); direction <- Seq("ASC", "DESC"))

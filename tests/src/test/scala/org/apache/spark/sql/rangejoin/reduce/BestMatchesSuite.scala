@@ -58,21 +58,21 @@ class BestMatchesSuite extends BestMatchesTest {
 
   private def outputRows(df: DataFrame): Long = joinOf(df).metrics("numOutputRows").value
 
-  test("row_number, rank and dense_rank, from either end of every kind of range") {
+  testOfCases("row_number, rank and dense_rank, from either end of every kind of range", 3)(for {
+    (range, joinType) <- Seq(
+      UpTo -> "INNER",
+      From -> "LEFT",
+      Before -> "INNER",
+      After -> "LEFT",
+      BandBefore -> "INNER",
+      InInterval -> "LEFT",
+      PointInInterval -> "LEFT",
+      Overlap -> "LEFT")
+    direction <- Seq("ASC", "DESC")
+  } yield (range, joinType, direction)) { cases =>
     side("l", 120, 1)
     side("r", 150, 2)
-    for {
-      (range, joinType) <- Seq(
-        UpTo -> "INNER",
-        From -> "LEFT",
-        Before -> "INNER",
-        After -> "LEFT",
-        BandBefore -> "INNER",
-        InInterval -> "LEFT",
-        PointInInterval -> "LEFT",
-        Overlap -> "LEFT")
-      direction <- Seq("ASC", "DESC")
-    } {
+    for ((range, joinType, direction) <- cases) {
       check(ranked(range, s"r.t $direction", joinType = joinType))
       check(ranked(range, s"r.t $direction", "row_number()", 3, joinType))
       check(ranked(range, s"r.t $direction", "rank()", 2, joinType, "l.id, r.id AS rid"))
@@ -87,28 +87,28 @@ class BestMatchesSuite extends BestMatchesTest {
     }
   }
 
-  test("aggregates of the rows at one end") {
+  testOfCases("aggregates of the rows at one end", 5)(for {
+    (range, joinType) <- Seq(
+      UpTo -> "LEFT",
+      From -> "INNER",
+      Before -> "LEFT",
+      After -> "INNER",
+      BandBefore -> "LEFT",
+      InInterval -> "INNER",
+      PointInInterval -> "LEFT",
+      Overlap -> "INNER")
+    (of, by) <- Seq(
+      "max(r.t)" -> "l.id",
+      "min(r.t), min(r.t)" -> "l.id",
+      "max(struct(r.t, r.id))" -> "l.id",
+      "min(struct(r.t, r.id, r.v))" -> "l.v",
+      "max_by(r.t, r.t), max(r.t)" -> "l.v % 2, l.k",
+      "min_by(r.t + 1, r.t)" -> "l.id"
+    )
+  } yield (range, joinType, of, by)) { cases =>
     side("l", 120, 3)
     side("r", 150, 4)
-    for {
-      (range, joinType) <- Seq(
-        UpTo -> "LEFT",
-        From -> "INNER",
-        Before -> "LEFT",
-        After -> "INNER",
-        BandBefore -> "LEFT",
-        InInterval -> "INNER",
-        PointInInterval -> "LEFT",
-        Overlap -> "INNER")
-      (of, by) <- Seq(
-        "max(r.t)" -> "l.id",
-        "min(r.t), min(r.t)" -> "l.id",
-        "max(struct(r.t, r.id))" -> "l.id",
-        "min(struct(r.t, r.id, r.v))" -> "l.v",
-        "max_by(r.t, r.t), max(r.t)" -> "l.v % 2, l.k",
-        "min_by(r.t + 1, r.t)" -> "l.id"
-      )
-    } check(
+    for ((range, joinType, of, by) <- cases) check(
       s"SELECT $by, $of FROM l $joinType JOIN r ON l.k = r.k AND $range AND r.v <= l.v GROUP BY $by")
     check(
       s"SELECT max(struct(r.t, r.id)) FROM l JOIN r ON l.k = r.k AND ${Ranges.head}",
@@ -125,20 +125,20 @@ class BestMatchesSuite extends BestMatchesTest {
     }
   }
 
-  test("a row has no more than its best matches, with and without a residual") {
+  testOfCases("a row has no more than its best matches, with and without a residual", 3)(for {
+    range <- OneSided
+    residual <- Seq("", " AND r.v <> l.v")
+    form <- Forms :+ OnDisk
+  } yield (range, residual, form)) { cases =>
     side("l", 200, 7)
     side("r", 400, 8)
-    for {
-      range <- OneSided
-      residual <- Seq("", " AND r.v <> l.v")
-      form <- Forms :+ OnDisk
-      engine <- nextEngine
-    } withConf(engine ++ form.settings: _*) {
-      val direction = if (range.contains(">=") || range.startsWith("l")) "ASC" else "DESC"
-      val df = spark.sql(form.of(ranked(range + residual, s"r.t $direction", limit = 2)))
-      df.collect()
-      assert(outputRows(df) <= 2 * 200, s"$range as $form under $engine\n${executedPlan(df)}")
-    }
+    for ((range, residual, form) <- cases; engine <- nextEngine)
+      withConf(engine ++ form.settings: _*) {
+        val direction = if (range.contains(">=") || range.startsWith("l")) "ASC" else "DESC"
+        val df = spark.sql(form.of(ranked(range + residual, s"r.t $direction", limit = 2)))
+        df.collect()
+        assert(outputRows(df) <= 2 * 200, s"$range as $form under $engine\n${executedPlan(df)}")
+      }
   }
 
   test("a streamed side that is sorted by its key is sorted by its bound as well") {
@@ -151,7 +151,10 @@ class BestMatchesSuite extends BestMatchesTest {
       }
   }
 
-  test("rows in a window that spills, or is small, and an index without room") {
+  testOfCases("rows in a window that spills, or is small, and an index without room", 3)(for {
+    range <- Ranges
+    joinType <- Seq("INNER", "LEFT") if joinType == "LEFT" || range != PointInInterval
+  } yield (range, joinType)) { cases =>
     side("l", 120, 9)
     side("r", 200, 10)
     val spills = Seq(
@@ -159,10 +162,7 @@ class BestMatchesSuite extends BestMatchesTest {
       "spark.sql.sortMergeJoinExec.buffer.spill.threshold" -> "7",
       "spark.sql.join.shuffledRange.indexLimit" -> "0"
     )
-    for {
-      range <- Ranges
-      joinType <- Seq("INNER", "LEFT") if joinType == "LEFT" || range != PointInInterval
-    } {
+    for ((range, joinType) <- cases) {
       val query = ranked(range, "r.t DESC, r.id", "row_number()", 2, joinType, "l.id, r.id AS rid")
       check(query, forms = Forms.take(2).map(_.copy(settings = spills)))
     }

@@ -88,9 +88,9 @@ class NearestMatchesSuite extends BestMatchesTest {
       }
   }
 
-  test("aggregates by a distance, and more columns behind it") {
+  testOfCases("aggregates by a distance, and more columns behind it", 3)(RangesAndTypes) { cases =>
     sidesOf("INT", 5)
-    for ((range, joinType) <- RangesAndTypes) {
+    for ((range, joinType) <- cases) {
       val join = s"FROM l $joinType JOIN r ON l.k = r.k AND $range"
       check(s"SELECT l.id, min(abs(l.t - r.t)) $join GROUP BY l.id")
       check(s"SELECT l.id, min(struct(abs(l.t - r.t), r.id)) $join GROUP BY l.id")
@@ -101,39 +101,41 @@ class NearestMatchesSuite extends BestMatchesTest {
     }
   }
 
-  test("types of the column, and units of time") {
-    for ((zone, on) <- Seq("UTC" -> true, "Europe/Berlin" -> false))
+  testOfCases("types of the column, and units of time", 5)(for {
+    (zone, on) <- Seq("UTC" -> true, "Europe/Berlin" -> false)
+    (range, distances) <- Distances
+    distance <- distances
+    by <- Seq(distance, s"abs($distance)")
+  } yield (zone, on, range, by)) { cases =>
+    for ((zone, on, range, by) <- cases)
       withConf("spark.sql.session.timeZone" -> zone, "spark.sql.ansi.enabled" -> on.toString) {
-        for ((range, distances) <- Distances) {
-          sidesOf(range, 7)
-          for (distance <- distances; by <- Seq(distance, s"abs($distance)"))
-            check(ranked(if (by == distance) "r.t <= l.t" else "r.t >= l.t", by, limit = 2))
-        }
+        sidesOf(range, 7)
+        check(ranked(if (by.startsWith("abs")) "r.t >= l.t" else "r.t <= l.t", by, limit = 2))
       }
   }
 
-  test("local time that goes back") {
+  testOfCases("local time that goes back", 5)(for {
+    range <- Seq(
+      "r.t <= l.t",
+      "r.t >= l.t",
+      "r.t BETWEEN l.t - INTERVAL 3 HOUR AND l.t + INTERVAL 3 HOUR")
+    by <- Seq("l.t - r.t", "r.t - l.t", "abs(l.t - r.t)")
+    limit <- Seq(1, 4)
+  } yield (range, by, limit)) { cases =>
     withConf("spark.sql.session.timeZone" -> "Europe/Berlin") {
       sidesOf("NIGHT", 9)
-      for {
-        range <- Seq(
-          "r.t <= l.t",
-          "r.t >= l.t",
-          "r.t BETWEEN l.t - INTERVAL 3 HOUR AND l.t + INTERVAL 3 HOUR")
-        by <- Seq("l.t - r.t", "r.t - l.t", "abs(l.t - r.t)")
-        limit <- Seq(1, 4)
-      } check(ranked(range, by, limit = limit))
+      for ((range, by, limit) <- cases) check(ranked(range, by, limit = limit))
       check(ranked("r.t <= l.t", "l.t - r.t", "dense_rank()"), best = false, Forms.take(1))
     }
   }
 
-  test("differences that wrap around are in no order") {
+  testOfCases("differences that wrap around are in no order", 5)(for {
+    range <- Seq("r.t <= l.t", "r.t >= l.t", "l.t < r.t")
+    by <- Seq("l.t - r.t", "r.t - l.t", "abs(l.t - r.t)", "abs(r.t - l.t)")
+  } yield (range, by)) { cases =>
     ansi(on = false) {
       sides(11)(t => s"cast(${of("FAR")(t)} AS INT) * if($t % 2 = 0, 1, -1)")
-      for {
-        range <- Seq("r.t <= l.t", "r.t >= l.t", "l.t < r.t")
-        by <- Seq("l.t - r.t", "r.t - l.t", "abs(l.t - r.t)", "abs(r.t - l.t)")
-      } check(ranked(range, by, limit = 2))
+      for ((range, by) <- cases) check(ranked(range, by, limit = 2))
       sides(13)(t => s"cast($t AS BIGINT) * 92000000000000000 * if($t % 2 = 0, 1, -1)")
       for (by <- Seq("l.t - r.t", "r.t - l.t", "abs(l.t - r.t)"))
         check(ranked("r.t <= l.t", by, limit = 2), forms = Forms)
@@ -147,14 +149,15 @@ class NearestMatchesSuite extends BestMatchesTest {
     check(query, forms = Seq(byBuckets(5)))
   }
 
-  test("a window that spills, and an index without room") {
+  testOfCases("a window that spills, and an index without room", 3)(Ranges) { ranges =>
     sidesOf("INT", 17)
     withConf(
       "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold" -> "1",
       "spark.sql.sortMergeJoinExec.buffer.spill.threshold" -> "7",
       "spark.sql.join.shuffledRange.indexLimit" -> "0"
     ) {
-      for (range <- Ranges) check(ranked(range, "abs(l.t - r.t)", limit = 2), forms = Forms.take(2))
+      for (range <- ranges)
+        check(ranked(range, "abs(l.t - r.t)", limit = 2), forms = Forms.take(2))
     }
   }
 

@@ -64,15 +64,15 @@ class OpenRangeSuite extends BestMatchesTest {
     compare(query, Forms.take(1), nextEngine)(df => !joinOf(df).isInstanceOf[RangeJoinExec])
   }
 
-  test("the nearest rows of a key, by rank") {
-    for (on <- Seq(true, false)) ansi(on) {
-      sides(1)
-      for {
-        (function, limit) <- Seq("row_number()" -> 3, "rank()" -> 2, "dense_rank()" -> 1)
-        joinType <- Seq("INNER", "LEFT")
-        residual <- Seq("", " AND r.v <> l.v", " AND r.t IS NOT NULL")
-      } check(ranked("abs(l.t - r.t)", function, limit, joinType, "l.k = r.k" + residual))
-    }
+  testOfCases("the nearest rows of a key, by rank", 5)(for {
+    on <- Seq(true, false)
+    (function, limit) <- Seq("row_number()" -> 3, "rank()" -> 2, "dense_rank()" -> 1)
+    joinType <- Seq("INNER", "LEFT")
+    residual <- Seq("", " AND r.v <> l.v", " AND r.t IS NOT NULL")
+  } yield (on, function, limit, joinType, residual)) { cases =>
+    sides(1)
+    for ((on, function, limit, joinType, residual) <- cases)
+      ansi(on)(check(ranked("abs(l.t - r.t)", function, limit, joinType, "l.k = r.k" + residual)))
   }
 
   test("NULL before all values: rows are in no order, and all are given") {
@@ -111,22 +111,23 @@ class OpenRangeSuite extends BestMatchesTest {
         joinOf(_).children.forall(_.outputOrdering.size == 2))
   }
 
-  test("types of the time") {
-    for {
-      ((value, zone, distances), i) <- Types.zipWithIndex
-      on <- Seq(true, false)
-    } withConf("spark.sql.session.timeZone" -> zone, "spark.sql.ansi.enabled" -> on.toString) {
+  testOfCases("types of the time", 3)(
+    for (of <- Types.zipWithIndex; on <- Seq(true, false)) yield (of, on)) { cases =>
+    for ((((value, zone, distances), i), on) <- cases) withConf(
+      "spark.sql.session.timeZone" -> zone,
+      "spark.sql.ansi.enabled" -> on.toString) {
       sides(7 + i, value)
       for (by <- distances; function <- Seq("row_number()", "rank()"))
         check(ranked(by, function, 2))
     }
   }
 
-  test("NaN, infinities and both zeros") {
+  testOfCases("NaN, infinities and both zeros", 3)(
+    for (kind <- Seq("DOUBLE", "FLOAT"); limit <- 1 to 3) yield (kind, limit)) { ofKinds =>
     val of = (t: String) =>
       s"CASE $t % 9 WHEN 0 THEN 'NaN' WHEN 1 THEN 'Infinity' WHEN 2 THEN '-Infinity' " +
         s"WHEN 3 THEN '-0.0' WHEN 4 THEN '0.0' WHEN 5 THEN '1.7E308' WHEN 6 THEN '-1.7E308' ELSE string($t) END"
-    for (kind <- Seq("DOUBLE", "FLOAT"); limit <- 1 to 3) {
+    for ((kind, limit) <- ofKinds) {
       sides(17, s"cast(${of("$")} AS $kind)")
       for (function <- Seq("row_number()", "rank()", "dense_rank()"))
         check(ranked("abs(l.t - r.t)", function, limit))
@@ -158,29 +159,27 @@ class OpenRangeSuite extends BestMatchesTest {
     }
   }
 
-  test("values at the ends of a type") {
-    def of(others: String*) = {
+  testOfCases("values at the ends of a type", 5)(for {
+    // Without and with differences that wrap around.
+    others <- Seq(Seq("2", "60"), Seq("0", "-9223372036854775807"))
+    isTime <- Seq(false, true)
+    nulls <- Seq("FIRST", "LAST")
+    joinType <- Seq("LEFT", "INNER")
+    condition <- Seq("l.k = r.k", "l.k = r.k AND r.t IS NOT NULL")
+  } yield (others, isTime, nulls, joinType, condition)) { cases =>
+    def of(others: Seq[String]) = {
       val ends = Seq("9223372036854775807", "9223372036854775806", "9223372036854775805") ++ others
       s"element_at(array(${ends.map(e => s"cast($e AS BIGINT)").mkString(", ")}), int($$ % 5) + 1)"
     }
-    ansi(on = false) {
-      // Without and with differences that wrap around.
-      for (values <- Seq(of("2", "60"), of("0", "-9223372036854775807"));
-        isTime <- Seq(false, true)) {
-        sides(43, if (isTime) s"timestamp_micros($values)" else values)
-        for {
-          nulls <- Seq("FIRST", "LAST")
-          joinType <- Seq("LEFT", "INNER")
-          condition <- Seq("l.k = r.k", "l.k = r.k AND r.t IS NOT NULL")
-        } {
-          // Stock Spark raises where an interval overflows, and Java has no such timestamps to show.
-          val (by, function) =
-            if (isTime) "abs(unix_micros(l.t) - unix_micros(r.t))" -> "row_number()"
-            else "abs(l.t - r.t)" -> "rank()"
-          val query = ranked(by, function, 2, joinType, condition)
-          check(query.replace("NULLS LAST", s"NULLS $nulls"))
-        }
-      }
+    for ((others, isTime, nulls, joinType, condition) <- cases) ansi(on = false) {
+      val values = of(others)
+      sides(43, if (isTime) s"timestamp_micros($values)" else values)
+      // Stock Spark raises where an interval overflows, and Java has no such timestamps to show.
+      val (by, function) =
+        if (isTime) "abs(unix_micros(l.t) - unix_micros(r.t))" -> "row_number()"
+        else "abs(l.t - r.t)" -> "rank()"
+      val query = ranked(by, function, 2, joinType, condition)
+      check(query.replace("NULLS LAST", s"NULLS $nulls"))
     }
   }
 
@@ -248,10 +247,12 @@ class OpenRangeSuite extends BestMatchesTest {
     }
   }
 
-  test("NEAREST BY") {
+  testOfCases("NEAREST BY", 3)(
+    for (value <- Seq("$", "double($)", "timestamp_seconds($)"); k <- Seq(1, 3))
+      yield (value, k)) { cases =>
     assume(SPARK_VERSION >= "4.2")
     withConf("spark.sql.autoBroadcastJoinThreshold" -> "10MB") {
-      for (value <- Seq("$", "double($)", "timestamp_seconds($)"); k <- Seq(1, 3)) {
+      for ((value, k) <- cases) {
         sides(25, value)
         for {
           (by, direction) <- Seq("abs(l.t - r.t)" -> "DISTANCE", "-abs(r.t - l.t)" -> "SIMILARITY")

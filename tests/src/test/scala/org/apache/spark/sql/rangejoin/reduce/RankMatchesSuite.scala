@@ -148,9 +148,10 @@ class RankMatchesSuite extends BestMatchesTest with TiedTables {
     assert(compare(totals, Forms, Engines)(nodes[RangeJoinExec](_).size == 1).nonEmpty)
   }
 
-  test("LIMIT, and rows that are read again") {
+  testOfCases("LIMIT, and rows that are read again", 5)(
+    for (form <- Forms; engine <- Engines) yield (form, engine)) { cases =>
     sides()
-    for (form <- Forms; engine <- Engines) withConf(form.settings ++ engine: _*) {
+    for ((form, engine) <- cases) withConf(form.settings ++ engine: _*) {
       val df = spark.sql(form.of(ranked()))
       assert(df.limit(7).collect().length == 7)
       val cached = df.cache()

@@ -27,6 +27,10 @@ import org.apache.spark.sql.rangejoin.skew.SkewReshuffleExec
 class SkewedBestCopiesSuite extends BestCopiesTest {
   import BestMatchesTest._
 
+  override protected def repeatsTests: Boolean = true
+
+  override protected def quickTypes: Set[String] = Set("TIMESTAMP", "DOUBLE")
+
   override protected def keyed(range: String): String = s"l.k = r.k AND $range"
 
   override protected def inBuckets(buckets: Int): Form =

@@ -16,14 +16,14 @@ package org.apache.spark.sql.rangejoin.scan
 
 import scala.util.Random
 
-import org.scalatest.funsuite.AnyFunSuite
+import org.apache.spark.sql.rangejoin.SlowTests
 
 /**
  * What a scan finds, over rows that can be checked by eye. A streamed row is its key, lower and
  * upper bound, a buffered row its key, sort and evict bound; each side comes sorted by the first
  * two. A point is a row whose bounds are one value.
  */
-abstract class RangeScannerContract extends AnyFunSuite with ScanOfRows with RandomRows {
+abstract class RangeScannerContract extends SlowTests with ScanOfRows with RandomRows {
   private val Unknown = (Long.MinValue, Long.MaxValue)
 
   private def rows(key: Any)(bounds: (Any, Any)*): Seq[Row] =
@@ -275,9 +275,10 @@ abstract class RangeScannerContract extends AnyFunSuite with ScanOfRows with Ran
 
   // ---------------------------------------------------------------- random rows
 
-  test("random rows are paired as by comparing all with all") {
+  testOfCases("random rows are paired as by comparing all with all", 3)(
+    for (unknown <- Seq(false, true); seed <- 1 to seeds / 2) yield (unknown, seed)) { cases =>
     var found = 0
-    for (unknown <- Seq(false, true); seed <- 1 to seeds / 2) {
+    for ((unknown, seed) <- cases) {
       val random = new Random(seed)
       val (streamed, buffered) = (randomRows(random, unknown), randomRows(random, unknown))
       val expected = comparedAll(streamed, buffered)
@@ -289,6 +290,6 @@ abstract class RangeScannerContract extends AnyFunSuite with ScanOfRows with Ran
       assert(result.peakRows <= buffered.size, s"seed $seed")
       found += expected.candidates.size
     }
-    assert(found > 9 * seeds)
+    assert(found > 9 * cases.size)
   }
 }

@@ -17,14 +17,13 @@ package org.apache.spark.sql.rangejoin.scan
 import scala.util.Random
 
 import org.apache.spark.TaskKilledException
-
-import org.scalatest.funsuite.AnyFunSuite
+import org.apache.spark.sql.rangejoin.SlowTests
 
 /**
  * Rows that find no match, as outer joins keep them. Rows are those of [[RangeScannerContract]]; a
  * row without a match comes with `None`.
  */
-abstract class UnmatchedRowsContract extends AnyFunSuite with ScanOfRows with RandomRows {
+abstract class UnmatchedRowsContract extends SlowTests with ScanOfRows with RandomRows {
   private type Found = (Option[Int], Option[Int])
 
   private def rows(key: Any)(bounds: (Any, Any)*): Seq[Row] =
@@ -153,8 +152,9 @@ abstract class UnmatchedRowsContract extends AnyFunSuite with ScanOfRows with Ra
 
   // ---------------------------------------------------------------- random rows
 
-  test("random rows come out as by comparing all with all") {
-    for (unknown <- Seq(false, true); seed <- 1 to seeds / 2) {
+  testOfCases("random rows come out as by comparing all with all", 3)(
+    for (unknown <- Seq(false, true); seed <- 1 to seeds / 2) yield (unknown, seed)) { cases =>
+    for ((unknown, seed) <- cases) {
       val random = new Random(seed)
       val (streamed, buffered) = (randomRows(random, unknown), randomRows(random, unknown))
       def residual(s: Int, b: Int): Boolean = (s + b) % 3 != 0

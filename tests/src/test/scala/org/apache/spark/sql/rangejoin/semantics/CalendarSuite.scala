@@ -21,8 +21,10 @@ class CalendarSuite extends SemanticsTest {
   private val zones =
     Seq("America/Los_Angeles", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe", "UTC")
 
+  private val QuickZones = Set("Europe/Berlin", "Australia/Lord_Howe")
+
   for (zone <- zones) {
-    test(s"whole days are days of the calendar in $zone") {
+    test(s"whole days are days of the calendar in $zone", slowIf(!QuickZones(zone)): _*) {
       withConf(Zone -> zone) {
         def hours(from: String) = spark.sql(
           s"""SELECT year(t) AS k, unix_micros(t) AS id, t FROM (SELECT explode(sequence(
@@ -118,7 +120,7 @@ class CalendarSuite extends SemanticsTest {
     }
   }
 
-  test("months are of different lengths, with a zone and without") {
+  test("months are of different lengths, with a zone and without", slowIf(repeatsTests): _*) {
     for (columnType <- Seq("TIMESTAMP_NTZ", "TIMESTAMP", "DATE")) {
       tables(s"k INT, t $columnType")(
         "1, '2026-01-30 23:00:00'",
@@ -163,7 +165,9 @@ class CalendarSuite extends SemanticsTest {
       assert(checkRange(range, JoinTypes(i % JoinTypes.size)) > 0, range)
   }
 
-  test("months beyond the last date there is raise, or are not asked for") {
+  test(
+    "months beyond the last date there is raise, or are not asked for",
+    slowIf(repeatsTests): _*) {
     val last = "DATE'+5881580-07-11'"
     tables("k INT, t DATE")(s"1, $last", "2, DATE'2024-01-31'", "3, NULL", s"4, $last")(
       "1, DATE'1900-01-01'",
@@ -177,7 +181,7 @@ class CalendarSuite extends SemanticsTest {
     }
   }
 
-  test("the last days of a month are the same day a month later") {
+  test("the last days of a month are the same day a month later", slowIf(repeatsTests): _*) {
     for (columnType <- Seq("TIMESTAMP_NTZ", "TIMESTAMP", "DATE")) {
       tables(s"k INT, t $columnType")(
         "1, '2026-01-28'",

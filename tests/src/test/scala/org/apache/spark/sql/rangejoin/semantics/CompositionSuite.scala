@@ -43,9 +43,11 @@ class CompositionSuite extends SemanticsTest {
     n
   }
 
-  test("LIMIT above each join type gives that many rows of the join") {
+  testOfCases(
+    "LIMIT above each join type gives that many rows of the join",
+    if (repeatsTests) 4 else 2)(JoinTypes) { joinTypes =>
     sides()
-    for (joinType <- JoinTypes) {
+    for (joinType <- joinTypes) {
       def all: DataFrame = joinOn(joinType, band)
       val expected = withConf(Flag -> "false")(rows(all))
       for (n <- Seq(1, 7, 1000); settings <- oneOf(joinType + n)) withConf(settings: _*) {
@@ -71,10 +73,15 @@ class CompositionSuite extends SemanticsTest {
     }
   }
 
-  test("a range join on the left of another, of every two join types") {
+  private val PairTypes = Seq(Inner, LeftOuter, RightOuter, FullOuter)
+
+  testOfCases(
+    "a range join on the left of another, of every two join types",
+    if (repeatsTests) 7 else 5)(
+    for (first <- PairTypes; second <- PairTypes :+ LeftSemi :+ LeftAnti)
+      yield (first, second)) { types =>
     sides()
-    val types = Seq(Inner, LeftOuter, RightOuter, FullOuter)
-    for (first <- types; second <- types :+ LeftSemi :+ LeftAnti) {
+    for ((first, second) <- types) {
       val columns =
         if (second == LeftSemi || second == LeftAnti) "l.id, r.id" else "l.id, r.id, x.id"
       val sql = s"SELECT $columns FROM l $first JOIN r ON $band " +
@@ -95,7 +102,9 @@ class CompositionSuite extends SemanticsTest {
     }
   }
 
-  test("aggregation by the key, by the range column and of everything") {
+  test(
+    "aggregation by the key, by the range column and of everything",
+    slowIf(repeatsTests): _*) {
     sides()
     for (joinType <- Seq(Inner, LeftOuter, RightOuter, FullOuter)) {
       checkSql(

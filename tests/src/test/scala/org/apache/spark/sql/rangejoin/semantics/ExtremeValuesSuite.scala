@@ -75,24 +75,27 @@ class ExtremeValuesSuite extends BestMatchesTest {
     compare(query.replace("l.k = r.k AND ", ""), Seq(byBuckets(4)), nextEngine)(_ => true)
   }
 
-  for (on <- Points ++ Intervals) test(s"pairs, counts and sums where $on") {
-    createViews(120)
-    val joins = Seq("l.id AS l_id, r.id" -> "JOIN", "l.id AS l_id, r.id" -> "LEFT JOIN") ++
-      Seq("LEFT SEMI JOIN", "LEFT ANTI JOIN").map("l.id" -> _)
-    val pairs = for ((columns, join) <- joins)
-      yield s"SELECT $columns FROM l $join r ON l.k = r.k AND $on"
-    val sums =
-      s"SELECT l.id, count(r.id), sum(r.v), min(r.v) FROM l LEFT JOIN r ON l.k = r.k AND $on " +
-        "GROUP BY l.id"
-    oneIn(2)(sums +: pairs).foreach(inForms)
-    ansi(on = false) {
-      checkAgainstStock(
-        spark.sql(s"SELECT l.id AS l_id, r.id FROM l FULL JOIN r ON l.k = r.k AND $on"))
+  for (on <- Points ++ Intervals)
+    test(s"pairs, counts and sums where $on", slowButOneIn(3)(s"pairs $on"): _*) {
+      createViews(120)
+      val joins = Seq("l.id AS l_id, r.id" -> "JOIN", "l.id AS l_id, r.id" -> "LEFT JOIN") ++
+        Seq("LEFT SEMI JOIN", "LEFT ANTI JOIN").map("l.id" -> _)
+      val pairs = for ((columns, join) <- joins)
+        yield s"SELECT $columns FROM l $join r ON l.k = r.k AND $on"
+      val sums =
+        s"SELECT l.id, count(r.id), sum(r.v), min(r.v) FROM l LEFT JOIN r ON l.k = r.k AND $on " +
+          "GROUP BY l.id"
+      oneIn(2)(sums +: pairs).foreach(inForms)
+      ansi(on = false) {
+        checkAgainstStock(
+          spark.sql(s"SELECT l.id AS l_id, r.id FROM l FULL JOIN r ON l.k = r.k AND $on"))
+      }
     }
-  }
 
   for (on <- Points; direction <- Seq("ASC", "DESC"))
-    test(s"best matches where $on, by r.a $direction") {
+    test(
+      s"best matches where $on, by r.a $direction",
+      slowButOneIn(3)(s"best $on $direction"): _*) {
       createViews(120)
       for {
         (shown, function, limit, join) <- Seq(
@@ -124,10 +127,11 @@ class ExtremeValuesSuite extends BestMatchesTest {
   private def counted(on: String): String =
     s"SELECT l.id, count(r.id) FROM l LEFT JOIN r ON l.k = r.k AND $on GROUP BY l.id"
 
-  test("a few ends at the greatest value cost no pairs") {
+  testOfCases("a few ends at the greatest value cost no pairs", 3)(
+    Intervals.take(4) ++ Intervals.takeRight(1)) { conditions =>
     createLarge("l", Plain, End)
     createLarge("r", Plain, s"IF(id % 50 = 1, $Greatest, $End)")
-    for (on <- Intervals.take(4) ++ Intervals.takeRight(1))
+    for (on <- conditions)
       isBelow(20000L, "numPairs", counted(on))
   }
 

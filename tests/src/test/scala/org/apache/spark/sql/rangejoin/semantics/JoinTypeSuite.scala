@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.scalatest.Tag
+
 /** Every join type with every shape of a range, with and without a residual. */
 class JoinTypeSuite extends SemanticsTest {
   import SampleRows._
@@ -22,20 +24,26 @@ class JoinTypeSuite extends SemanticsTest {
   private def sampleTables(): Unit =
     tables("k INT, t INT, u INT, v INT")(Left.map(_.sql): _*)(Right.map(_.sql): _*)
 
+  private def slow(test: String): Seq[Tag] = if (repeatsTests) slowButOneIn(2)(test) else Nil
+
   for (shape <- Shapes) {
-    test(s"${shape.name}, in every join type") {
+    test(s"${shape.name}, in every join type", slow(s"${shape.name}, in every join type"): _*) {
       sampleTables()
       check(shape.sql, JoinTypes)(pairs(shape): _*)
     }
 
-    test(s"${shape.name} with a residual of both sides, in every join type") {
+    test(
+      s"${shape.name} with a residual of both sides, in every join type",
+      slow(s"${shape.name} with a residual of both sides, in every join type"): _*) {
       sampleTables()
       val refused = shape.and("(l.v + r.v) % 2 = 0")((l, r) => (l.v + r.v) % 2 == 0)
       assert(pairs(refused).size < pairs(shape).size)
       check(refused.sql, JoinTypes)(pairs(refused): _*)
     }
 
-    test(s"${shape.name} with conjuncts of one side, in every join type") {
+    test(
+      s"${shape.name} with conjuncts of one side, in every join type",
+      slow(s"${shape.name} with conjuncts of one side, in every join type"): _*) {
       sampleTables()
       val ofLeft = shape.and("l.v > 2")((l, _) => l.v > 2)
       check(ofLeft.sql, Seq(LeftOuter, FullOuter, Existence))(pairs(ofLeft): _*)
@@ -44,7 +52,9 @@ class JoinTypeSuite extends SemanticsTest {
     }
   }
 
-  test("a residual that refuses all pairs, and one that is asked before the range") {
+  test(
+    "a residual that refuses all pairs, and one that is asked before the range",
+    slowIf(repeatsTests): _*) {
     sampleTables()
     for (shape <- Shapes.take(5)) {
       check(s"l.v + r.v > 100 AND ${shape.sql}", Seq(LeftOuter, FullOuter, LeftAnti))()

@@ -40,7 +40,12 @@ class OverflowSuite extends SemanticsTest {
       greatest - 1,
       greatest)
 
-    test(s"the extremes of $columnType join with themselves and with what is beyond them") {
+    // Types are alike, and so are suites.
+    def slow(test: String) = slowButOneIn(if (repeatsTests) 4 else 2)(s"$test $columnType")
+
+    test(
+      s"the extremes of $columnType join with themselves and with what is beyond them",
+      slow("extremes"): _*) {
       val rows = ends.map(n => s"1, ${value(n)}")
       tables(s"k INT, y $columnType")(rows: _*)(rows.reverse: _*)
       val same = (1 to 9).map(i => i -> (10 - i))
@@ -55,7 +60,9 @@ class OverflowSuite extends SemanticsTest {
     }
 
     for (on <- Seq(true, false)) {
-      test(s"arithmetic beyond the ends of $columnType, ANSI ${if (on) "on" else "off"}") {
+      test(
+        s"arithmetic beyond the ends of $columnType, ANSI ${if (on) "on" else "off"}",
+        slow(s"arithmetic $on"): _*) {
         val rows = ends.map(n => s"1, ${value(n)}")
         tables(s"k INT, y $columnType")(rows: _*)(rows: _*)
         ansi(on) {
@@ -73,7 +80,9 @@ class OverflowSuite extends SemanticsTest {
       }
     }
 
-    test(s"a row beyond the ends of $columnType that has no partner does not raise") {
+    test(
+      s"a row beyond the ends of $columnType that has no partner does not raise",
+      slow("row"): _*) {
       table("l", s"k INT, y $columnType")(
         s"1, ${value(greatest)}",
         s"2, ${value(least)}",
@@ -92,7 +101,9 @@ class OverflowSuite extends SemanticsTest {
       }
     }
 
-    test(s"a partner of $columnType that is NULL, or was refused before, does not raise") {
+    test(
+      s"a partner of $columnType that is NULL, or was refused before, does not raise",
+      slow("partner"): _*) {
       table("l", s"k INT, y $columnType, v INT")(
         s"1, ${value(greatest)}, 1",
         s"1, ${value(least)}, 1",

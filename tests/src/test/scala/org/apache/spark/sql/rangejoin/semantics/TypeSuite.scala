@@ -16,12 +16,19 @@ package org.apache.spark.sql.rangejoin.semantics
 
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 
+import org.scalatest.Tag
+
 /** Ranges of every type that Spark can order. */
 class TypeSuite extends SemanticsTest {
   import SemanticsTest._
 
+  /** Each type by one kind of join or another. */
+  private def slow(test: String): Seq[Tag] = if (repeatsTests) slowButOneIn(3)(test) else Nil
+
   for ((columnType, Seq(a, b, c, d, e)) <- SampleTypes.All) {
-    test(s"intervals and one-sided ranges of $columnType")(withTimeType {
+    test(
+      s"intervals and one-sided ranges of $columnType",
+      slow(s"intervals $columnType"): _*)(withTimeType {
       table("l", s"k INT, t $columnType, u $columnType")(
         s"1, $b, $d",
         s"1, $a, $a",
@@ -98,7 +105,9 @@ class TypeSuite extends SemanticsTest {
   ).filter(measure => TypesOfLine.knows(measure.columnType))
 
   for (measure <- measures) {
-    test(s"bands and differences of ${measure.columnType}")(withTimeType {
+    test(
+      s"bands and differences of ${measure.columnType}",
+      slow(s"bands ${measure.columnType}"): _*)(withTimeType {
       def rows(values: Int*) = values.map(n => s"1, ${measure.value.format(n)}")
       tables(s"k INT, t ${measure.columnType}")(rows(10, 12, 15) :+ "1, NULL": _*)(
         rows(8, 12, 14, 17, 18) :+ "1, NULL": _*)
@@ -128,7 +137,25 @@ class TypeSuite extends SemanticsTest {
     check("abs(l.t - r.t) <= 2L", InnerAndFull)(1 -> 1, 2 -> 2)
   }
 
-  test("differences that are divided or rounded before they are compared") {
+  testOfCases(
+    "differences that are divided or rounded before they are compared",
+    if (repeatsTests) 11 else 5)(for {
+    joinType <- Seq(Inner, LeftOuter, RightOuter, FullOuter, LeftSemi, LeftAnti)
+    range <- Seq(
+      "timestampdiff(MINUTE, l.t, r.t) BETWEEN 0 AND 5",
+      "abs(timestampdiff(HOUR, l.t, r.t)) <= 3",
+      "timestampdiff(SECOND, l.t, r.t) <= 0",
+      "months_between(r.t, l.t) BETWEEN 0 AND 1.1",
+      "datediff(l.t, r.t) <= 0",
+      "(unix_timestamp(r.t) - unix_timestamp(l.t)) / 60 BETWEEN 0 AND 5",
+      "floor((l.n - r.n) / 60) = 0",
+      "(l.n - r.n) DIV 60 = 0",
+      "round((l.n - r.n) / 60) BETWEEN 0 AND 1",
+      "CAST((l.n - r.n) / 60 AS INT) BETWEEN 0 AND 1",
+      "ceil((l.n - r.n) / 60.0) BETWEEN 0 AND 1",
+      "abs(l.n - r.n) / 60 <= 1"
+    )
+  } yield (joinType, range)) { cases =>
     tables("k INT, t TIMESTAMP, n INT")(
       "1, '2024-11-03 00:00:00', 0",
       "1, '2024-11-03 03:30:00', 121",
@@ -139,23 +166,27 @@ class TypeSuite extends SemanticsTest {
       "1, '2024-11-02 23:59:01', 1",
       "1, '2024-03-31 00:00:00', 119",
       "1, NULL, NULL")
-    for (joinType <- Seq(Inner, LeftOuter, RightOuter, FullOuter, LeftSemi, LeftAnti)) {
-      checkRange("timestampdiff(MINUTE, l.t, r.t) BETWEEN 0 AND 5", joinType)
-      checkRange("abs(timestampdiff(HOUR, l.t, r.t)) <= 3", joinType)
-      checkRange("timestampdiff(SECOND, l.t, r.t) <= 0", joinType)
-      checkRange("months_between(r.t, l.t) BETWEEN 0 AND 1.1", joinType)
-      checkRange("datediff(l.t, r.t) <= 0", joinType)
-      checkRange("(unix_timestamp(r.t) - unix_timestamp(l.t)) / 60 BETWEEN 0 AND 5", joinType)
-      checkRange("floor((l.n - r.n) / 60) = 0", joinType)
-      checkRange("(l.n - r.n) DIV 60 = 0", joinType)
-      checkRange("round((l.n - r.n) / 60) BETWEEN 0 AND 1", joinType)
-      checkRange("CAST((l.n - r.n) / 60 AS INT) BETWEEN 0 AND 1", joinType)
-      checkRange("ceil((l.n - r.n) / 60.0) BETWEEN 0 AND 1", joinType)
-      checkRange("abs(l.n - r.n) / 60 <= 1", joinType)
-    }
+    for ((joinType, range) <- cases) checkRange(range, joinType)
   }
 
-  test("the sides are of different types") {
+  private val mixed = Seq(
+    "INT" -> "BIGINT",
+    "INT" -> "FLOAT",
+    "INT" -> "DOUBLE",
+    "BIGINT" -> "DOUBLE",
+    "BIGINT" -> "FLOAT",
+    "TINYINT" -> "DECIMAL(20, 3)",
+    "DECIMAL(20, 3)" -> "DOUBLE",
+    "DECIMAL(20, 3)" -> "BIGINT",
+    "DATE" -> "TIMESTAMP",
+    "TIMESTAMP" -> "TIMESTAMP_NTZ",
+    "TIMESTAMP_NTZ" -> "DATE",
+    "STRING" -> "DATE",
+    "INT" -> "STRING"
+  )
+
+  testOfCases("the sides are of different types", if (repeatsTests) 7 else 3)(
+    for (of <- mixed; on <- Seq(true, false)) yield (of, on)) { cases =>
     val values = Map(
       "INT" -> Seq("3", "16777217", "-5"),
       "TINYINT" -> Seq("3", "4", "-5"),
@@ -168,22 +199,7 @@ class TypeSuite extends SemanticsTest {
       "TIMESTAMP_NTZ" -> Seq("2024-03-10 00:00:00", "2024-03-10 02:30:00"),
       "STRING" -> Seq("3", "-5", "2024-03-10", "x", "")
     )
-    val mixed = Seq(
-      "INT" -> "BIGINT",
-      "INT" -> "FLOAT",
-      "INT" -> "DOUBLE",
-      "BIGINT" -> "DOUBLE",
-      "BIGINT" -> "FLOAT",
-      "TINYINT" -> "DECIMAL(20, 3)",
-      "DECIMAL(20, 3)" -> "DOUBLE",
-      "DECIMAL(20, 3)" -> "BIGINT",
-      "DATE" -> "TIMESTAMP",
-      "TIMESTAMP" -> "TIMESTAMP_NTZ",
-      "TIMESTAMP_NTZ" -> "DATE",
-      "STRING" -> "DATE",
-      "INT" -> "STRING"
-    )
-    for ((left, right) <- mixed; on <- Seq(true, false)) ansi(on) {
+    for (((left, right), on) <- cases) ansi(on) {
       table("l", s"k INT, t $left")(values(left).map(v => s"1, '$v'"): _*)
       table("r", s"k INT, t $right")(values(right).map(v => s"1, '$v'"): _*)
       for (range <- Seq("r.t BETWEEN l.t AND l.t", "r.t >= l.t")) {

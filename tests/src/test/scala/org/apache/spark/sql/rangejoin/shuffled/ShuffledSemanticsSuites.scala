@@ -39,6 +39,8 @@ class ShuffledCompositionSuite extends CompositionSuite with ShuffledSemantics
 
 /** The table of shapes holds for shuffled hash joins as well; of types, a share. */
 class ShuffledCoverageSuite extends CoverageSuite with Shuffling {
+  override protected def repeatsTests: Boolean = true
+
   override protected def tables: Seq[String] = Seq("shapes")
 
   override protected def takes(test: String): Boolean = test.hashCode % 3 == 0

@@ -78,6 +78,8 @@ object Shuffling {
  * repeated here has done so.
  */
 trait ShuffledSemantics extends SemanticsTest with Shuffling {
+  override protected def repeatsTests: Boolean = true
+
   override protected def bothEngines: Seq[Settings] = nextEngine
 
   override protected def check(range: String, joinTypes: Seq[String])(pairs: (Int, Int)*): Unit = {

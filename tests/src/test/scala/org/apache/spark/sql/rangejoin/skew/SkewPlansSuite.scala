@@ -19,6 +19,7 @@ import org.apache.spark.sql.execution.ExplainMode
 import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.reduce.RankMatchesExec
@@ -50,7 +51,7 @@ class SkewPlansSuite extends SkewTest {
 
   private def sql(text: String): DataFrame = spark.sql(text)
 
-  private def stock(text: String): Seq[String] = withConf(Flag -> "false")(rows(sql(text)))
+  private def stock(text: String): Seq[String] = withConf(RangeJoinTest.Oracle: _*)(rows(sql(text)))
 
   /** Runs a query under settings; it has the rows of stock Spark. */
   private def ran(text: String, settings: Settings = BySize): DataFrame = {
@@ -234,15 +235,16 @@ class SkewPlansSuite extends SkewTest {
     assert(collect(executedPlan(df)) { case e: ReusedExchangeExec => e }.nonEmpty, executedPlan(df))
   }
 
-  test(
-    "what adaptive execution splits as skewed is split by keys where a part is still far too large") {
+  testOfCases(
+    "what adaptive execution splits as skewed is split by keys where a part is still far too large",
+    3)(BucketTypes) { joinTypes =>
     views(Skewed)
     val splitBySpark = Seq(
       SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD.key -> "1",
       SQLConf.SKEW_JOIN_SKEWED_PARTITION_FACTOR.key -> "1.5",
       SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES.key -> "3000"
     )
-    for (joinType <- BucketTypes) {
+    for (joinType <- joinTypes) {
       val text = joinType match {
         case Existence =>
           s"SELECT l.id FROM l WHERE EXISTS (SELECT 1 FROM r WHERE $Band) OR l.p < 9"

@@ -22,6 +22,8 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.TwoEngines
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 
+import org.scalatest.tagobjects.Slow
+
 /** The sort beside Spark's own, over the same partitions. */
 class RangeSortSuite extends SortTest {
 
@@ -47,7 +49,8 @@ class RangeSortSuite extends SortTest {
   private val Few = expr("cast(pmod(hash(id), 7) AS INT)")
   private val Wide = expr("xxhash64(id % 9)")
   private val Spread = expr("xxhash64(id)")
-  private val Narrow = expr("pmod(hash(id, 1), 1000)")
+  private val OfNarrow = "pmod(hash(id, 1), 1000)"
+  private val Narrow = expr(OfNarrow)
 
   private def inAllWays(rows: Int, columns: Column*): Unit = {
     check(rows, columns: _*)
@@ -121,37 +124,52 @@ class RangeSortSuite extends SortTest {
     inAllWays(8000, Few, expr("named_struct('a', id % 5, 'b', hash(id))"), Narrow)
   }
 
-  test("strings as keys") {
-    val few = expr("concat('a common prefix ', id % 60)")
-    inAllWays(8000, few, Narrow)
-    inAllWays(8000, expr("if(id % 7 = 0, NULL, cast(id % 5 AS STRING))"), few, Narrow)
+  private val FewTexts = "concat('a common prefix ', id % 60)"
+
+  testOfCases("strings as keys", 3)(Seq(
+    Seq(FewTexts, OfNarrow),
+    Seq(
+      "if(id % 7 = 0, NULL, cast(id % 5 AS STRING))",
+      FewTexts,
+      OfNarrow),
     // Not in the first rows, and between those that are.
-    inAllWays(8000, expr("concat('a common prefix ', if(id < 5000, id % 20, id % 1000))"), Narrow)
-    inAllWays(8000, expr("if(id < 5000, '', cast(id % 3 AS STRING))"), Narrow)
+    Seq(
+      "concat('a common prefix ', if(id < 5000, id % 20, id % 1000))",
+      OfNarrow),
+    Seq("if(id < 5000, '', cast(id % 3 AS STRING))", OfNarrow),
     // Too many for a dictionary.
-    inAllWays(8000, expr("concat('a common prefix ', hash(id) % 5000)"), Narrow)
-    inAllWays(8000, expr("cast(hash(id) % 5000 AS STRING)"), few)
-    if (TypesOfLine.hasCollations)
-      inAllWays(8000, expr("cast(id % 50 AS STRING) COLLATE UTF8_LCASE"), Narrow)
-    inAllWays(8000, expr("cast(cast(id % 50 AS STRING) AS BINARY)"), Narrow)
-    inAllWays(8000, expr("cast(hash(id) % 100 AS DECIMAL(30, 10))"), Narrow)
+    Seq("concat('a common prefix ', hash(id) % 5000)", OfNarrow),
+    Seq("cast(hash(id) % 5000 AS STRING)", FewTexts),
+    Seq("cast(id % 50 AS STRING) COLLATE UTF8_LCASE", OfNarrow),
+    Seq("cast(cast(id % 50 AS STRING) AS BINARY)", OfNarrow),
+    Seq("cast(hash(id) % 100 AS DECIMAL(30, 10))", OfNarrow)
+  )) { cases =>
+    for (columns <- cases if columns.forall(TypesOfLine.knows(_)))
+      inAllWays(8000, columns.map(expr): _*)
   }
 
-  test("hundreds and thousands of keys, of which a thousand rows show a part") {
+  private def sensor(key: Column): Column = concat(lit("sensor "), key)
+
+  private def ofKeys(keys: Int): Column = expr(s"pmod(hash(id), $keys)")
+
+  private val Late = expr("if(id % 18000 < 17000, pmod(hash(id), 1000), pmod(hash(id), 3000))")
+  private val Ends = s"if(id % 2 = 0, ${Long.MaxValue}L, -${Long.MaxValue}L - 1L)"
+
+  testOfCases("hundreds and thousands of keys, of which a thousand rows show a part", 2)(Seq(
     // Dictionaries of strings and of longs.
-    for (keys <- Seq(400, 3000)) {
-      val key = expr(s"pmod(hash(id), $keys)")
-      check(36000, concat(lit("sensor "), key), Narrow)
-      check(36000, xxhash64(key), concat(lit("sensor "), key), Spread)
-    }
-    check(36000, expr("if(id % 5 = 0, NULL, double(xxhash64(pmod(hash(id), 2000))) / 3)"), Spread)
+    Seq(sensor(ofKeys(400)), Narrow),
+    Seq(sensor(ofKeys(3000)), Narrow),
+    Seq(xxhash64(ofKeys(3000)), sensor(ofKeys(3000)), Spread),
+    Seq(xxhash64(ofKeys(400)), sensor(ofKeys(400)), Spread),
+    Seq(expr("if(id % 5 = 0, NULL, double(xxhash64(pmod(hash(id), 2000))) / 3)"), Spread),
     // In rows that come late, keys between those that are known, and beyond all of them.
-    val late = expr("if(id % 18000 < 17000, pmod(hash(id), 1000), pmod(hash(id), 3000))")
-    check(36000, concat(lit("sensor "), late), Narrow)
-    inAllWays(36000, xxhash64(late), Spread)
-    val ends = s"if(id % 2 = 0, ${Long.MaxValue}L, -${Long.MaxValue}L - 1L)"
-    check(36000, expr(s"if(id % 999 = 998, $ends, xxhash64(id % 700))"), Spread)
-    check(36000, expr(s"if(id % 18000 > 17900, $ends, xxhash64(id % 700))"), Spread)
+    Seq(sensor(Late), Narrow),
+    Seq(expr(s"if(id % 999 = 998, $Ends, xxhash64(id % 700))"), Spread),
+    Seq(expr(s"if(id % 18000 > 17900, $Ends, xxhash64(id % 700))"), Spread)
+  ))(_.foreach(check(36000, _: _*)))
+
+  test("thousands of keys that come late, in memory, interpreted and on disk", Slow) {
+    inAllWays(36000, xxhash64(Late), Spread)
   }
 
   test("strings that begin alike, and rows that come late and do not") {
@@ -167,14 +185,21 @@ class RangeSortSuite extends SortTest {
       expr(s"if(id % 9 = 0, NULL, concat(if(id % 4000 < 3000, 'sensor ', $late), hash(id)))"))
   }
 
-  test("many batches, in order and not, and rows that are larger than one") {
+  test("many batches, in memory, interpreted and on disk", Slow) {
     inAllWays(80000, Few, Narrow)
     inAllWays(80000, Spread, Narrow)
+  }
+
+  test("many batches, in order and not, and rows that are larger than one") {
+    check(80000, Spread, Narrow)
     check(80000, expr("id div 10"), col("id"))
     inAllWays(30000, Few, Narrow, expr("if(id % 9000 = 8999, repeat('y', 600000), 'z')"))
   }
 
-  test("joins of sides that come in many batches") {
+  testOfCases("joins of sides that come in many batches", 5)(for {
+    (k, engine) <- Seq("spread", "narrow").zip(TwoEngines)
+    joinType <- Seq("INNER", "LEFT", "FULL", "LEFT ANTI")
+  } yield (k, engine, joinType)) { cases =>
     for ((name, rows, seed) <- Seq(("l", 60000, 1), ("r", 50000, 5))) {
       spark.range(0, rows, 1, 3).selectExpr(
         "id",
@@ -183,10 +208,7 @@ class RangeSortSuite extends SortTest {
         s"pmod(hash(id, $seed + 1), 100000) AS t"
       ).createOrReplaceTempView(name)
     }
-    for {
-      (k, engine) <- Seq("spread", "narrow").zip(TwoEngines)
-      joinType <- Seq("INNER", "LEFT", "FULL", "LEFT ANTI")
-    } {
+    for ((k, engine, joinType) <- cases) {
       def query = spark.sql(
         s"SELECT * FROM l $joinType JOIN r ON l.$k = r.$k AND r.t BETWEEN l.t - 900 AND l.t + 900")
       val found = checkAgainstStock(query, engines = Seq(engine))

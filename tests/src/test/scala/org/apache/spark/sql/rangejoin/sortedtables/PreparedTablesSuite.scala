@@ -26,7 +26,9 @@ class PreparedTablesSuite extends PreparedTablesTest {
   import RangeJoinTest._
 
   for (format <- Seq("parquet", "orc"); writers <- Seq(1, 4)) {
-    test(s"$format, $writers writers: neither shuffled nor sorted, and rows as stock's") {
+    test(
+      s"$format, $writers writers: neither shuffled nor sorted, and rows as stock's",
+      slowIf((format == "parquet") != (writers == 4)): _*) {
       withTables("left_side", "right_side") {
         def save(name: String, df: DataFrame): Unit =
           write(
@@ -157,8 +159,9 @@ class PreparedTablesSuite extends PreparedTablesTest {
     }
   }
 
-  test(
-    "beside a plain table: that alone is shuffled, into as many partitions as there are buckets") {
+  testOfCases(
+    "beside a plain table: that alone is shuffled, into as many partitions as there are buckets",
+    2)(Seq("2", "20")) { numbers =>
     withTables("buckets", "few_buckets") {
       write("buckets", table(300, 1).repartition(3))
       write("few_buckets", table(200, 2).repartition(2), buckets = 2)
@@ -171,7 +174,7 @@ class PreparedTablesSuite extends PreparedTablesTest {
         }
       }
       // Stock Spark does not prefer its own number, be it larger, where the other side has none.
-      for (partitions <- Seq("2", "20")) withConf(SQLConf.SHUFFLE_PARTITIONS.key -> partitions) {
+      for (partitions <- numbers) withConf(SQLConf.SHUFFLE_PARTITIONS.key -> partitions) {
         besidePlain(join(spark.table("buckets"), table(200, 2), "full_outer"))
         besidePlain(join(table(200, 2), spark.table("buckets"), "left_outer"))
         besidePlain(join(spark.table("few_buckets"), spark.table("buckets")))

@@ -96,9 +96,10 @@ class PreparedWritesSuite extends PreparedTablesTest {
       }
     }
 
-  test("every type that a prepared table is sorted by") {
-    val number = "pmod(hash(id, 5), 40)"
-    val types = Seq(
+  private val number = "pmod(hash(id, 5), 40)"
+
+  testOfCases("every type that a prepared table is sorted by", 3)(
+    Seq(
       s"cast($number AS tinyint)",
       s"IF($number = 7, float('NaN'), IF($number = 8, float('-0.0'), float($number)))",
       s"IF($number = 7, double('NaN'), IF($number = 8, double('-Infinity'), double($number)))",
@@ -109,7 +110,7 @@ class PreparedWritesSuite extends PreparedTablesTest {
       s"concat('a common beginning, ', $number)",
       s"cast(cast($number AS string) AS binary)",
       s"$number > 20"
-    )
+    )) { types =>
     for (of <- types) withTables("ours") {
       val rows = table(300, 5).drop("t")
         .withColumn("t", expr(s"IF(id % 13 = 0, NULL, $of)")).repartition(2)
@@ -123,9 +124,10 @@ class PreparedWritesSuite extends PreparedTablesTest {
     }
   }
 
-  test("a partitioned table: files of each partition are in order, with stock's rows") {
+  testOfCases("a partitioned table: files of each partition are in order, with stock's rows", 4)(
+    for (buckets <- Seq("k", "k, d"); tasks <- Seq(1, 3)) yield (buckets, tasks)) { cases =>
     val days = "CASE WHEN id % 7 = 0 THEN NULL WHEN id % 7 = 1 THEN '' ELSE concat('d', id % 5) END"
-    for (buckets <- Seq("k", "k, d"); tasks <- Seq(1, 3)) withTables("ours", "stock") {
+    for ((buckets, tasks) <- cases) withTables("ours", "stock") {
       val rows = table(600, 3).withColumn("d", expr("id % 3 = 0")).drop("s")
         .withColumn("day", expr(days)).withColumn("hour", expr("cast(id % 2 AS int)"))
         .repartition(tasks)

@@ -17,10 +17,10 @@ package org.apache.spark.sql.rangejoin.window
 import scala.collection.mutable
 import scala.util.Random
 
-import org.scalatest.funsuite.AnyFunSuite
+import org.apache.spark.sql.rangejoin.SlowTests
 
 /** Rows in pages: what comes back, and how much memory it takes. */
-class PagedRowStoreSuite extends AnyFunSuite with TaskMemory {
+class PagedRowStoreSuite extends SlowTests with TaskMemory {
   private val Page = WindowMemory.SmallestPage
 
   private def withStore[T](largestPage: Long = 1L << 20, bytes: Long = 64L << 20)(
@@ -206,8 +206,8 @@ class PagedRowStoreSuite extends AnyFunSuite with TaskMemory {
     }
   }
 
-  test("random rows come back as from a map") {
-    for (seed <- 1 to 20) withStore(largestPage = 2 * Page) { (store, memory) =>
+  testOfCases("random rows come back as from a map", 5)(1 to 20) { seeds =>
+    for (seed <- seeds) withStore(largestPage = 2 * Page) { (store, memory) =>
       val random = new Random(seed)
       val model = mutable.LinkedHashMap.empty[Long, Long]
       for (id <- 0L until 3000L) {

@@ -17,13 +17,15 @@ package org.apache.spark.sql.rangejoin.window
 import scala.collection.mutable
 import scala.util.Random
 
-import org.scalatest.funsuite.AnyFunSuite
+import org.apache.spark.sql.rangejoin.SlowTests
 
 /** Random rows come to a window and leave it, beside a consumer that asks for memory, as in a sequence. */
-class RandomWindowSuite extends AnyFunSuite with TaskMemory {
+class RandomWindowSuite extends SlowTests with TaskMemory {
   import RandomWindowSuite._
 
   protected def seeds: Int = 30
+
+  private def oneInSeeds: Int = (seeds / 6).max(1)
 
   private val Few = WindowLimits(7, Long.MaxValue)
 
@@ -33,16 +35,15 @@ class RandomWindowSuite extends AnyFunSuite with TaskMemory {
       Few,
       WindowLimits(50, Long.MaxValue),
       WindowLimits(Int.MaxValue, 150L << 10))) {
-    test(s"random rows come and go as in a sequence, beside a consumer that asks: $limits") {
-      for (seed <- 1 to seeds) againstSequence(limits, seed)
-    }
+    testOfCases(
+      s"random rows come and go as in a sequence, beside a consumer that asks: $limits",
+      oneInSeeds)(1 to seeds)(_.foreach(againstSequence(limits, _)))
   }
 
   for (limits <-
       Seq(WindowLimits.None, WindowLimits(1, Long.MaxValue), Few, WindowLimits(300, Long.MaxValue)))
-    test(s"rows by their places, as they leave at the head alone: $limits") {
-      for (seed <- 1 to seeds) placesAgainstSequence(limits, seed)
-    }
+    testOfCases(s"rows by their places, as they leave at the head alone: $limits", oneInSeeds)(
+      1 to seeds)(_.foreach(placesAgainstSequence(limits, _)))
 
   /** A window with little memory and small files, and who asks for that memory. */
   private def withRivalled(limits: WindowLimits)(block: (RangeWindow, Rival) => Unit): Unit =

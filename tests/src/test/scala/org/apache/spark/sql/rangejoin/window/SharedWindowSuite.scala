@@ -21,11 +21,10 @@ import scala.collection.mutable
 import scala.util.{Random, Try}
 
 import org.apache.spark.memory.TaskMemoryManager
-
-import org.scalatest.funsuite.AnyFunSuite
+import org.apache.spark.sql.rangejoin.SlowTests
 
 /** A window that one thread uses and another one asks for its memory. */
-class SharedWindowSuite extends AnyFunSuite with TaskMemory {
+class SharedWindowSuite extends SlowTests with TaskMemory {
 
   private def withShared[T](bytes: Long, limits: WindowLimits = WindowLimits.None)(
       block: (RangeWindow, WindowMemory, TaskMemoryManager) => T): T = withTask(bytes) { task =>
@@ -166,7 +165,9 @@ class SharedWindowSuite extends AnyFunSuite with TaskMemory {
       WindowLimits(7, Long.MaxValue),
       WindowLimits(500, Long.MaxValue),
       WindowLimits(Int.MaxValue, 150L << 10))) {
-    test(s"one thread drains the window while the other asks for its memory: $limits") {
+    test(
+      s"one thread drains the window while the other asks for its memory: $limits",
+      slowButOneIn(2)(s"$limits"): _*) {
       val requests =
         for ((mostRows, times) <- Seq(60 -> 40, 1500 -> 20); seed <- 1 to times)
           yield drainedBesideRequests(limits, seed, mostRows)

@@ -1,0 +1,46 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin
+
+import org.scalatest.Tag
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.tagobjects.Slow
+
+/** Tests that take long: `make test` leaves them out, `make test-slow` runs them (design/07-tests.md). */
+trait SlowTests extends AnyFunSuite {
+
+  /** Whether this suite has the tests of another one, for another kind of join. */
+  protected def repeatsTests: Boolean = false
+
+  protected def slowIf(isSlow: Boolean): Seq[Tag] = if (isSlow) Seq(Slow) else Nil
+
+  /** Of many tests that say the same, one in `n` is quick: always the same, and another one in another suite. */
+  protected def slowButOneIn(n: Int)(test: String): Seq[Tag] =
+    slowIf(Math.floorMod(s"$suiteName $test".hashCode, n) != 0)
+
+  /** Two tests, one of which has one in `n` of many cases, always the same, and a slow one the others. */
+  protected def testOfCases[T](
+      name: String,
+      n: Int)(cases: => Seq[T])(body: Seq[T] => Unit): Unit = {
+    def some(areQuick: Boolean): Seq[T] = {
+      val first = Math.floorMod(s"$suiteName $name".hashCode, n)
+      val found = cases.zipWithIndex.collect { case (of, i) if (i % n == first) == areQuick => of }
+      assert(found.nonEmpty)
+      found
+    }
+    test(name)(body(some(areQuick = true)))
+    if (n > 1) test(s"$name: the other cases", Slow)(body(some(areQuick = false)))
+  }
+}
