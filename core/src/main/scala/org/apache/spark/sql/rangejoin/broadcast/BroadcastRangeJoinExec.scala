@@ -81,7 +81,7 @@ case class BroadcastRangeJoinExec(
     else {
       RangeExtractor
         .second(joinType, condition, left.outputSet, right.outputSet, fixedSide)
-        .filter(BuildBounds.areOfDriver)
+        .filter(BuildBounds.needNoTask)
     }
 
   private lazy val buildBounds = BuildBounds(range, buildColumns, buildKeys)

@@ -86,11 +86,11 @@ private[broadcast] object BuildBounds {
   private val Mark = new MetadataBuilder().putBoolean(MarkKey, true).build()
 
   /** Whether the bounds of a range can be evaluated where an index is built, without added columns. */
-  def areOfDriver(range: RangeCondition): Boolean =
+  def needNoTask(range: RangeCondition): Boolean =
     !(range.sortBound ++ range.evictBound).exists(bound =>
       needsTask(bound) || bound.exists(_.isInstanceOf[PlanExpression[_]]))
 
-  /** The bounds of a second range that `areOfDriver`. */
+  /** The bounds of a second range that `needNoTask`. */
   def ofSecond(range: RangeCondition, columns: Seq[Attribute], threshold: Int): SecondBounds = {
     def bound(of: Option[RangeBound]) = BindReferences.bindReference[Expression](of.get, columns)
     SecondBounds(bound(range.sortBound), bound(range.evictBound), threshold)

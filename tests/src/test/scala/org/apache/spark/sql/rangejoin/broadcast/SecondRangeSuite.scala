@@ -67,11 +67,13 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
       }
     }
 
-  test("random joins by two ranges, beside stock Spark") {
-    val random = new Random(20261128)
+  for (part <- 0 until (if (EveryEngine) 20 else 4)) test(
+    s"random joins by two ranges, beside stock Spark, part $part",
+    slowIf(part > 0): _*) {
+    val random = new Random(20261128 + part)
     var byBoth = 0
     var (one, both) = (0L, 0L)
-    for (number <- 0 until (if (EveryEngine) 600 else 90)) {
+    for (number <- 0 until 25) {
       val types = Seq.fill(2)(Types(random.nextInt(Types.size)))
       for (name <- Seq("l", "r"))
         randomTable(random, name, types, if (random.nextInt(3) == 0) 40 else 300)
@@ -101,7 +103,7 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
         }
       }
     }
-    assert(byBoth > 25 && both * 5 < one * 4, s"$byBoth joins, $both of $one candidates")
+    assert(byBoth > 7 && both * 5 < one * 4, s"$byBoth joins, $both of $one candidates")
   }
 
   test("values at the ends of their types, NULL, NaN and errors") {

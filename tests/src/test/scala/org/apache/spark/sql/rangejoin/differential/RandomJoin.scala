@@ -365,6 +365,9 @@ object RandomJoin {
     "l.s IS NOT NULL",
     "length(r.s) = 2",
     // More range predicates than make the range.
+    "l.v BETWEEN r.v - 2 AND r.v + 2",
+    "r.v BETWEEN l.v AND l.v + 7",
+    "l.s BETWEEN r.s AND concat(r.s, '5')",
     "r.y <= l.z",
     "r.z >= l.z",
     "l.y <= r.z",

@@ -204,6 +204,17 @@ class SkewSuite extends SkewTest with IntervalShapes {
     for (joinType <- BucketTypes) checkSplit(joinOn(joinType, keyed(Around)), counts = Seq(7))
   }
 
+  test("a few rows are longer than all that a sample has seen") {
+    spark.sql("""SELECT int(id) AS id, 1 AS k, int(id * 50) AS s,
+      int(id * 50 + IF(id % 4999 = 7, 600000, id % 3)) AS e FROM range(0, 20000, 1, 2)""")
+      .createOrReplaceTempView("l")
+    spark.sql("SELECT int(id) AS id, 1 AS k, int(id * 5003) AS p FROM range(0, 200, 1, 2)")
+      .createOrReplaceTempView("r")
+    val found = for (joinType <- Seq(LeftOuter, LeftAnti))
+      yield checkSplit(joinOn(joinType, keyed("r.p BETWEEN l.s AND l.e")), counts = Seq(40))
+    assert(found.head > 20300)
+  }
+
   test("a residual condition, and one of a single side") {
     intervals()
     for (joinType <- BucketTypes) {
