@@ -165,9 +165,7 @@ private[broadcast] class BroadcastRangeJoinCodegen(
          |if ($cursor.wantsSecond()) {
          |  ${lower.code}
          |  ${upper.code}
-         |  if (${lower.isNull} || ${upper.isNull}) {
-         |    $cursor.aimSecond(Long.MAX_VALUE, Long.MIN_VALUE);
-         |  } else {
+         |  if (!${lower.isNull} && !${upper.isNull}) {
          |    $cursor.aimSecond(${lower.value}, ${upper.value});
          |  }
          |}

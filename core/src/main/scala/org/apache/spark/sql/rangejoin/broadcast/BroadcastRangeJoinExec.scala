@@ -28,7 +28,7 @@ import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
-import org.apache.spark.sql.rangejoin.index.{IndexedRangeJoinExec, RangeIndex, RangeIndexMode}
+import org.apache.spark.sql.rangejoin.index._
 import org.apache.spark.sql.rangejoin.join.{CandidateScanner, DriverMetrics, RangeJoinIterator}
 import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.rangejoin.shims.HashJoins
@@ -76,13 +76,18 @@ case class BroadcastRangeJoinExec(
   /** Bounds may come after the columns of the build side. */
   override protected def isAdded(column: Attribute): Boolean = BuildBounds.isAdded(column)
 
+  private def fewestOfSecond: Int = conf.getConf(RangeJoinConf.SecondRangeThreshold)
+
   override protected lazy val second: Option[RangeCondition] =
-    if (best.isDefined) None
+    if (best.isDefined || fewestOfSecond == Int.MaxValue) None
     else {
       RangeExtractor
         .second(joinType, condition, left.outputSet, right.outputSet, fixedSide)
         .filter(BuildBounds.needNoTask)
     }
+
+  private def secondBounds: Option[SecondBounds] =
+    second.map(BuildBounds.ofSecond(_, buildColumns, fewestOfSecond))
 
   private lazy val buildBounds = BuildBounds(range, buildColumns, buildKeys)
 
@@ -98,10 +103,7 @@ case class BroadcastRangeJoinExec(
     keyTypes = buildKeys.map(_.dataType),
     sortMayBeUnknown = range.unknown.sort,
     evictMayBeUnknown = range.unknown.evict,
-    second = second.map(BuildBounds.ofSecond(
-      _,
-      buildColumns,
-      conf.getConf(RangeJoinConf.SecondRangeThreshold)))
+    second = secondBounds
   )(indexedColumns)
 
   /** What is indexed, as EXPLAIN shows it. */
@@ -191,7 +193,8 @@ case class BroadcastRangeJoinExec(
         broadcast,
         Some(longMetric("numCandidates")),
         join.best,
-        range.unknown),
+        range.unknown,
+        secondBounds),
       built.buildIsEmpty,
       built.keyIsUnique)
   }

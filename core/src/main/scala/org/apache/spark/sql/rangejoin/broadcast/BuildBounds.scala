@@ -93,7 +93,7 @@ private[broadcast] object BuildBounds {
   /** The bounds of a second range that `needNoTask`. */
   def ofSecond(range: RangeCondition, columns: Seq[Attribute], threshold: Int): SecondBounds = {
     def bound(of: Option[RangeBound]) = BindReferences.bindReference[Expression](of.get, columns)
-    SecondBounds(bound(range.sortBound), bound(range.evictBound), threshold)
+    SecondBounds(bound(range.sortBound), bound(range.evictBound), range.unknown, threshold)
   }
 
   /** Whether a column of a broadcast side is a bound that was added to it. */

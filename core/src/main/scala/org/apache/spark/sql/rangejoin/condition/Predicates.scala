@@ -56,7 +56,9 @@ private[rangejoin] object Predicates extends PredicateHelper {
     case _: Attribute | _: Literal => true
     case OrderedValue(child)       => neverRaises(child)
     case Coalesce(children)        => children.forall(neverRaises)
-    case Cast(child, to, _, _)     =>
+    case _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull =>
+      e.children.forall(neverRaises)
+    case Cast(child, to, _, _) =>
       neverRaises(child) && isPlain(child.dataType) && Cast.canUpCast(child.dataType, to)
     case _ => false
   }

@@ -103,8 +103,8 @@ object RangeExtractor {
 
   /**
    * A second range of a join beside the one that drives it, by which an index can leave out rows: both have two ends,
-   * of conjuncts of their own, and the bounds of the first are its values. It could drive the join, so a pair that is
-   * not in it needs no more be asked than one that is not in the first.
+   * of conjuncts of their own, and the bounds of the first are its values. No conjunct may raise that is written before
+   * those of the second range, since it would be evaluated for a pair that is left out.
    */
   def second(
       joinType: JoinType,
@@ -117,8 +117,14 @@ object RangeExtractor {
       val first = found.head
       def isOfFirst(conjunct: Expression) = first.predicates.exists(_.eq(conjunct))
       def isApart(range: RangeCondition) = range.hasTwoEnds && !range.predicates.exists(isOfFirst)
+      def isAskedFirst(range: RangeCondition) = {
+        def isOf(conjunct: Expression) = range.predicates.exists(_.eq(conjunct))
+        val asked = first.residual.toSeq.flatMap(Predicates.split)
+        asked.take(asked.lastIndexWhere(isOf)).filterNot(c => isOf(c) || isOfFirst(c))
+          .forall(Predicates.neverRaises)
+      }
       if (first.hasTwoEnds && first.upperTie.isEmpty && first.lowerTie.isEmpty)
-        found.tail.find(isApart)
+        found.tail.find(range => isApart(range) && isAskedFirst(range))
       else None
     }
 

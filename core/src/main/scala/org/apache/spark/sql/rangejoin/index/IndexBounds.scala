@@ -61,9 +61,12 @@ private[index] final class IndexBounds private (
 
   /** Whether a bound of the row may be unknown. */
   def isUnknown(i: Int): Boolean = (smallest && sort(i) == Long.MinValue) ||
-    (greatest && (if (points) sort(i) else evict(i)) == Long.MaxValue)
+    (greatest && evictBound(i) == Long.MaxValue)
 
   def sortBound(i: Int): Long = sort(i)
+
+  /** Where there is a second test. */
+  def evictBound(i: Int): Long = if (points) sort(i) else evict(i)
 
   /** The first entry of a run within a group with a sort bound of at least `bound`, or its end. */
   def firstFrom(group: Int, from: Int, end: Int, bound: Long): Int = {

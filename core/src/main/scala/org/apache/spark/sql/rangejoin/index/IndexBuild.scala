@@ -45,7 +45,7 @@ final class IndexBuild(
       mode.evictValue.map(new ValueOrder(_)).orNull,
       mode.evictMayBeUnknown),
     sameValues = mode.sortValue == mode.evictValue,
-    secondThreshold = mode.second.map(_.threshold),
+    mode.second,
     mode.linearScanThreshold,
     expected,
     keepsUnmatchable,
@@ -53,8 +53,6 @@ final class IndexBuild(
   )
   private[this] val keyOf = if (mode.keys.isEmpty) null else UnsafeProjection.create(mode.keys)
   private[this] val boundsOf = UnsafeProjection.create(mode.sortBound.toSeq ++ mode.evictBound)
-  private[this] val secondOf =
-    mode.second.map(s => UnsafeProjection.create(Seq(s.sort, s.evict))).orNull
   private[this] val sortAt = if (mode.sortBound.isDefined) 0 else -1
   private[this] val evictAt = if (mode.evictBound.isDefined) mode.sortBound.size else -1
   private[this] var ofNoRows = true
@@ -68,7 +66,6 @@ final class IndexBuild(
       if (bounds != null && key != null) builder.addKey(key)
       builder.addUnmatchable(row.asInstanceOf[UnsafeRow])
     } else {
-      if (secondOf != null) addSecond(secondOf(row))
       builder.add(
         key,
         if (sortAt >= 0) bounds.getLong(sortAt) else 0L,
@@ -76,10 +73,6 @@ final class IndexBuild(
         row.asInstanceOf[UnsafeRow])
     }
   }
-
-  private def addSecond(second: UnsafeRow): Unit =
-    if (second.anyNull) builder.addSecond(Long.MinValue, Long.MaxValue)
-    else builder.addSecond(second.getLong(0), second.getLong(1))
 
   /** The index of all rows; None where there is no memory for it. */
   def result(): Option[RangeIndex] = builder.result(ofNoRows, beginNanos)

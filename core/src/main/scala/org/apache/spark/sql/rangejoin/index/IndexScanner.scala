@@ -88,7 +88,10 @@ final class IndexScanner(
       val bounds = boundsOf(streamedRow)
       if (!bounds.anyNull) {
         if (pointOf != null) cursor.aim(pointOf(streamedRow))
-        if (secondOf != null && cursor.wantsSecond()) aimSecond(secondOf(streamedRow))
+        if (secondOf != null && cursor.wantsSecond()) {
+          val second = secondOf(streamedRow)
+          if (!second.anyNull) cursor.aimSecond(second.getLong(0), second.getLong(1))
+        }
         cursor.search(bounds.getLong(0), bounds.getLong(1))
         while (cursor.asks()) {
           val test = if (cursor.asksUpper) upperTie else lowerTie
@@ -100,10 +103,6 @@ final class IndexScanner(
     }
     found
   }
-
-  private def aimSecond(second: UnsafeRow): Unit =
-    if (second.anyNull) cursor.aimSecond(Long.MaxValue, Long.MinValue)
-    else cursor.aimSecond(second.getLong(0), second.getLong(1))
 
   private def seekKey(key: UnsafeRow): Boolean =
     if (key.anyNull) cursor.skip() else cursor.seek(key)

@@ -42,8 +42,13 @@ import org.apache.spark.sql.rangejoin.reduce._
  *
  * @param best which candidates of a streamed row are wanted; None for all of them
  * @param unknown which bounds may be unknown
+ * @param second a second range to search by; None where there is none
  */
-final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: UnknownBounds)
+final class RangeCursor(
+    index: RangeIndex,
+    best: Option[BestOrder],
+    unknown: UnknownBounds,
+    second: Option[SecondBounds])
     extends RunRows {
   private[this] val starts = index.groups.starts
   private[this] val directory = index.groups.directory
@@ -93,7 +98,8 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
 
   // Null where there is no second range. Used for a search where `bySlabs`, and then no row is left otherwise.
   private[this] val slabs =
-    if (mode == null || mode.slabs == null) null else new SlabCursor(mode.slabs)
+    if (mode == null || mode.slabs == null || !second.contains(mode.slabs.second)) null
+    else new SlabCursor(mode.slabs)
   private[this] var bySlabs = false
 
   private[this] var visited = 0L
@@ -169,16 +175,14 @@ final class RangeCursor(index: RangeIndex, best: Option[BestOrder], unknown: Unk
   /** Whether a search by two ranges is likely to come to far fewer rows: then `aimSecond` has to come before it. */
   def wantsSecond(): Boolean = slabs != null && slabs.isWanted(group, visited)
 
-  /** Takes the bounds by the second range of the streamed row that is searched for next. */
-  def aimSecond(lower: Long, upper: Long): Unit = {
-    bySlabs = true
-    slabs.aim(lower, upper)
-  }
+  /** Takes the bounds by the second range of the streamed row that is searched for next; not called where one is NULL. */
+  def aimSecond(lower: Long, upper: Long): Unit = bySlabs = slabs.aim(lower, upper)
 
   /** Narrows down to the rows in reach of a streamed row with these bounds. */
   def search(lower: Long, upper: Long): Unit = {
     searching = true
     streamedUnknown = unknown.inStreamed(lower, upper)
+    bySlabs = bySlabs && !streamedUnknown
     if (bySlabs) {
       slabs.begin(group, lower, upper)
       end = position

@@ -77,11 +77,13 @@ final class RangeIndex private[index] (
   /**
    * @param best which candidates of a streamed row are wanted; None for all of them
    * @param unknown which bounds may be unknown
+   * @param second a second range to search by, which is used if the index has been made for it
    */
   def cursor(
       best: Option[BestOrder] = None,
-      unknown: UnknownBounds = UnknownBounds.Any): RangeCursor =
-    new RangeCursor(this, best, unknown)
+      unknown: UnknownBounds = UnknownBounds.Any,
+      second: Option[SecondBounds] = None): RangeCursor =
+    new RangeCursor(this, best, unknown, second)
 
   /** The number of all rows there are: those that can match, and behind them those kept beside. */
   def sizeOfAll: Int = rows.size + unmatchable.size

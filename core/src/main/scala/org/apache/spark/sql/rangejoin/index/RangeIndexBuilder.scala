@@ -29,8 +29,7 @@ import org.apache.spark.util.collection.PrimitiveVector
  * @param upper the test of the sort bound
  * @param lower the test of the evict bound
  * @param sameValues whether bounds that are equal for every row are bounds of one value
- * @param secondThreshold the fewest rows of a key that are indexed by a second range, too, for which memory has to be
- *   unlimited; None where there is none
+ * @param second the bounds of a second range, for which memory has to be unlimited; None where there is none
  * @param linearScanThreshold up to this number of rows of a key are not searched
  * @param expected the number of rows, where it is known
  * @param keepsUnmatchable whether rows that match nothing are kept beside the index
@@ -40,7 +39,7 @@ private[index] final class RangeIndexBuilder(
     upper: IndexedTest,
     lower: IndexedTest,
     sameValues: Boolean,
-    secondThreshold: Option[Int],
+    second: Option[SecondBounds],
     linearScanThreshold: Int,
     expected: Int,
     keepsUnmatchable: Boolean,
@@ -58,12 +57,8 @@ private[index] final class RangeIndexBuilder(
   private[this] var sort = new PrimitiveVector[Long](capacity)
   private[this] var evict =
     if (upper.isMade && lower.isMade) new PrimitiveVector[Long](capacity) else null
-  private[this] val secondSort =
-    if (secondThreshold.isDefined) new PrimitiveVector[Long](capacity) else null
-  private[this] val secondEvict =
-    if (secondThreshold.isDefined) new PrimitiveVector[Long](capacity) else null
   private[this] var fields = 0
-  require(secondThreshold.isEmpty || isBroadcast, "memory for a second range is not asked for")
+  require(second.isEmpty || isBroadcast, "memory for a second range is not asked for")
 
   private[this] var held = 0L
 
@@ -84,12 +79,6 @@ private[index] final class RangeIndexBuilder(
       if (bytes > 0L) holdOnly(allocatedBytes)
     }
     fits
-  }
-
-  /** The bounds by the second range of the row that is added next. */
-  def addSecond(sortBound: Long, evictBound: Long): Unit = {
-    secondSort += sortBound
-    secondEvict += evictBound
   }
 
   /**
@@ -166,12 +155,12 @@ private[index] final class RangeIndexBuilder(
       beginNanos: Long
   ): RangeIndex = {
     val order = if (sorted == null || ordering == null) numbers else byValue(numbers)
+    val packed = if (order == null) rows.result() else rows.inOrder(order)
     new RangeIndex(
       KeyGroups(keys.result(), starts),
-      if (order == null) rows.result() else rows.inOrder(order),
+      packed,
       fields,
-      if (sorted == null) null
-      else searchOf(boundsInOrder(starts, order, sorted), slabsInOrder(starts, order, sorted)),
+      if (sorted == null) null else searchOf(boundsInOrder(starts, order, sorted), starts, packed),
       IndexOrigin(
         ofNoRows,
         System.nanoTime() - beginNanos,
@@ -228,28 +217,16 @@ private[index] final class RangeIndexBuilder(
     holdOnly(0L)
   }
 
-  /** Null where there is no second range, or no group is large enough. */
-  private def slabsInOrder(starts: Array[Int], order: Array[Int], sorted: Array[Long]): Slabs = {
-    secondThreshold
-      .filter(fewest => (1 until starts.length).exists(i => starts(i) - starts(i - 1) >= fewest))
-      .map(Slabs(
-        _,
-        starts,
-        sorted,
-        permuted(evict, order),
-        permuted(secondSort, order),
-        permuted(secondEvict, order)))
-      .orNull
-  }
-
-  private def searchOf(bounds: IndexBounds, slabs: Slabs): GroupSearch = GroupSearch(
-    bounds,
-    descending,
-    Asks(
-      sort = (if (descending) lower.order else upper.order) != null,
-      evict = !descending && lower.order != null),
-    linearScanThreshold,
-    slabs)
+  private def searchOf(bounds: IndexBounds, starts: Array[Int], packed: PackedRows): GroupSearch =
+    GroupSearch(
+      bounds,
+      descending,
+      Asks(
+        sort = (if (descending) lower.order else upper.order) != null,
+        evict = !descending && lower.order != null),
+      linearScanThreshold,
+      second.flatMap(Slabs.of(_, starts, bounds, packed, fields)).orNull
+    )
 
   private def groupStarts: Array[Int] = {
     val starts = new Array[Int](keys.groups + 1)

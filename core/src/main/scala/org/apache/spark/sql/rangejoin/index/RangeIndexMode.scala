@@ -81,11 +81,13 @@ case class RangeIndexMode(
   }
 
   /**
+   * Without a second range, which a join uses if the index it gets has it: so one index serves several joins.
    * Keys as in Spark's hash joins. Bounds stay as they are: the canonical form of a sum has its terms in
    * another order, and a sum of doubles, or one that may overflow, has another value then. Pairs of the
    * index are not asked again.
    */
-  override lazy val canonicalized: RangeIndexMode = copy(keys = keys.map(_.canonicalized))("")
+  override lazy val canonicalized: RangeIndexMode =
+    copy(keys = keys.map(_.canonicalized), second = None)("")
 
   override def toString: String = s"RangeIndex($columns)"
 }

@@ -48,8 +48,10 @@ private[index] final class ScanChoice {
   }
 
   private def isOver(cost: Long): Boolean =
-    if (isTrial) rows >= TriedRows || cost > TriedRows * (if (bySecond) costOfOne else costOfTwo)
-    else rows >= period
+    if (isTrial) rows >= TriedRows || cost > TriedRows * costOfOther
+    else rows >= period || (rows >= TriedRows && cost > rows * costOfOther * TimesDearer)
+
+  private def costOfOther: Double = if (bySecond) costOfOne else costOfTwo
 
   private def turn(): Unit = {
     rows = 0L
@@ -70,6 +72,9 @@ private[index] object ScanChoice {
 
   /** Rows of a trial. */
   val TriedRows = 16
+
+  /** The other way is tried early where rows cost this many times what it did. */
+  private val TimesDearer = 2
 
   /** Rows between the first two trials, each further time between trials, and the longest. */
   private val FirstPeriod = 4096L

@@ -15,13 +15,19 @@
 package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.rangejoin.condition.UnknownBounds
 
 /**
- * The bounds of a second range, of which a search leaves out what does not meet them. A row whose bounds
- * are NULL is not left out.
+ * The bounds of a second range, of which a search leaves out what does not meet them. A row of which one is NULL, or
+ * may be unknown, is not left out.
  *
  * @param sort the bound of the upper test
  * @param evict the bound of the lower test
+ * @param unknown which bounds may be unknown
  * @param threshold groups of fewer rows are searched by the first range alone
  */
-final case class SecondBounds(sort: Expression, evict: Expression, threshold: Int)
+final case class SecondBounds(
+    sort: Expression,
+    evict: Expression,
+    unknown: UnknownBounds,
+    threshold: Int)

@@ -43,6 +43,7 @@ private[index] final class SlabCursor(slabs: Slabs) {
   private[this] var start = 0
   private[this] var end = 0
 
+  private[this] var visitedRows = 0L
   private[this] var visitedSlabs = 0L
 
   /**
@@ -51,12 +52,14 @@ private[index] final class SlabCursor(slabs: Slabs) {
    * @param visited the number of rows that the cursor came to so far, by one range or by two
    */
   def isWanted(group: Int, visited: Long): Boolean =
-    slabs.areOf(group) && choice.next(visited + visitedSlabs * SlabCursor.RowsOfSlab)
+    slabs.areOf(group) && choice.next(
+      visited + visitedRows * SlabCursor.RowsOfRow + visitedSlabs * SlabCursor.RowsOfSlab)
 
-  /** Takes the second range of the streamed row that is searched for next. */
-  def aim(lower: Long, upper: Long): Unit = {
+  /** Takes the second range of the streamed row that is searched for next; false where it may be unknown. */
+  def aim(lower: Long, upper: Long): Boolean = {
     lowerSlab = lower
     upperSlab = upper
+    !slabs.second.unknown.inStreamed(lower, upper)
   }
 
   /** Begins a search by both ranges. */
@@ -74,7 +77,11 @@ private[index] final class SlabCursor(slabs: Slabs) {
     var entry = slabs.lastEntryReaching(start, end, lower)
     while (entry < 0 && nextSlab()) entry = slabs.lastEntryReaching(start, end, lower)
     end = entry
-    if (entry < 0) -1 else slabs.row(entry)
+    if (entry < 0) -1
+    else {
+      visitedRows += 1
+      slabs.row(entry)
+    }
   }
 
   private def nextSlab(): Boolean = {
@@ -90,6 +97,9 @@ private[index] final class SlabCursor(slabs: Slabs) {
 }
 
 private[index] object SlabCursor {
+
+  /** A row that is found by slabs costs as much as this many more that are next to each other. */
+  final val RowsOfRow = 1
 
   /** A search in a slab costs as much as this many rows. */
   final val RowsOfSlab = 8

@@ -14,7 +14,9 @@
 
 package org.apache.spark.sql.rangejoin.index
 
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.rangejoin.kernel.SortedBounds
+import org.apache.spark.util.random.XORShiftRandom
 
 /**
  * The rows of large groups once more, so that a search can leave out rows by a second range: in ''slabs'' by the sort
@@ -32,6 +34,7 @@ import org.apache.spark.sql.rangejoin.kernel.SortedBounds
  *
  * Immutable.
  *
+ * @param second the bounds of the second range: a search by another one has no use of slabs
  * @param firstSlabs the first slab of each group, and the end of the last; groups that are small have none
  * @param least the least sort bound by the second range of each slab; rises within a group
  * @param reach the greatest evict bound by the second range of each slab
@@ -41,6 +44,7 @@ import org.apache.spark.sql.rangejoin.kernel.SortedBounds
  * @param evict their evict bounds
  */
 private[index] final class Slabs private (
+    val second: SecondBounds,
     firstSlabs: Array[Int],
     least: Array[Long],
     reach: EvictBounds,
@@ -88,47 +92,49 @@ private[index] object Slabs {
   private val SampledOfSlab = 16
 
   /**
-   * All arrays are in the order of the index.
+   * Of an index whose rows are these; None where no group has as many rows as the second range asks for.
    *
-   * @param threshold groups of fewer rows have no slabs
    * @param starts the first row of each group, and the end of the last
-   * @param sort the sort bounds of the first range, by which each group is in order
-   * @param evict its evict bounds
-   * @param secondSort the sort bounds of the second range
-   * @param secondEvict its evict bounds
+   * @param bounds by the first range, which has two ends
    */
-  def apply(
-      threshold: Int,
+  def of(
+      second: SecondBounds,
       starts: Array[Int],
-      sort: Array[Long],
-      evict: Array[Long],
-      secondSort: Array[Long],
-      secondEvict: Array[Long]
-  ): Slabs = {
-    val layout = new Layout(threshold, starts, secondSort, secondEvict)
-    val sortOfEntries = layout.rows.map(sort(_))
-    new Slabs(
-      layout.firstSlabs,
-      layout.least,
-      EvictBounds(layout.reach, layout.firstSlabs, null),
-      layout.starts,
-      layout.rows,
-      sortOfEntries,
-      EvictBounds(
-        if (java.util.Arrays.equals(sort, evict)) sortOfEntries else layout.rows.map(evict(_)),
+      bounds: IndexBounds,
+      rows: PackedRows,
+      fields: Int): Option[Slabs] =
+    if ((1 until starts.length).forall(i => starts(i) - starts(i - 1) < second.threshold)) None
+    else {
+      val layout = new Layout(second, starts, bounds, rows, fields)
+      val sort = layout.rows.map(bounds.sortBound(_))
+      Some(new Slabs(
+        second,
+        layout.firstSlabs,
+        layout.least,
+        EvictBounds(layout.reach, layout.firstSlabs, null),
         layout.starts,
-        null)
-    )
-  }
+        layout.rows,
+        sort,
+        EvictBounds(
+          if (bounds.points) sort else layout.rows.map(bounds.evictBound(_)),
+          layout.starts,
+          null)
+      ))
+    }
 
   /** Which rows are in which slab. */
   private final class Layout(
-      threshold: Int,
+      second: SecondBounds,
       groupStarts: Array[Int],
-      secondSort: Array[Long],
-      secondEvict: Array[Long]) {
+      bounds: IndexBounds,
+      packed: PackedRows,
+      fields: Int) {
+    private val boundsOf = UnsafeProjection.create(Seq(second.sort, second.evict))
+    private val packedRow = new UnsafeRow(fields)
     private val groups = groupStarts.length - 1
-    private val slabOfRow = new Array[Int](secondSort.length)
+    private val secondSort = new Array[Long](packed.size)
+    private val secondEvict = new Array[Long](packed.size)
+    private val slabOfRow = new Array[Int](packed.size)
 
     val firstSlabs: Array[Int] = new Array(groups + 1)
     for (group <- 0 until groups)
@@ -167,8 +173,9 @@ private[index] object Slabs {
     /** Puts the rows of a group into slabs, none of which is empty; returns their number. */
     private def deal(group: Int, firstSlab: Int): Int = {
       val (from, end) = (groupStarts(group), groupStarts(group + 1))
-      if (end - from < threshold) 0
+      if (end - from < second.threshold) 0
       else {
+        for (row <- from until end) readSecond(row)
         val slabs = math.sqrt((end - from) / SlabCursor.RowsOfSlab.toDouble).toInt
         val boundaries = boundariesOf(from, end, math.max(1, slabs))
         for (row <- from until end) slabOfRow(row) = slabOf(boundaries, secondSort(row))
@@ -186,10 +193,23 @@ private[index] object Slabs {
       }
     }
 
+    /** The bounds of a row by the second range; without ends where it must not be left out. */
+    private def readSecond(row: Int): Unit = {
+      packed.read(row, packedRow)
+      val found = boundsOf(packedRow)
+      val isOpen = found.anyNull || bounds.isUnknown(row) ||
+        second.unknown.inBuffered(found.getLong(0), found.getLong(1))
+      secondSort(row) = if (isOpen) Long.MinValue else found.getLong(0)
+      secondEvict(row) = if (isOpen) Long.MaxValue else found.getLong(1)
+    }
+
     /** Quantiles of the sort bounds of these rows, for `slabs` slabs. */
     private def boundariesOf(from: Int, end: Int, slabs: Int): Array[Long] = {
+      // One of each few rows, at random: classes of rows may alternate.
       val step = math.max(1, (end - from) / (slabs * SampledOfSlab))
-      val sampled = Array.range(from, end, step).map(secondSort(_))
+      val random = new XORShiftRandom(slabs)
+      val sampled = Array.range(from, end, step)
+        .map(row => secondSort(math.min(row + random.nextInt(step), end - 1)))
       java.util.Arrays.sort(sampled)
       Array.tabulate(slabs - 1) { i =>
         sampled(((i + 1L) * sampled.length / slabs).toInt)

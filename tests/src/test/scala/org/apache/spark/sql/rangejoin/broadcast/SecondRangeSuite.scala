@@ -14,12 +14,14 @@
 
 package org.apache.spark.sql.rangejoin.broadcast
 
-import scala.util.Random
+import scala.util.{Random, Try}
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
+import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 import org.apache.spark.sql.functions.udf
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, EveryEngine}
+import org.apache.spark.sql.rangejoin.RangeJoinTest.{AdaptiveEngines, Engines, EveryEngine}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.plan.TwoRanges
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
@@ -29,15 +31,18 @@ import org.apache.spark.sql.rangejoin.semantics.SemanticsTest.JoinTypes
 class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
 
   private val ByBoth = RangeJoinConf.SecondRangeThreshold.key -> "1"
-  private val ByOne = RangeJoinConf.SecondRangeThreshold.key -> Int.MaxValue.toString
+  private val ByOne = RangeJoinConf.SecondRangeThreshold.key -> "1000000"
   private val Box = "p.x BETWEEN b.x0 AND b.x1 AND p.y BETWEEN b.y0 AND b.y1"
   private val Band = "abs(p.x - b.x0) <= 0.01 AND abs(p.y - b.y0) <= 0.01"
 
   /** Points `p`, and boxes `b` that are a hundredth wide and high; a third of both has key 0. */
   private def boxes(points: Int, boxes: Int): Unit = {
-    spark.range(0, points, 1, 2).selectExpr("id", "id % 3 AS k", "rand(1) AS x", "rand(2) AS y")
+    def random(seed: Int) = s"pmod(xxhash64(id, $seed), 1000000) / 1000000D"
+    spark.range(0, points, 1, 2)
+      .selectExpr("id", "id % 3 AS k", s"${random(1)} AS x", s"${random(2)} AS y")
       .createOrReplaceTempView("p")
-    spark.range(0, boxes, 1, 2).selectExpr("id", "id % 3 AS k", "rand(3) AS x0", "rand(4) AS y0")
+    spark.range(0, boxes, 1, 2)
+      .selectExpr("id", "id % 3 AS k", s"${random(3)} AS x0", s"${random(4)} AS y0")
       .selectExpr("*", "x0 + 0.01 AS x1", "y0 + 0.01 AS y1").createOrReplaceTempView("b")
   }
 
@@ -103,7 +108,7 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
         }
       }
     }
-    assert(byBoth > 7 && both * 5 < one * 4, s"$byBoth joins, $both of $one candidates")
+    assert(byBoth > 7 && both < one, s"$byBoth joins, $both of $one candidates")
   }
 
   test("values at the ends of their types, NULL, NaN and errors") {
@@ -135,6 +140,72 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
       val df = joinOn(joinType, on)
       assertSameRows(rows(df), expected, s"$joinType $on ${executedPlan(df)}")
       assert(broadcastJoins(df).nonEmpty, executedPlan(df))
+    }
+  }
+
+  test("errors are those of stock Spark, whichever range is searched by") {
+    spark.range(0, 60, 1, 1).selectExpr("int(id) AS id", "int(id) AS x", "int(id DIV 1000) AS y")
+      .createOrReplaceTempView("p")
+    // Half of the boxes have an end that overflows, or a divisor of 0, and are at no point by the second range.
+    spark.sql("""SELECT int(id) AS id, int(id - 1) AS x0, int(id + 1) AS x1,
+        IF(odd, 2147483647, int(id + 1)) AS most, IF(odd, 0, 1) AS z, IF(odd, 50, 0) AS y0, IF(odd, 60, 61) AS y1
+      FROM (SELECT id, pmod(hash(id), 2) = 1 AS odd FROM range(0, 300, 1, 2))""")
+      .createOrReplaceTempView("b")
+    val second = "p.y BETWEEN b.y0 AND b.y1"
+    val cases = Seq(
+      s"p.x BETWEEN b.x0 AND b.most + 1 AND $second" -> true,
+      s"p.x BETWEEN b.x0 AND b.x1 AND (p.x + 10) DIV b.z > 0 AND $second" -> true,
+      s"p.x BETWEEN b.x0 AND b.x1 AND $second AND (p.x + 10) DIV b.z > 0" -> false,
+      s"p.x BETWEEN b.x0 AND b.x1 AND p.y <= b.most + 1 AND p.y >= b.y0" -> true,
+      s"p.x BETWEEN b.x0 AND b.x1 AND IF(p.y = 0, NULL, 1) BETWEEN b.y0 AND b.y1 AND (p.x + 10) DIV b.z > 0" -> true
+    )
+    def found(query: => DataFrame): Either[String, Seq[String]] =
+      Try(rows(query)).toEither.left.map(error =>
+        causes(error).map(_.getMessage).toSeq.last.takeWhile(_ != ']'))
+    for ((on, fails) <- cases; points <- Seq(8, 16, 60); engine <- nextEngine) ansi(on = true) {
+      def query = spark.sql(
+        s"SELECT /*+ BROADCAST(b) */ p.id, b.id FROM (SELECT * FROM p WHERE id < $points) p LEFT JOIN b ON $on")
+      val expected = withConf(Flag -> "false")(found(query))
+      assert(expected.isLeft == fails, on)
+      withConf(engine :+ ByBoth: _*) {
+        assert(found(query) == expected, s"$on of $points points")
+        assert(isByBoth(query) == !on.contains(s"> 0 AND $second"), on)
+      }
+    }
+  }
+
+  test("an index serves joins with other second ranges") {
+    boxes(points = 300, boxes = 900)
+    def query = spark.sql(
+      s"""SELECT /*+ BROADCAST(b), BROADCAST(c) */ p.id, b.id, c.id FROM p
+        JOIN b ON $Box
+        JOIN b c ON p.x BETWEEN c.x0 AND c.x1 AND p.y BETWEEN c.y0 - 0.01 AND c.y1 + 0.01""")
+    val expected = stock(query)
+    assert(expected.nonEmpty)
+    for (engine <- Engines) withConf(engine :+ ByBoth: _*) {
+      val df = query
+      assertSameRows(rows(df), expected, executedPlan(df).toString)
+      assert(nodes[RangeIndexExchangeExec](df).size == 1, executedPlan(df))
+      assert(nodes[ReusedExchangeExec](df).size == 1, executedPlan(df))
+    }
+  }
+
+  test("adaptive execution plans again beside a ranking of matches by two ranges") {
+    boxes(points = 60, boxes = 900)
+    spark.range(0, 100000, 1, 2).selectExpr("id % 60 AS pid", "id AS v").where("hash(v) % 5000 = 7")
+      .createOrReplaceTempView("few")
+    def query = spark.sql(
+      s"""SELECT t.id, t.bid, count(*) FROM (SELECT * FROM (
+          SELECT /*+ BROADCAST(b) */ p.id, b.id AS bid, row_number() OVER (PARTITION BY p.id ORDER BY b.x0) AS n
+          FROM (SELECT id, max(x) AS x, max(y) AS y FROM p GROUP BY id) p
+          JOIN b ON p.x BETWEEN b.x0 AND b.x1 + 0.05 AND p.y BETWEEN b.y0 AND b.y1 + 0.05) WHERE n = 1) t
+        JOIN few ON few.pid = t.id GROUP BY 1, 2""")
+    for (engine <- AdaptiveEngines) withConf(
+      engine ++ Seq(ByBoth, Threshold -> "100KB"): _*) {
+      val df = query
+      assertSameRows(rows(df), stock(query), executedPlan(df).toString)
+      assert(nodes[BroadcastHashJoinExec](df).size == 1, executedPlan(df))
+      assert(broadcastJoins(df).flatMap(_.best).size == 1, executedPlan(df))
     }
   }
 
