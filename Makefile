@@ -144,7 +144,7 @@ check: $(SBT_LAUNCHER) $(DEPENDENCIES) | check-java ## lint, and the tests that 
 	$(MAKE) lint-python
 	$(MAKE) test-python PYTEST_ARGS='-q -m "not spark" $(PYTEST_ARGS)'
 
-test: ## run what a change has to pass, without slow tests: fifteen minutes on two cores (design/07-tests.md)
+test: ## run what a change has to pass, without slow tests: some twenty minutes on two cores (design/07-tests.md)
 	@failed=; for part in test-scala test-cluster test-python; do \
 		$(MAKE) $$part || failed="$$failed $$part"; \
 	done; test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
