@@ -172,9 +172,8 @@ case class BroadcastRangeJoinExec(
   )
 
   override def stringArgs: Iterator[Any] =
-    super.stringArgs ++ second.map("second range: " + shownRange(_)) ++ (if (isSkewJoin)
-                                                                           Iterator("skew=true")
-                                                                         else Iterator.empty)
+    super.stringArgs ++ second.map("second range: " + shownRange(_)) ++
+      Some("skew=true").filter(_ => isSkewJoin)
 
   override protected def moreFields: Seq[(String, String)] =
     second.map("Second range" -> shownRange(_)).toSeq
