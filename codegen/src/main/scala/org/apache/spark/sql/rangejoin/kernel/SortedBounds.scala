@@ -27,4 +27,8 @@ object SortedBounds {
     }
     low
   }
+
+  /** The first of these with a value above `bound`, or `end`. */
+  def firstBeyond(bounds: Array[Long], from: Int, end: Int, bound: Long): Int =
+    if (bound == Long.MaxValue) end else firstFrom(bounds, from, end, bound + 1)
 }

@@ -60,8 +60,7 @@ case class BroadcastRangeJoinExec(
   override lazy val extracted: Either[Reason, RangeCondition] =
     for {
       range <- super.extracted
-      _ <- (range.sortBound ++ range.evictBound)
-        .find(_.exists(_.isInstanceOf[PlanExpression[_]]))
+      _ <- BuildBounds.withSubquery(range)
         .map(bound => Reason.SubqueryInBuildBound(bound.child))
         .toLeft(())
       _ <- Either.cond(!RangeIndexMode.needsRegistration, (), Reason.UnregisteredIndex)

@@ -87,8 +87,11 @@ private[broadcast] object BuildBounds {
 
   /** Whether the bounds of a range can be evaluated where an index is built, without added columns. */
   def needNoTask(range: RangeCondition): Boolean =
-    !(range.sortBound ++ range.evictBound).exists(bound =>
-      needsTask(bound) || bound.exists(_.isInstanceOf[PlanExpression[_]]))
+    withSubquery(range).isEmpty && !(range.sortBound ++ range.evictBound).exists(needsTask)
+
+  /** A bound of a range with a subquery, which has no result where an index is built. */
+  def withSubquery(range: RangeCondition): Option[RangeBound] =
+    (range.sortBound ++ range.evictBound).find(_.exists(_.isInstanceOf[PlanExpression[_]]))
 
   /** The bounds of a second range that `needNoTask`. */
   def ofSecond(range: RangeCondition, columns: Seq[Attribute], threshold: Int): SecondBounds = {

@@ -40,9 +40,9 @@ private[index] final case class GroupSearch(
       else descending || bounds.points
     }
 
-  def estimatedSize: Long =
-    bounds.estimatedSize + (if (slabs == null) 0L else slabs.estimatedSize)
-
   /** Whether the best rows are at the end of a search. */
   def isFromEnd(best: BestOrder): Boolean = best.descending != descending
+
+  def estimatedSize: Long =
+    bounds.estimatedSize + (if (slabs == null) 0L else slabs.estimatedSize)
 }

@@ -38,7 +38,7 @@ case class IndexJoin(
     streamed: Seq[Attribute],
     build: Seq[Attribute],
     best: Option[BestOrder],
-    second: Option[RangeCondition] = None
+    second: Option[RangeCondition]
 ) {
   def boundKeys: Seq[Expression] = keys.map(ofStreamed)
 

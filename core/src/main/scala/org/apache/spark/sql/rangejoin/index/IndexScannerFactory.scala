@@ -35,8 +35,8 @@ case class IndexScannerFactory(
     upper: Option[Expression],
     tests: PairTestSpec,
     behavior: JoinTypeBehavior,
-    point: Option[Expression] = None,
-    second: Seq[Expression] = Nil
+    point: Option[Expression],
+    second: Seq[Expression]
 ) {
 
   /**

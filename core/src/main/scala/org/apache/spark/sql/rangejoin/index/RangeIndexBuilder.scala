@@ -137,7 +137,8 @@ private[index] final class RangeIndexBuilder(
       val numbers = if (isGiven) null else order.byGroup
       val sorted = if (isSearched) permuted(sort, numbers) else null
       if (isSearched && !isGiven) order.sortGroups(numbers, sorted)
-      val index = build(starts, numbers, sorted, ofNoRows, beginNanos)
+      val index =
+        build(starts, numbers, sorted, order.largestGroup, ofNoRows, beginNanos)
       holdOnly(index.estimatedSize + ofMarks)
       Some(index)
     } else None
@@ -146,21 +147,29 @@ private[index] final class RangeIndexBuilder(
   /**
    * @param numbers of the rows in the order of the index; null if they have come in that order
    * @param sorted the sort bounds in that order; null where no group is searched
+   * @param largest the number of rows of the largest group
    */
   private def build(
       starts: Array[Int],
       numbers: Array[Int],
       sorted: Array[Long],
+      largest: Int,
       ofNoRows: Boolean,
       beginNanos: Long
   ): RangeIndex = {
     val order = if (sorted == null || ordering == null) numbers else byValue(numbers)
     val packed = if (order == null) rows.result() else rows.inOrder(order)
+    def search = {
+      val bounds = boundsInOrder(starts, order, sorted)
+      val slabs =
+        second.filter(_.threshold <= largest).map(Slabs(_, starts, bounds, packed, fields))
+      searchOf(bounds, slabs.orNull)
+    }
     new RangeIndex(
       KeyGroups(keys.result(), starts),
       packed,
       fields,
-      if (sorted == null) null else searchOf(boundsInOrder(starts, order, sorted), starts, packed),
+      if (sorted == null) null else search,
       IndexOrigin(
         ofNoRows,
         System.nanoTime() - beginNanos,
@@ -217,16 +226,14 @@ private[index] final class RangeIndexBuilder(
     holdOnly(0L)
   }
 
-  private def searchOf(bounds: IndexBounds, starts: Array[Int], packed: PackedRows): GroupSearch =
-    GroupSearch(
-      bounds,
-      descending,
-      Asks(
-        sort = (if (descending) lower.order else upper.order) != null,
-        evict = !descending && lower.order != null),
-      linearScanThreshold,
-      second.flatMap(Slabs.of(_, starts, bounds, packed, fields)).orNull
-    )
+  private def searchOf(bounds: IndexBounds, slabs: Slabs): GroupSearch = GroupSearch(
+    bounds,
+    descending,
+    Asks(
+      sort = (if (descending) lower.order else upper.order) != null,
+      evict = !descending && lower.order != null),
+    linearScanThreshold,
+    slabs)
 
   private def groupStarts: Array[Int] = {
     val starts = new Array[Int](keys.groups + 1)

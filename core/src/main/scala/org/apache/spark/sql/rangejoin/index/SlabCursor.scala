@@ -43,8 +43,8 @@ private[index] final class SlabCursor(slabs: Slabs) {
   private[this] var start = 0
   private[this] var end = 0
 
-  private[this] var visitedRows = 0L
-  private[this] var visitedSlabs = 0L
+  // What searches by slabs have cost beside the rows they came to, in rows.
+  private[this] var extraCost = 0L
 
   /**
    * Whether the next row is to be searched by two ranges.
@@ -52,8 +52,7 @@ private[index] final class SlabCursor(slabs: Slabs) {
    * @param visited the number of rows that the cursor came to so far, by one range or by two
    */
   def isWanted(group: Int, visited: Long): Boolean =
-    slabs.areOf(group) && choice.next(
-      visited + visitedRows * SlabCursor.RowsOfRow + visitedSlabs * SlabCursor.RowsOfSlab)
+    slabs.areOf(group) && choice.next(visited + extraCost)
 
   /** Takes the second range of the streamed row that is searched for next; false where it may be unknown. */
   def aim(lower: Long, upper: Long): Boolean = {
@@ -79,7 +78,7 @@ private[index] final class SlabCursor(slabs: Slabs) {
     end = entry
     if (entry < 0) -1
     else {
-      visitedRows += 1
+      extraCost += SlabCursor.RowsOfRow
       slabs.row(entry)
     }
   }
@@ -90,7 +89,7 @@ private[index] final class SlabCursor(slabs: Slabs) {
       endSlab = slab
       start = slabs.start(slab)
       end = slabs.endIn(slab, upper)
-      visitedSlabs += 1
+      extraCost += SlabCursor.RowsOfSlab
     }
     slab >= 0
   }

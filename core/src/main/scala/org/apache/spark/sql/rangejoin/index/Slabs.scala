@@ -61,8 +61,7 @@ private[index] final class Slabs private (
 
   /** Behind the last slab of a group with a row whose sort bound by the second range is at most `upper`. */
   def endOf(group: Int, upper: Long): Int =
-    if (upper == Long.MaxValue) firstSlabs(group + 1)
-    else SortedBounds.firstFrom(least, firstSlabs(group), firstSlabs(group + 1), upper + 1)
+    SortedBounds.firstBeyond(least, firstSlabs(group), firstSlabs(group + 1), upper)
 
   /** The last of these slabs with a row whose evict bound by the second range is at least `lower`, or -1. */
   def lastReaching(first: Int, end: Int, lower: Long): Int = reach.lastReaching(first, end, lower)
@@ -71,8 +70,7 @@ private[index] final class Slabs private (
 
   /** Behind the last entry of a slab with a sort bound of at most `upper`. */
   def endIn(slab: Int, upper: Long): Int =
-    if (upper == Long.MaxValue) starts(slab + 1)
-    else SortedBounds.firstFrom(sort, starts(slab), starts(slab + 1), upper + 1)
+    SortedBounds.firstBeyond(sort, starts(slab), starts(slab + 1), upper)
 
   /** The last of these entries of a slab with an evict bound of at least `lower`, or -1. */
   def lastEntryReaching(start: Int, end: Int, lower: Long): Int =
@@ -92,35 +90,31 @@ private[index] object Slabs {
   private val SampledOfSlab = 16
 
   /**
-   * Of an index whose rows are these; None where no group has as many rows as the second range asks for.
+   * Of an index whose rows are these, some group of which has as many as the second range asks for.
    *
    * @param starts the first row of each group, and the end of the last
    * @param bounds by the first range, which has two ends
    */
-  def of(
+  def apply(
       second: SecondBounds,
       starts: Array[Int],
       bounds: IndexBounds,
       rows: PackedRows,
-      fields: Int): Option[Slabs] =
-    if ((1 until starts.length).forall(i => starts(i) - starts(i - 1) < second.threshold)) None
-    else {
-      val layout = new Layout(second, starts, bounds, rows, fields)
-      val sort = layout.rows.map(bounds.sortBound(_))
-      Some(new Slabs(
-        second,
-        layout.firstSlabs,
-        layout.least,
-        EvictBounds(layout.reach, layout.firstSlabs, null),
-        layout.starts,
-        layout.rows,
-        sort,
-        EvictBounds(
-          if (bounds.points) sort else layout.rows.map(bounds.evictBound(_)),
-          layout.starts,
-          null)
-      ))
-    }
+      fields: Int): Slabs = {
+    val layout = new Layout(second, starts, bounds, rows, fields)
+    val sort = layout.rows.map(bounds.sortBound(_))
+    val evict = if (bounds.points) sort else layout.rows.map(bounds.evictBound(_))
+    new Slabs(
+      second,
+      layout.firstSlabs,
+      layout.least,
+      EvictBounds(layout.reach, layout.firstSlabs, null),
+      layout.starts,
+      layout.rows,
+      sort,
+      EvictBounds(evict, layout.starts, null)
+    )
+  }
 
   /** Which rows are in which slab. */
   private final class Layout(
@@ -218,7 +212,6 @@ private[index] object Slabs {
 
     /** The number of boundaries of at most `bound`. */
     private def slabOf(boundaries: Array[Long], bound: Long): Int =
-      if (bound == Long.MaxValue) boundaries.length
-      else SortedBounds.firstFrom(boundaries, 0, boundaries.length, bound + 1)
+      SortedBounds.firstBeyond(boundaries, 0, boundaries.length, bound)
   }
 }

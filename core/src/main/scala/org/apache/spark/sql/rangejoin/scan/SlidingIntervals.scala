@@ -113,9 +113,7 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
     val above = countedEnds.most - 1
     val least = if (lower < Long.MinValue + above) Long.MinValue else lower - above
     firstBegin = SortedBounds.firstFrom(begins, firstBegin, endOfBegins, least)
-    val firstLate =
-      if (upper == Long.MaxValue) endOfBegins
-      else SortedBounds.firstFrom(begins, firstBegin, endOfBegins, upper + 1L)
+    val firstLate = SortedBounds.firstBeyond(begins, firstBegin, endOfBegins, upper)
     val matches = size - (endOfBegins - firstLate)
     if (sums == null) runs.count(matches) else sums.give(firstLate, endOfBegins)
     matches
