@@ -18,7 +18,6 @@ import java.util.concurrent.ConcurrentHashMap
 
 import scala.reflect.ClassTag
 
-import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Repartition}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
@@ -30,7 +29,7 @@ import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.{Dataset, SparkSession}
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.{DataFrame, Row}
-import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.{SPARK_VERSION, SparkConf, SparkContext, SparkThrowable}
 
 import org.scalatest.{Args, Assertions, Outcome, Status}
 
@@ -263,6 +262,11 @@ trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
 
   /** Rows in an order that does not depend on the plan. */
   protected def rows(df: DataFrame): Seq[String] = df.collect().map(show).sorted.toSeq
+
+  /** The rows, or the class of the error. */
+  protected def outcome(df: => DataFrame): Either[String, Seq[String]] =
+    try Right(rows(df))
+    catch { case e: SparkThrowable => Left(ErrorCondition.of(e)) }
 
   private def show(value: Any): String = value match {
     case row: Row              => row.toSeq.map(show).mkString("|")

@@ -14,14 +14,10 @@
 
 package org.apache.spark.sql.rangejoin.broadcast
 
-import scala.util.{Failure, Success, Try}
-
-import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.optimizer.{ConvertToLocalRelation, InferFiltersFromConstraints}
 import org.apache.spark.sql.functions.udf
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.ErrorCondition
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 
 /**
@@ -70,13 +66,6 @@ class EmptyIndexSuite extends BroadcastTables {
       case _                         =>
         s"SELECT /*+ BROADCAST(r) */ l.id, r.t FROM $streamed l $joinType JOIN r ON $on"
     })
-
-  /** The rows, or the class of the error. */
-  private def outcome(df: DataFrame): Either[String, Seq[String]] = Try(rows(df)) match {
-    case Success(found)             => Right(found)
-    case Failure(e: SparkThrowable) => Left(ErrorCondition.of(e))
-    case Failure(other)             => throw other
-  }
 
   /** Checks that the outcome is that of stock; returns whether stock raised. */
   private def check(joinType: String, streamed: String, on: String, engine: Settings): Boolean =

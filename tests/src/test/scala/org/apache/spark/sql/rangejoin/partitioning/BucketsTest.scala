@@ -29,6 +29,23 @@ trait BucketsTest extends SemanticsTest {
   /** The join types whose rows can be in buckets. */
   protected val BucketTypes: Seq[String] = JoinTypes.filter(_ != FullOuter)
 
+  /** Values of a BIGINT `p` about the ends of the type and about 0. */
+  protected val Extremes: Seq[String] = {
+    val max = Long.MaxValue
+    Seq(s"$max", s"${max - 1}", s"${-max}", s"${-max} - 1", "0", "1", "-1", "NULL", "5", "6")
+  }
+
+  /** Whether under ANSI mode, a condition of which bounds overflow or raise for some of these, and a join type. */
+  protected def unknownBounds(more: String*): Seq[(Boolean, String, String)] = for {
+    ansi <- Seq(true, false)
+    condition <- Seq(
+      "r.p BETWEEN l.p - 2 AND l.p + 2",
+      "l.p BETWEEN r.p - 2 AND r.p + 2",
+      "abs(l.p - r.p) <= 2",
+      "r.p BETWEEN 10 DIV l.p AND l.p") ++ more
+    joinType <- Seq(Inner, RightOuter, LeftAnti)
+  } yield (ansi, condition, joinType)
+
   /**
    * Compares with stock under several numbers of buckets, each with one of the engines.
    *

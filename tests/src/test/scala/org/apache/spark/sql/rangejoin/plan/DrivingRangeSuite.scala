@@ -21,13 +21,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest.{
-  Engines,
-  EveryEngine,
-  Oracle,
-  Settings,
-  TwoEngines
-}
+import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, EveryEngine, Settings, TwoEngines}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
@@ -81,8 +75,6 @@ class DrivingRangeSuite extends RangePartitioningTest with TwoRanges with Before
   /** The columns of the range that drives the one join of a plan. */
   private def driving(df: DataFrame): Set[String] =
     only(JoinReports.of(executedPlan(df))).range.flatMap(_.references.map(_.name)).toSet
-
-  private def stock(query: => DataFrame): Seq[String] = withConf(Oracle: _*)(rows(query))
 
   /** Of groups of any size a second range is indexed. */
   private val ByBoth = Seq(RangeJoinConf.SecondRangeThreshold.key -> "1")

@@ -14,9 +14,6 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
-import scala.util.{Failure, Success, Try}
-
-import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
@@ -108,13 +105,6 @@ trait SemanticsTest extends RangeJoinTest {
   protected def checkRange(range: String, joinType: String = Inner): Int =
     checkAgainstStock(joinOn(joinType, keyed(range)), engines = oneOf(range + joinType))
 
-  /** The rows, or None where the query raises. */
-  protected def rowsUnlessRaised(df: => DataFrame): Option[Seq[String]] = Try(rows(df)) match {
-    case Success(found)             => Some(found)
-    case Failure(_: SparkThrowable) => None
-    case Failure(other)             => throw other
-  }
-
   /**
    * Where stock gives rows the range join gives the same. Where stock raises the range join, which
    * looks at fewer pairs, may raise or give rows.
@@ -127,11 +117,11 @@ trait SemanticsTest extends RangeJoinTest {
       engines: Seq[Settings] = bothEngines,
       planned: Boolean = true
   ): Option[Seq[String]] = {
-    val expected = withConf(RangeJoinTest.Oracle: _*)(rowsUnlessRaised(query))
+    val expected = withConf(RangeJoinTest.Oracle: _*)(outcome(query).toOption)
     for (settings <- engines) withConf(settings: _*) {
       val df = query
       if (planned) assertPlanned(df, 1, settings)
-      (expected, rowsUnlessRaised(df)) match {
+      (expected, outcome(df).toOption) match {
         case (Some(wanted), Some(actual)) =>
           assertSameRows(actual, wanted, s"under $settings\n${executedPlan(df)}")
         case (Some(_), None) =>
