@@ -14,11 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.codegen._
-import org.apache.spark.sql.rangejoin.shims.EvaluatedInPlace
-import org.apache.spark.sql.types.{BooleanType, DataType}
 
 /**
  * Says in the condition of a join which of its ranges drives it, where that is not the one that the
@@ -28,17 +24,7 @@ import org.apache.spark.sql.types.{BooleanType, DataType}
  *
  * @param child the conjuncts of the range once more
  */
-case class DrivenBy(child: Expression) extends UnaryExpression with Predicate
-    with EvaluatedInPlace {
-
-  override def dataType: DataType = BooleanType
-
-  override def nullable: Boolean = false
-
-  override def eval(input: InternalRow): Any = true
-
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
-    ExprCode(FalseLiteral, TrueLiteral)
+case class DrivenBy(child: Expression) extends UnaryExpression with PlanningMark {
 
   override def toString: String = s"driven by $child"
 

@@ -14,12 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.rangejoin.kernel.NullBound
-import org.apache.spark.sql.rangejoin.shims.EvaluatedInPlace
-import org.apache.spark.sql.types.{BooleanType, DataType}
 
 /**
  * A range that has no end: every value of one side is in it, for every point of the other. It is true of all pairs, and
@@ -42,20 +38,11 @@ case class OpenRange(
     excludesNaN: Boolean = false,
     greatest: Option[Long] = None,
     rounding: Option[Rounding] = None)
-    extends BinaryExpression with Predicate with EvaluatedInPlace {
+    extends BinaryExpression with PlanningMark {
 
   override def left: Expression = value
 
   override def right: Expression = point
-
-  override def dataType: DataType = BooleanType
-
-  override def nullable: Boolean = false
-
-  override def eval(input: InternalRow): Any = true
-
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
-    ExprCode(FalseLiteral, TrueLiteral)
 
   override def toString: String = s"$value at any distance from $point"
 
