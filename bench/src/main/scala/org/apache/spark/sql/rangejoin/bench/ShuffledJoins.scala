@@ -22,8 +22,9 @@ import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 /**
  * Band joins of two tables where Spark builds a hash table of the right one, or sorts both: stock's and
- * ours alternated in one session, in seconds, and beside them the shuffle of both sides alone. Medians of
- * five after two, of Parquet files; and what building takes, of one run of either hashed form.
+ * ours alternated in one session, in seconds, and beside them the shuffle of both sides alone. Where a key has one row,
+ * stock's joins by the key alone do all that a join has to do but for the range. Medians of five after two, of Parquet
+ * files; and what building takes, of one run of either hashed form.
  *
  * Arguments are regular expressions, one of which has to be found in the name of a case ("a row a key, 1,000,000 rows,
  * string"). `--cpu` counts what tasks take of a processor, and not the clock. `--once` runs each contestant once, and
@@ -86,8 +87,8 @@ object ShuffledJoins {
       .getOrCreate()
     println(
       "| case | stock, sorted | stock, hashed | range join, sorted | range join, indexed | shuffle " +
-        "| indexed / best stock | indexed / sorted | build, stock | build, indexed |\n" +
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+        "| by key, sorted | by key, hashed | indexed / best stock | indexed / sorted | build, stock | build, indexed |\n" +
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     val clock = Clock(spark, args)
     val patterns = args.filterNot(_.startsWith("--")).map(_.r)
     val once = args.contains(Once)
@@ -113,8 +114,13 @@ object ShuffledJoins {
       spark.read.parquet(path).createOrReplaceTempView(table)
     }
     val runsStock = of.isQuickInStock || once
-    def join(hint: String) = s"SELECT $hint l.v AS a, r.v AS b FROM l JOIN r ON l.k = r.k " +
-      s"AND r.y BETWEEN l.y - ${of.reach} AND l.y + ${of.reach}"
+    val hasOneRow = of.keys == of.rows
+    def joinOn(hint: String, condition: String) =
+      s"SELECT $hint l.v AS a, r.v AS b FROM l JOIN r ON l.k = r.k AND $condition"
+    def join(hint: String) =
+      joinOn(hint, s"r.y BETWEEN l.y - ${of.reach} AND l.y + ${of.reach}")
+    // True of all, and needs the same columns.
+    def byKey(hint: String) = joinOn(hint, "l.y + r.y >= 0")
     def seconds(rangeJoin: Boolean, sql: String*): Double = {
       spark.conf.set(RangeJoinConf.Enabled.key, rangeJoin)
       System.gc()
@@ -129,7 +135,9 @@ object ShuffledJoins {
         seconds(
           rangeJoin = true,
           "SELECT * FROM l DISTRIBUTE BY k",
-          "SELECT * FROM r DISTRIBUTE BY k"))
+          "SELECT * FROM r DISTRIBUTE BY k")),
+      hasOneRow -> (() => seconds(rangeJoin = false, byKey(Merge))),
+      hasOneRow -> (() => seconds(rangeJoin = false, byKey(Hash)))
     )
     val (warm, measured) = if (once) (0, 1) else (Warm, Measured)
     val rounds = Seq.fill(warm + measured)(contestants.map { case (runs, measure) =>
