@@ -101,7 +101,9 @@ class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
     }
   }
 
-  test("a script is fed by another thread than the one that sorts what it puts out") {
+  test(
+    "a script is fed by another thread than the one that sorts what it puts out",
+    slowIf(repeatsTests): _*) {
     side("l")
     side("r")
     withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
@@ -121,6 +123,8 @@ class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
 
 /** Likewise, off the heap. */
 class OffHeapLittleMemorySuite extends LittleMemorySuite {
+  override protected def repeatsTests: Boolean = true
+
   // An index is on the heap, of which there is enough.
   override protected def indexLimit: String = "2m"
 

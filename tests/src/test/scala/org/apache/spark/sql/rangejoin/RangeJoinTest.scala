@@ -31,7 +31,7 @@ import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.{SPARK_VERSION, SparkConf, SparkContext, SparkThrowable}
 
-import org.scalatest.{Args, Assertions, Outcome, Status}
+import org.scalatest.{Args, Assertions, Outcome, Status, Tag}
 
 /** One local session with the extension, and Spark's check for leaked memory on. */
 object TestSession {
@@ -194,8 +194,8 @@ trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
   protected def causes(error: Throwable): Iterator[Throwable] = RangeJoinTest.causes(error)
 
   /** A test of what not every line of Spark has: where it is missing the test is ignored, and the log says so. */
-  protected def testWhere(isThere: Boolean)(name: String)(body: => Unit): Unit =
-    if (isThere) test(name)(body) else ignore(name)(body)
+  protected def testWhere(isThere: Boolean)(name: String, tags: Tag*)(body: => Unit): Unit =
+    if (isThere) test(name, tags: _*)(body) else ignore(name, tags: _*)(body)
 
   /** `make check` leaves out what runs queries. */
   override def tags: Map[String, Set[String]] = {

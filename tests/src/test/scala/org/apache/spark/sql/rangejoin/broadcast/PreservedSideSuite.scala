@@ -27,6 +27,8 @@ import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.Dataset
 import org.apache.spark.sql.rangejoin.{JobsTest, RangeJoinTest}
 
+import org.scalatest.tagobjects.Slow
+
 /** Joins without a key whose broadcast side is preserved, or is all that comes out. */
 class PreservedSideSuite extends BroadcastTables with JobsTest {
 
@@ -162,7 +164,7 @@ class PreservedSideSuite extends BroadcastTables with JobsTest {
     }
   }
 
-  test("an index of several slices gives each of its rows once") {
+  test("an index of several slices gives each of its rows once", Slow) {
     withAdaptive { _ =>
       val (small, big) =
         (spark.range(0, 600000, 1, 2).toDF("a"), spark.range(0, 300000, 997, 3).toDF("b"))

@@ -72,7 +72,7 @@ class JudgeSuite extends RangeJoinTest {
     assert(shrunk.join.left.rows.size == 1 && shrunk.join.right.rows.size == 1)
   }
 
-  test("a join of another type than was asked for is a fault") {
+  test("a join of another type than was asked for is a fault", Slow) {
     // Of some limits Spark sees that no row is within.
     val join = casesOf(JoinForm.LeftForm).find(!_.query.above).get
     val wrong = join.copy(query = join.query.copy(form = JoinForm.RightForm))

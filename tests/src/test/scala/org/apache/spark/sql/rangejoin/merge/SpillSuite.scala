@@ -72,7 +72,7 @@ class SpillSuite extends RangeJoinTest {
   }
 
   for (limit <- Seq(1, 2, 7)) {
-    test(s"every join type and shape with $limit rows in memory") {
+    test(s"every join type and shape with $limit rows in memory", slowIf(limit == 1): _*) {
       spilled = 0
       side("l", 150, 3)
       side("r", 130, 3)
@@ -89,11 +89,13 @@ class SpillSuite extends RangeJoinTest {
     }
   }
 
-  testWhere(LineAbilities.spillsByBytes)("the threshold in bytes") {
-    side("l", 4000, 1)
-    side("r", 4000, 1)
-    spilled = 0
-    for (join <- Seq("INNER", "FULL OUTER")) {
+  for (join <- Seq("INNER", "FULL OUTER"))
+    testWhere(LineAbilities.spillsByBytes)(
+      s"the threshold in bytes: $join",
+      slowIf(join == "INNER"): _*) {
+      side("l", 4000, 1)
+      side("r", 4000, 1)
+      spilled = 0
       checkSpilled(
         query(
           join,
@@ -101,9 +103,8 @@ class SpillSuite extends RangeJoinTest {
         Seq("spark.sql.sortMergeJoinExec.buffer.spill.size.threshold" -> "100k"),
         leastWindow = 3000
       )
+      assert(spilled > 0)
     }
-    assert(spilled > 0)
-  }
 
   test("thousands of groups one after the other") {
     side("l", 12000, 2000)

@@ -21,6 +21,8 @@ import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.{DataFrame, Row}
 
+import org.scalatest.tagobjects.Slow
+
 /** A side whose rows cost more to make than to write is made once. */
 class CostlySideSuite extends SmallSidesTest {
 
@@ -165,7 +167,7 @@ class CostlySideSuite extends SmallSidesTest {
     }
   }
 
-  test("rows of an RDD, aggregates, joins and windows are made once") {
+  test("rows of an RDD, aggregates, joins and windows are made once", Slow) {
     views()
     val sides = Seq(
       "SELECT id, p FROM source",
@@ -186,7 +188,7 @@ class CostlySideSuite extends SmallSidesTest {
       }
   }
 
-  test("joins without keys in a chain make the rows of each once") {
+  test("joins without keys in a chain make the rows of each once", Slow) {
     views()
     def chain(first: String) = (1 to 5).foldLeft(s"SELECT r0.id FROM $first r0") { (text, i) =>
       s"$text JOIN r r$i ON r$i.p BETWEEN r${i - 1}.p AND r${i - 1}.p + 1"
@@ -260,7 +262,9 @@ class CostlySideSuite extends SmallSidesTest {
     }
   }
 
-  test("a query whose side fails or is cancelled while it is written ends, and can be run again") {
+  test(
+    "a query whose side fails or is cancelled while it is written ends, and can be run again",
+    Slow) {
     views()
     for {
       adaptive <- Seq("true", "false")

@@ -24,6 +24,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 import org.apache.spark.{SPARK_VERSION, TaskContext}
 
+import org.scalatest.tagobjects.Slow
+
 /** Owners of intervals whose rows are other ones, and longer, when they are read again. */
 class GrowingOwnerSuite extends RangePartitioningTest {
 
@@ -161,7 +163,7 @@ class GrowingOwnerSuite extends RangePartitioningTest {
     for ((engine, joined) <- cases) checkInserted(engine, joined, before = Nil, joins = 1)
   }
 
-  test("a chain of two joins, the owners of both of which grow") {
+  test("a chain of two joins, the owners of both of which grow", Slow) {
     views()
     val chain = "SELECT l.id, l.s, r.p, q.p FROM %s LEFT JOIN r ON r.p BETWEEN l.s AND l.e " +
       "LEFT JOIN few q ON q.p BETWEEN l.s + 3 AND l.e + 3"

@@ -31,6 +31,8 @@ import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.types.{DataType, LongType, StructType}
 import org.apache.spark.sql.{DataFrame, Observation}
 
+import org.scalatest.tagobjects.Slow
+
 /** Joins without keys of which a limit reads a few rows. */
 class LimitedJoinsSuite extends SmallSidesTest {
 
@@ -167,7 +169,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
     assert(!isOfSpark(ran(s"l JOIN r ON $Band")(1000000)))
   }
 
-  test("a side whose rows take long is waited for, and what compares them is not") {
+  test("a side whose rows take long is waited for, and what compares them is not", Slow) {
     views()
     spark.udf.register("slowly", udf((id: Long) => { Thread.sleep(2); id >= 0 }))
     val slow = "(SELECT * FROM %s WHERE slowly(id))"

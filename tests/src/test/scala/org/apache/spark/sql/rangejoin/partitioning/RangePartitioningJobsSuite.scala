@@ -28,6 +28,8 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
+import org.scalatest.tagobjects.Slow
+
 /** What is run to choose the buckets of a join, also where its sides have such joins in them. */
 class RangePartitioningJobsSuite extends SmallSidesTest {
 
@@ -50,7 +52,7 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
       }
   }
 
-  test("samples of joins within joins: as many as there are joins") {
+  test("samples of joins within joins: as many as there are joins", Slow) {
     views()
     def chain(joins: Int) = sql((1 to joins).foldLeft("SELECT r0.id FROM r r0") { (text, i) =>
       s"$text JOIN r r$i ON r$i.p BETWEEN r${i - 1}.p AND r${i - 1}.p + 1"
@@ -102,7 +104,7 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
     }
   }
 
-  test("a query whose sample has failed, or was cancelled, can be run again") {
+  test("a query whose sample has failed, or was cancelled, can be run again", Slow) {
     views()
     val static = Seq(
       SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false",

@@ -15,8 +15,7 @@
 package org.apache.spark.sql.rangejoin.partitioning
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.catalyst.util.GenericArrayData
+import org.apache.spark.sql.catalyst.expressions.{UnsafeArrayData, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -29,7 +28,7 @@ class ReservoirSuite extends AnyFunSuite {
   private val project = UnsafeProjection.create(Types)
 
   private def row(number: Long, bytes: Int): UnsafeRow =
-    project(InternalRow(number, new GenericArrayData(new Array[Byte](bytes))))
+    project(InternalRow(number, UnsafeArrayData.fromPrimitiveArray(new Array[Byte](bytes))))
 
   /** The rows that are counted, and the numbers of those that are drawn of `rows`, in the order in which they are kept. */
   private def drawn(

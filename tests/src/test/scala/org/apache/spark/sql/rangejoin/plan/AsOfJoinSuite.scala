@@ -30,6 +30,8 @@ import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 import org.apache.spark.sql.rangejoin.reduce.BestMatchesTest.byBuckets
 import org.apache.spark.sql.{AnalysisException, Column, DataFrame}
 
+import org.scalatest.tagobjects.Slow
+
 /** As-of joins of Spark's: planned as range joins, with the rows of stock Spark. */
 class AsOfJoinSuite extends RangeJoinTest {
   import AsOfJoinSuite._
@@ -102,7 +104,7 @@ class AsOfJoinSuite extends RangeJoinTest {
     }
   }
 
-  test("dates and timestamps") {
+  test("dates and timestamps", Slow) {
     val byMicros = Some("abs(unix_micros(t) - unix_micros(rt))")
     // Values, the time zone, the tolerance of a nearest match, and how far away one is.
     val types = Seq(

@@ -28,6 +28,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 import org.apache.spark.sql.{DataFrame, Row}
 
+import org.scalatest.tagobjects.Slow
+
 /** Correlated subqueries that aggregate the rows of a range. */
 class CorrelatedAggregatesSuite extends RangeJoinTest {
 
@@ -269,7 +271,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     assert(!leftSides(some).exists(_.exists(_.isInstanceOf[LocalLimit])))
   }
 
-  test("right columns without NULLs, and functions that Spark folds") {
+  test("right columns without NULLs, and functions that Spark folds", Slow) {
     sides()
     spark.range(200).selectExpr(
       "id % 5 AS k",

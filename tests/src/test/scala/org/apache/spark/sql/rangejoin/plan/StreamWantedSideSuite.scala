@@ -18,6 +18,8 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 
+import org.scalatest.tagobjects.Slow
+
 /** Of two small sides of an inner join Spark broadcasts the smaller one, here `l`, whatever is made of the pairs. */
 class StreamWantedSideSuite extends RangeJoinTest {
 
@@ -86,7 +88,7 @@ class StreamWantedSideSuite extends RangeJoinTest {
     }
   }
 
-  test("a side that is far larger is broadcast where a range holds half of all pairs") {
+  test("a side that is far larger is broadcast where a range holds half of all pairs", Slow) {
     views(times = 6)
     def sums(on: String) = s"SELECT left_side, sum(v) FROM ${joined(on)} GROUP BY left_side"
     assert(streamsLeft(sums("r.t <= l.t")))

@@ -20,6 +20,8 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.{BandOfTables, RangeJoinTest}
 
+import org.scalatest.tagobjects.Slow
+
 /** The range join among other operators: below, above, beside itself. */
 class SurroundingsSuite extends BandOfTables {
 
@@ -135,7 +137,7 @@ class SurroundingsSuite extends BandOfTables {
     ))
   }
 
-  test("no columns, one column, and two hundred columns in the output") {
+  test("no columns, one column, and two hundred columns in the output", Slow) {
     checkAgainstStock(l.join(r, band).selectExpr("1"))
     checkAgainstStock(l.join(r, band).agg(count(lit(1))))
     val wide = (0 until 200).map(i => expr(s"id * $i + t AS c$i"))

@@ -27,6 +27,8 @@ import org.apache.spark.sql.rangejoin.RangeJoinTest.{OneTask, Settings}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastTables
 import org.apache.spark.sql.rangejoin.index.RangeIndexMode
 
+import org.scalatest.tagobjects.Slow
+
 /**
  * A filter of partitions that takes its values from the broadcast of a range join: the join is one, and
  * what is read is what stock Spark reads.
@@ -136,7 +138,7 @@ class DynamicPruningSuite extends BroadcastTables with JobsTest {
       }
   }
 
-  test("both of two keys prune") {
+  test("both of two keys prune", Slow) {
     withTables() {
       spark.sql("DROP TABLE IF EXISTS twice")
       table(400, 1).withColumn("p", expr("cast(id % 5 as int)")).withColumn(
@@ -164,7 +166,7 @@ class DynamicPruningSuite extends BroadcastTables with JobsTest {
     withTables(t = "cast(NULL AS bigint)")(check(oneJoin(), settings = Unfiltered))
   }
 
-  test("a filter of another join has keys of which bounds are NULL") {
+  test("a filter of another join has keys of which bounds are NULL", Slow) {
     withTables(t = "CASE WHEN id % 3 > 0 THEN t END") {
       def both = spark.sql(
         s"""SELECT few.id, few.t, parted.id FROM parted JOIN few ON parted.p = few.id AND $Few
@@ -205,7 +207,7 @@ class DynamicPruningSuite extends BroadcastTables with JobsTest {
     }
   }
 
-  test("a range join and a hash join with one small table") {
+  test("a range join and a hash join with one small table", Slow) {
     withTables() {
       check(
         spark.sql(

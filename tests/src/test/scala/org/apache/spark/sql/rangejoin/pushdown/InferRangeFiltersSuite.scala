@@ -26,6 +26,8 @@ import org.apache.spark.sql.rangejoin.condition.Predicates
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 
+import org.scalatest.tagobjects.Slow
+
 /** Limits of the range column of one side are set to the other side, too, where rows stay the same. */
 class InferRangeFiltersSuite extends RangeJoinTest {
 
@@ -115,7 +117,7 @@ class InferRangeFiltersSuite extends RangeJoinTest {
     }
   }
 
-  test("limits go on through months, of which the last days become one day") {
+  test("limits go on through months, of which the last days become one day", Slow) {
     for (name <- Seq("l", "r")) {
       val days = spark.range(400).selectExpr("id", "date_add(DATE'2024-01-01', int(id)) AS t")
       spark.createDataFrame(days.rdd, days.schema).createOrReplaceTempView(name)

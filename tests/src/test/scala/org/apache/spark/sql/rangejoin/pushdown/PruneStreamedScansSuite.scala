@@ -26,6 +26,8 @@ import org.apache.spark.sql.rangejoin.broadcast.Broadcasting
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.types.{Metadata, MetadataBuilder}
 
+import org.scalatest.tagobjects.Slow
+
 /** The scan of a streamed side reads the files that the ranges of an index meet, and no others. */
 class PruneStreamedScansSuite extends Broadcasting {
 
@@ -99,7 +101,7 @@ class PruneStreamedScansSuite extends Broadcasting {
       }
     }
 
-  test("types and formats of which a literal may not fit the file's type are read whole") {
+  test("types and formats of which a literal may not fit the file's type are read whole", Slow) {
     for ((format, ofNumber) <- Seq(
         "parquet" -> "cast(id as decimal(9, 2))",
         "parquet" -> "cast(id as smallint)",

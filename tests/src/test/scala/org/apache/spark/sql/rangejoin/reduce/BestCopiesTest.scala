@@ -193,8 +193,9 @@ trait BestCopiesTest extends BestMatchesTest {
     if (RangeJoinTest.EveryEngine) all else all.grouped(11).map(_.last).toSeq
   }
 
-  testOfCases("rows that are as near as others because distances are rounded", 4)(
-    roundedCases) { cases =>
+  testOfCases(
+    "rows that are as near as others because distances are rounded",
+    if (repeatsTests) 8 else 4)(roundedCases) { cases =>
     import spark.implicits._
     val random = new Random(31)
     // So near to each other that they have one distance from points that are far away.
@@ -387,7 +388,7 @@ trait BestCopiesTest extends BestMatchesTest {
       }
   }
 
-  test("rows that come when much has been kept go to all buckets") {
+  test("rows that come when much has been kept go to all buckets", slowIf(repeatsTests): _*) {
     spark.range(0, 40, 1, 1).selectExpr("id", "id * 10 AS t", "1 AS k").createOrReplaceTempView("l")
     // 300 ties of 30 KB in one task.
     spark.range(0, 300, 1, 1).selectExpr("id", "id % 2 AS t", "1 AS k", "repeat('x', 30000) AS s")

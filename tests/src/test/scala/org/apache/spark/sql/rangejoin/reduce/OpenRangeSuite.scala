@@ -21,6 +21,8 @@ import org.apache.spark.sql.rangejoin.condition.Reason
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 import org.apache.spark.sql.rangejoin.plan.MarkRangeJoins
 
+import org.scalatest.tagobjects.Slow
+
 /** Rankings by a distance above joins that have no range, so that all rows of a key are in it. */
 class OpenRangeSuite extends BestMatchesTest {
   import BestMatchesTest._
@@ -292,7 +294,7 @@ class OpenRangeSuite extends BestMatchesTest {
     }
   }
 
-  test("a window that spills, and an index without room") {
+  test("a window that spills, and an index without room", Slow) {
     sides(29)
     withConf(
       "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold" -> "1",

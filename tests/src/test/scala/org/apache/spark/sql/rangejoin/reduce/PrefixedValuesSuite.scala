@@ -16,6 +16,8 @@ package org.apache.spark.sql.rangejoin.reduce
 
 import scala.util.Random
 
+import org.scalatest.tagobjects.Slow
+
 /** Best matches and aggregates by values of which bounds are prefixes: texts, bytes, long decimals, structs. */
 class PrefixedValuesSuite extends BestMatchesTest {
   import BestMatchesTest._
@@ -119,7 +121,7 @@ class PrefixedValuesSuite extends BestMatchesTest {
     }
   }
 
-  test("no more candidates than are wanted") {
+  test("no more candidates than are wanted", Slow) {
     side("l", 300, 5, Texts)
     side("r", 3000, 6, Texts)
     for ((range, by) <- Seq("r.t <= l.t" -> "r.t DESC", "r.t >= l.t" -> "r.t");

@@ -29,7 +29,7 @@ class SkewedBestCopiesSuite extends BestCopiesTest {
 
   override protected def repeatsTests: Boolean = true
 
-  override protected def quickTypes: Set[String] = Set("TIMESTAMP", "DOUBLE")
+  override protected def quickTypes: Set[String] = Set("TIMESTAMP")
 
   override protected def keyed(range: String): String = s"l.k = r.k AND $range"
 

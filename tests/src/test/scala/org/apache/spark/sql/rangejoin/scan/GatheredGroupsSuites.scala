@@ -18,14 +18,13 @@ import scala.util.Random
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Ascending, BoundReference, SortOrder}
+import org.apache.spark.sql.rangejoin.SlowTests
 import org.apache.spark.sql.rangejoin.kernel._
 import org.apache.spark.sql.rangejoin.sort.GroupSorter
 import org.apache.spark.sql.rangejoin.window.WindowLimits
 
-import org.scalatest.funsuite.AnyFunSuite
-
 /** Scans of sides that are in order by key alone, and are put in order only where a group is large. */
-abstract class GatheredGroupsContract extends AnyFunSuite with ScanOfRows with RandomRows {
+abstract class GatheredGroupsContract extends SlowTests with ScanOfRows with RandomRows {
   import ScanOfRows.Types
 
   private var sortsStreamed = true
@@ -68,9 +67,9 @@ abstract class GatheredGroupsContract extends AnyFunSuite with ScanOfRows with R
 
   private val Sides = Seq((true, true), (true, false), (false, true))
 
-  test("random rows are paired as by comparing all with all") {
+  testOfCases("random rows are paired as by comparing all with all", 5)(1 to seeds) { some =>
     var (found, sorts) = (0, 0L)
-    for (seed <- 1 to seeds; (ofStreamed, ofBuffered) <- Sides)
+    for (seed <- some; (ofStreamed, ofBuffered) <- Sides)
       withSides(ofStreamed, ofBuffered) {
         val random = new Random(seed)
         val streamed = rowsOfKeys(random, inOrder = !ofStreamed)
@@ -89,8 +88,8 @@ abstract class GatheredGroupsContract extends AnyFunSuite with ScanOfRows with R
           alone.map(i => (Option(i), Option.empty[Int]))
         assert(scanOuter(streamed, buffered, condition, matches).sorted == outer.sorted)
       }
-    assert(found > 30 * seeds)
-    assert(sorts > seeds / 10)
+    assert(found > 30 * some.size)
+    assert(sorts > some.size / 10)
   }
 
   test("a group of few buffered rows is not put in order, however many are streamed") {

@@ -25,6 +25,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.reduce.RankMatchesExec
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
+import org.scalatest.tagobjects.Slow
+
 /** When keys are split, within which plans, and what is said where they are not. */
 class SkewPlansSuite extends SkewTest {
 
@@ -112,7 +114,7 @@ class SkewPlansSuite extends SkewTest {
     assert(nodes[RankMatchesExec](df).size == 1)
   }
 
-  test("one key, and three, take as many tasks as there are") {
+  test("one key, and three, take as many tasks as there are", Slow) {
     for ((key, tasks) <- Seq("7" -> 8, "id % 3" -> 24)) {
       views(key)
       val df = ran(
@@ -139,7 +141,7 @@ class SkewPlansSuite extends SkewTest {
     assert(shuffles(ran(text, BySize :+ (RangeJoinConf.Skew.key -> "false"))).isEmpty)
   }
 
-  test("by default a key of 20 MB is split where there are many tasks to take it over") {
+  test("by default a key of 20 MB is split where there are many tasks to take it over", Slow) {
     val payload = "array_join(transform(sequence(1, 160), i -> sha2(concat(id, '-', i), 512)), '')"
     for ((name, seed) <- Seq("l" -> 3, "r" -> 5)) {
       spark.range(500).selectExpr(

@@ -25,6 +25,8 @@ import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 import org.apache.spark.sql.{Column, DataFrame}
 import org.apache.spark.unsafe.Platform
 
+import org.scalatest.tagobjects.Slow
+
 /** The incremental sort beside Spark's own sort, of rows that come in order by their first columns. */
 class GroupSortSuite extends SortTest {
   import GroupSortSuite._
@@ -87,7 +89,7 @@ class GroupSortSuite extends SortTest {
     inAllWays(3000, 1, Few, expr("-id"))
   }
 
-  test("one group among others that outgrows memory is sorted like any input") {
+  test("one group among others that outgrows memory is sorted like any input", Slow) {
     val input = plan(table(60000, Seq(Hot, Own)))
     val metrics = check(input, 2, 1)
     assert(metrics("numLargeGroups") == 2) // one in each partition

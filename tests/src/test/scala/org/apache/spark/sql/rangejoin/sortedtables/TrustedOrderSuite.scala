@@ -24,6 +24,8 @@ import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 
+import org.scalatest.tagobjects.Slow
+
 /** Which orders of files a range join relies on, and that it checks them. */
 class TrustedOrderSuite extends PreparedTablesTest {
   import RangeJoinTest._
@@ -143,7 +145,7 @@ class TrustedOrderSuite extends PreparedTablesTest {
 
   private val Band = "l.t between r.t - interval 3 hours and r.t + interval 3 hours"
 
-  test("times that were written in the calendar of Spark 2 are sorted") {
+  test("times that were written in the calendar of Spark 2 are sorted", Slow) {
     for (kind <- Seq("TIMESTAMP_MICROS", "TIMESTAMP_MILLIS", "INT96"); step <- Seq("97 minutes"))
       withTables("times") {
         withConf(
