@@ -24,9 +24,9 @@ import org.apache.spark.unsafe.Platform
  * keys. A merge takes a row here and a row there: it would leave a reader after each row for another
  * one, whose columns and state the processor no longer has at hand.
  *
- * Takes some kilobytes of heap, which are not accounted for, or as much as the longest row.
+ * Takes some 20 KB of heap, which are not accounted for, or as much as the longest row.
  *
- * Invariant: the current row is number `place` of `count`, and its bytes end at `ends(place)`.
+ * Invariant: the current row is number `rowIndex` of `count`, and its bytes end at `ends(rowIndex)`.
  */
 private[sortedtables] final class RowsAhead(source: SortedSource) {
   import RowsAhead._
@@ -94,7 +94,7 @@ private[sortedtables] final class RowsAhead(source: SortedSource) {
 }
 
 private[sortedtables] object RowsAhead {
-  private final val MostRows = 64
+  private final val MostRows = 256
   private final val MostBytes = 16 << 10
 
   /** What no row is greater than. */

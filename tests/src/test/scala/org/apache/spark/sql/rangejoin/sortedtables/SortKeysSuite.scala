@@ -50,7 +50,7 @@ class SortKeysSuite extends AnyFunSuite {
         val types = Seq.fill(columns)(dataType)
         val natural = RowOrdering.createNaturalAscendingOrdering(types)
         val rows = Seq.fill(count)(
-          Seq.fill(random.nextInt(200))(InternalRow.fromSeq(types.map(_ => any))).sorted(natural))
+          Seq.fill(random.nextInt(700))(InternalRow.fromSeq(types.map(_ => any))).sorted(natural))
         val found = merged(rows, types)
         assert(found.size == rows.map(_.size).sum)
         for ((before, after) <- found.zip(found.drop(1)))
