@@ -85,10 +85,14 @@ private[index] object KeyDirectory {
     override def result(): KeyDirectory = NoKeys
   }
 
-  /** A power of two with room for this many keys, filled to two thirds at most. */
-  def capacityFor(keys: Int): Int = {
+  /**
+   * A power of two with room for this many keys, filled to two thirds at most.
+   *
+   * @param most slots that a table can have
+   */
+  def capacityFor(keys: Int, most: Int): Int = {
     val least = math.max(16L, keys * 3L / 2 + 1)
-    if (least > (1 << 30)) throw new OutOfMemoryError(s"a range index of $keys keys")
+    if (least > most) throw new OutOfMemoryError(s"a range index of $keys keys")
     java.lang.Integer.highestOneBit((least - 1).toInt) << 1
   }
 
@@ -98,32 +102,25 @@ private[index] object KeyDirectory {
 /**
  * Keys of one long, in open addressing with linear probing.
  *
- * @param longs by slot
- * @param slots the group of the key, plus one; 0 where the slot is free
+ * @param table by slot, the key and then its group plus one, which is 0 where the slot is free: both are in one cache line
  * @param types of the columns that are packed into a key
  */
-private[index] final class LongKeys(longs: Array[Long], slots: Array[Int], types: Seq[DataType])
-    extends KeyDirectory {
-  private[this] val mask = slots.length - 1
+private[index] final class LongKeys(table: Array[Long], types: Seq[DataType]) extends KeyDirectory {
 
-  override def find(key: Long): Int = {
-    var slot = LongKeys.hash(key) & mask
-    while (slots(slot) != 0 && longs(slot) != key) slot = (slot + 1) & mask
-    slots(slot) - 1
-  }
+  override def find(key: Long): Int = table(LongKeys.slotOf(table, key) + 1).toInt - 1
 
   override def find(key: UnsafeRow, scratch: UnsafeRow): Int = find(key.getLong(0))
 
   override def keys: Iterator[InternalRow] =
-    LongKeys.unpacked(slots.indices.iterator.filter(slots(_) != 0).map(longs(_)), types)
+    LongKeys.unpacked(LongKeys.slots(table).map(table(_)), types)
 
-  override def estimatedSize: Long = longs.length * 8L + slots.length * 4L
+  override def estimatedSize: Long = table.length * 8L
 }
 
 /**
  * Keys of one long that are close to each other.
  *
- * @param slots by the distance from the least key, as in `LongKeys`
+ * @param slots by the distance from the least key, the group of a key plus one; 0 where there is no such key
  * @param types likewise
  */
 private[index] final class DenseKeys(least: Long, slots: Array[Int], types: Seq[DataType])
@@ -145,10 +142,22 @@ private[index] final class DenseKeys(least: Long, slots: Array[Int], types: Seq[
 
 private[index] object LongKeys {
 
-  def hash(key: Long): Int = {
+  /** Slots of a table, each of which takes two longs of its array. */
+  private final val MostSlots = 1 << 29
+  private final val SlotBytes = 16
+
+  /** Where the slot of a key begins in a table, or of the free one that it would take. */
+  private def slotOf(table: Array[Long], key: Long): Int = {
     val h = key * 0x9e3779b97f4a7c15L
-    (h ^ (h >>> 32)).toInt
+    val mask = table.length - 2
+    var slot = ((h ^ (h >>> 32)).toInt << 1) & mask
+    while (table(slot + 1) != 0L && table(slot) != key) slot = (slot + 2) & mask
+    slot
   }
+
+  /** Where the slots that have a key begin. */
+  private def slots(table: Array[Long]): Iterator[Int] =
+    Iterator.range(0, table.length, 2).filter(slot => table(slot + 1) != 0L)
 
   /** The columns of keys, of these types. */
   def unpacked(longs: Iterator[Long], types: Seq[DataType]): Iterator[InternalRow] = {
@@ -165,77 +174,71 @@ private[index] object LongKeys {
 
   /** @param types of the columns that are packed into a key */
   final class Builder(types: Seq[DataType]) extends KeyDirectory.Builder {
-    private[this] var keys = new Array[Long](16)
-    private[this] var slots = new Array[Int](16)
+    private[this] var table = new Array[Long](2 * 16)
     private[this] var count = 0
     private[this] var least = Long.MaxValue
     private[this] var greatest = Long.MinValue
 
+    private def capacity: Int = table.length / 2
+
+    private def isFull: Boolean = KeyDirectory.isFull(count + 1, capacity)
+
     override def groups: Int = count
 
-    override def allocatedBytes: Long = slots.length * 12L
+    override def allocatedBytes: Long = capacity.toLong * SlotBytes
 
     override def bytesToAdd(key: UnsafeRow): Long =
-      if (KeyDirectory.isFull(count + 1, slots.length)) {
-        KeyDirectory.capacityFor((count + 1) * 2) * 12L
-      } else 0L
+      if (isFull) KeyDirectory.capacityFor((count + 1) * 2, MostSlots).toLong * SlotBytes else 0L
 
-    override def bytesToFinish: Long = slots.length * 12L
+    override def bytesToFinish: Long = capacity.toLong * SlotBytes
 
     override def add(row: UnsafeRow): Int = {
       val key = row.getLong(0)
-      var slot = slotOf(key)
-      if (slots(slot) == 0) {
-        if (KeyDirectory.isFull(count + 1, slots.length)) {
+      var slot = slotOf(table, key)
+      if (table(slot + 1) == 0L) {
+        if (isFull) {
           grow()
-          slot = slotOf(key)
+          slot = slotOf(table, key)
         }
         count += 1
-        keys(slot) = key
-        slots(slot) = count
+        table(slot) = key
+        table(slot + 1) = count
         least = math.min(least, key)
         greatest = math.max(greatest, key)
       }
-      slots(slot) - 1
-    }
-
-    private def slotOf(key: Long): Int = {
-      val mask = slots.length - 1
-      var slot = hash(key) & mask
-      while (slots(slot) != 0 && keys(slot) != key) slot = (slot + 1) & mask
-      slot
+      table(slot + 1).toInt - 1
     }
 
     private def grow(): Unit = {
-      val (oldKeys, oldSlots) = (keys, slots)
-      val capacity = KeyDirectory.capacityFor(count * 2)
-      keys = new Array[Long](capacity)
-      slots = new Array[Int](capacity)
-      foreach(oldKeys, oldSlots) { (key, group) =>
-        val slot = slotOf(key)
-        keys(slot) = key
-        slots(slot) = group
+      val larger = new Array[Long](2 * KeyDirectory.capacityFor(count * 2, MostSlots))
+      var from = 0
+      while (from < table.length) {
+        if (table(from + 1) != 0L) {
+          val slot = slotOf(larger, table(from))
+          larger(slot) = table(from)
+          larger(slot + 1) = table(from + 1)
+        }
+        from += 2
       }
-    }
-
-    private def foreach(keys: Array[Long], slots: Array[Int])(visit: (Long, Int) => Unit): Unit = {
-      var i = 0
-      while (i < slots.length) {
-        if (slots(i) != 0) visit(keys(i), slots(i))
-        i += 1
-      }
+      table = larger
     }
 
     override def result(): KeyDirectory = {
       val span = greatest - least + 1
       // An array of all keys in between is no larger than the table up to this span.
-      if (count > 0 && span > 0 && span <= slots.length * 3L && span < Int.MaxValue - 15) {
-        val dense = new Array[Int](span.toInt)
-        foreach(keys, slots)((key, group) => dense((key - least).toInt) = group)
-        new DenseKeys(least, dense, types)
-      } else {
-        new LongKeys(keys, slots, types)
+      if (count > 0 && span > 0 && span <= capacity * 4L && span < Int.MaxValue - 15)
+        new DenseKeys(least, groupsByDistance(span.toInt), types)
+      else new LongKeys(table, types)
+    }
+
+    private def groupsByDistance(span: Int): Array[Int] = {
+      val dense = new Array[Int](span)
+      var slot = 0
+      while (slot < table.length) {
+        if (table(slot + 1) != 0L) dense((table(slot) - least).toInt) = table(slot + 1).toInt
+        slot += 2
       }
+      dense
     }
   }
 }
@@ -283,6 +286,7 @@ private[index] final class RowKeys(
 }
 
 private[index] object RowKeys {
+  private final val MostSlots = 1 << 30
 
   private def sameBytes(a: UnsafeRow, b: UnsafeRow): Boolean =
     a.getSizeInBytes == b.getSizeInBytes && ByteArrayMethods.arrayEquals(
@@ -307,7 +311,7 @@ private[index] object RowKeys {
     override def bytesToAdd(key: UnsafeRow): Long = {
       val ofSlots =
         if (KeyDirectory.isFull(groups + 1, slots.length)) {
-          KeyDirectory.capacityFor((groups + 1) * 2) * 4L
+          KeyDirectory.capacityFor((groups + 1) * 2, MostSlots) * 4L
         } else 0L
       val ofHashes = if (hashes.size == hashes.capacity) hashes.capacity * 8L else 0L
       keys.bytesToAppend(key.getSizeInBytes) + ofSlots + ofHashes
@@ -344,7 +348,7 @@ private[index] object RowKeys {
       }
 
     private def grow(): Unit = {
-      slots = new Array[Int](KeyDirectory.capacityFor(groups * 2))
+      slots = new Array[Int](KeyDirectory.capacityFor(groups * 2, MostSlots))
       val mask = slots.length - 1
       var group = 0
       while (group < groups) {

@@ -18,17 +18,14 @@ package org.apache.spark.sql.rangejoin.index
  * Which rows have a key.
  *
  * @param starts the first row of each group, and the end of the last
+ * @param largest the number of rows of the largest group
  */
-private[index] final case class KeyGroups(directory: KeyDirectory, starts: Array[Int]) {
+private[index] final case class KeyGroups(
+    directory: KeyDirectory,
+    starts: Array[Int],
+    largest: Int) {
 
   def size: Int = starts.length - 1
-
-  /** Whether no group has more than one row. */
-  @transient lazy val areOfOneRow: Boolean = {
-    var group = 0
-    while (group < size && starts(group + 1) - starts(group) <= 1) group += 1
-    group == size
-  }
 
   def estimatedSize: Long = directory.estimatedSize + starts.length * 4L
 }

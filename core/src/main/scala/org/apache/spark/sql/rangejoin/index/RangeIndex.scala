@@ -66,7 +66,7 @@ final class RangeIndex private[index] (
     (if (search == null) 0L else search.estimatedSize)
 
   /** Whether no two rows have the same key. */
-  override def keyIsUnique: Boolean = groups.areOfOneRow
+  override def keyIsUnique: Boolean = groups.largest <= 1
 
   /** All keys without NULL of the side, whatever the bounds of its rows are; for filters of partitions. */
   override def keys(): Iterator[InternalRow] = groups.directory.keys

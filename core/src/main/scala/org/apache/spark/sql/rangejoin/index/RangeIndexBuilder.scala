@@ -166,7 +166,7 @@ private[index] final class RangeIndexBuilder(
       searchOf(bounds, slabs.orNull)
     }
     new RangeIndex(
-      KeyGroups(keys.result(), starts),
+      KeyGroups(keys.result(), starts, largest),
       packed,
       fields,
       if (sorted == null) null else search,
