@@ -103,8 +103,10 @@ object RangeExtractor {
 
   /**
    * A second range of a join beside the one that drives it, by which an index can leave out rows: both have two ends,
-   * of conjuncts of their own, and the bounds of the first are its values. No conjunct may raise that is written before
-   * those of the second range, since it would be evaluated for a pair that is left out.
+   * of conjuncts of their own, and the bounds of the first are its values. A pair that is left out must not be one for
+   * which a conjunct raises: those that are written before the second range, and those that its bounds do not decide,
+   * may not raise. Of such a one the bounds do not say whether it is FALSE or NULL, and where it is NULL the conjuncts
+   * behind it are evaluated, too.
    */
   def second(
       joinType: JoinType,
@@ -117,14 +119,18 @@ object RangeExtractor {
       val first = found.head
       def isOfFirst(conjunct: Expression) = first.predicates.exists(_.eq(conjunct))
       def isApart(range: RangeCondition) = range.hasTwoEnds && !range.predicates.exists(isOfFirst)
-      def isAskedFirst(range: RangeCondition) = {
-        def isOf(conjunct: Expression) = range.predicates.exists(_.eq(conjunct))
+      def raisesNothing(range: RangeCondition) = {
         val asked = first.residual.toSeq.flatMap(Predicates.split)
-        asked.take(asked.lastIndexWhere(isOf)).filterNot(c => isOf(c) || isOfFirst(c))
-          .forall(Predicates.neverRaises)
+        val undecided = range.residual.toSeq.flatMap(Predicates.split)
+        def isOf(conjunct: Expression) = range.predicates.exists(_.eq(conjunct))
+        def isDecided(conjunct: Expression) = !undecided.exists(_.eq(conjunct))
+        val before =
+          if (asked.filter(isOf).forall(isDecided)) asked.take(asked.lastIndexWhere(isOf))
+          else asked
+        before.filterNot(isDecided).forall(Predicates.neverRaises)
       }
       if (first.hasTwoEnds && first.upperTie.isEmpty && first.lowerTie.isEmpty)
-        found.tail.find(range => isApart(range) && isAskedFirst(range))
+        found.tail.find(range => isApart(range) && raisesNothing(range))
       else None
     }
 

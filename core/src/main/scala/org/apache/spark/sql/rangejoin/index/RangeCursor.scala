@@ -173,7 +173,7 @@ final class RangeCursor(
     this.point = if (descending && point != RankPoint.Unknown) ~point else point
 
   /** Whether a search by two ranges is likely to come to far fewer rows: then `aimSecond` has to come before it. */
-  def wantsSecond(): Boolean = slabs != null && slabs.isWanted(group, visited)
+  def wantsSecond(): Boolean = slabs != null && slabs.isWanted(group, end - position, visited)
 
   /** Takes the bounds by the second range of the streamed row that is searched for next; not called where one is NULL. */
   def aimSecond(lower: Long, upper: Long): Unit = bySlabs = slabs.aim(lower, upper)

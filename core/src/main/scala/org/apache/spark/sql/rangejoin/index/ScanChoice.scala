@@ -15,9 +15,10 @@
 package org.apache.spark.sql.rangejoin.index
 
 /**
- * Chooses for each streamed row whether it is searched by one range or by two, by what that has cost for rows before
- * it: a few rows are searched by two, a few by one, then many the cheaper way, and so on. A trial ends as soon as it has
- * cost more than the other way, so that trials cost little, however dear one way is.
+ * Chooses for each streamed row whether it is searched by one range or by two, by what that has cost for rows before it: a
+ * few rows are searched by two, a few by one, then many the cheaper way, and so on. A trial ends as soon as it has cost
+ * more than the other way, or, before that was tried, more than it can cost. So trials cost little, however dear one way
+ * is.
  */
 private[index] final class ScanChoice {
   import ScanChoice._
@@ -26,6 +27,8 @@ private[index] final class ScanChoice {
   private[this] var isTrial = true
   private[this] var rows = 0L
   private[this] var costBefore = 0L
+  // What the rows would have cost at most by one range.
+  private[this] var mostByOne = 0L
   private[this] var period = FirstPeriod
   // What a row has cost each way; of the way that was tried last.
   private[this] var costOfOne = Unknown
@@ -35,20 +38,26 @@ private[index] final class ScanChoice {
    * Whether the next row is to be searched by two ranges.
    *
    * @param cost of all rows so far
+   * @param most what the next row costs at most by one range
    */
-  def next(cost: Long): Boolean = {
+  def next(cost: Long, most: Long): Boolean = {
     if (rows > 0L && isOver(cost - costBefore)) {
       val costOfRow = (cost - costBefore).toDouble / rows
       if (bySecond) costOfTwo = costOfRow else costOfOne = costOfRow
       turn()
     }
-    if (rows == 0L) costBefore = cost
+    if (rows == 0L) {
+      costBefore = cost
+      mostByOne = 0L
+    }
     rows += 1
+    mostByOne += most
     bySecond
   }
 
   private def isOver(cost: Long): Boolean =
-    if (isTrial) rows >= TriedRows || cost > TriedRows * costOfOther
+    if (isTrial)
+      rows >= TriedRows || cost > TriedRows * costOfOther || (bySecond && cost > mostByOne)
     else rows >= period || (rows >= TriedRows && cost > rows * costOfOther * TimesDearer)
 
   private def costOfOther: Double = if (bySecond) costOfOne else costOfTwo

@@ -49,10 +49,11 @@ private[index] final class SlabCursor(slabs: Slabs) {
   /**
    * Whether the next row is to be searched by two ranges.
    *
+   * @param rows the number of rows of the group
    * @param visited the number of rows that the cursor came to so far, by one range or by two
    */
-  def isWanted(group: Int, visited: Long): Boolean =
-    slabs.areOf(group) && choice.next(visited + extraCost)
+  def isWanted(group: Int, rows: Int, visited: Long): Boolean =
+    slabs.areOf(group) && choice.next(visited + extraCost, rows.toLong)
 
   /** Takes the second range of the streamed row that is searched for next; false where it may be unknown. */
   def aim(lower: Long, upper: Long): Boolean = {
@@ -98,7 +99,7 @@ private[index] final class SlabCursor(slabs: Slabs) {
 private[index] object SlabCursor {
 
   /** A row that is found by slabs costs as much as this many more that are next to each other. */
-  final val RowsOfRow = 1
+  final val RowsOfRow = 2
 
   /** A search in a slab costs as much as this many rows. */
   final val RowsOfSlab = 8

@@ -146,16 +146,23 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
       .createOrReplaceTempView("p")
     // Half of the boxes have an end that overflows, or a divisor of 0, and are at no point by the second range.
     spark.sql("""SELECT int(id) AS id, int(id - 1) AS x0, int(id + 1) AS x1,
-        IF(odd, 2147483647, int(id + 1)) AS most, IF(odd, 0, 1) AS z, IF(odd, 50, 0) AS y0, IF(odd, 60, 61) AS y1
-      FROM (SELECT id, pmod(hash(id), 2) = 1 AS odd FROM range(0, 300, 1, 2))""")
+        IF(odd, 2147483647, int(id + 1)) AS most, IF(odd, 0, 1) AS z, IF(odd, 50, 0) AS y0, IF(odd, 60, 61) AS y1,
+        IF(id < 0, 1, NULL) AS none FROM (SELECT id, pmod(hash(id), 2) = 1 AS odd FROM range(0, 300, 1, 2))""")
       .createOrReplaceTempView("b")
     val second = "p.y BETWEEN b.y0 AND b.y1"
+    val raises = "(p.x + 10) DIV b.z > 0"
+    val hull = "(p.x BETWEEN b.x0 AND b.x1 OR p.x BETWEEN b.x0 + 1 AND b.x0 + 1)"
     val cases = Seq(
       s"p.x BETWEEN b.x0 AND b.most + 1 AND $second" -> true,
-      s"p.x BETWEEN b.x0 AND b.x1 AND (p.x + 10) DIV b.z > 0 AND $second" -> true,
-      s"p.x BETWEEN b.x0 AND b.x1 AND $second AND (p.x + 10) DIV b.z > 0" -> false,
+      s"p.x BETWEEN b.x0 AND b.x1 AND $raises AND $second" -> true,
+      s"p.x BETWEEN b.x0 AND b.x1 AND $second AND $raises" -> false,
       s"p.x BETWEEN b.x0 AND b.x1 AND p.y <= b.most + 1 AND p.y >= b.y0" -> true,
-      s"p.x BETWEEN b.x0 AND b.x1 AND IF(p.y = 0, NULL, 1) BETWEEN b.y0 AND b.y1 AND (p.x + 10) DIV b.z > 0" -> true
+      s"p.x BETWEEN b.x0 AND b.x1 AND IF(p.y = 0, NULL, 1) BETWEEN b.y0 AND b.y1 AND $raises" -> true,
+      // Ranges joined by OR, which their bounds do not decide: a part that is NULL, and parts that raise.
+      s"$hull AND ($second OR p.y BETWEEN b.none AND b.none) AND $raises" -> true,
+      s"(($raises AND p.x BETWEEN b.x0 AND b.x1) OR p.x BETWEEN b.x0 AND b.x0 + 1) AND " +
+        s"($second OR p.y BETWEEN b.y0 AND b.y1 - 1)" -> true,
+      s"$hull AND (($raises AND $second) OR p.y BETWEEN b.y0 + 1 AND b.y1 - 1)" -> true
     )
     for ((on, fails) <- cases; points <- Seq(8, 16, 60); engine <- nextEngine) ansi(on = true) {
       def query = spark.sql(
@@ -164,7 +171,7 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
       assert(expected.isLeft == fails, on)
       withConf(engine :+ ByBoth: _*) {
         assert(outcome(query) == expected, s"$on of $points points")
-        assert(isByBoth(query) == !on.contains(s"> 0 AND $second"), on)
+        assert(isByBoth(query) != (on.contains(s"$raises AND $second") || on.contains(" OR ")), on)
       }
     }
   }

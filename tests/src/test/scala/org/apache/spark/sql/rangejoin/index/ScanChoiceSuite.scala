@@ -19,11 +19,13 @@ import org.scalatest.funsuite.AnyFunSuite
 class ScanChoiceSuite extends AnyFunSuite {
 
   /** What all rows have cost, and how many were searched by two ranges. */
-  private def run(rows: Int)(costOfOne: Int => Long, costOfTwo: Int => Long): (Long, Int) = {
+  private def run(rows: Int, ofGroup: Long = 1L << 40)(
+      costOfOne: Int => Long,
+      costOfTwo: Int => Long): (Long, Int) = {
     val choice = new ScanChoice
     var (cost, byTwo) = (0L, 0)
     for (row <- 0 until rows) {
-      val two = choice.next(cost)
+      val two = choice.next(cost, ofGroup)
       cost += (if (two) costOfTwo(row) else costOfOne(row))
       if (two) byTwo += 1
     }
@@ -49,5 +51,10 @@ class ScanChoiceSuite extends AnyFunSuite {
 
   test("a few rows are searched by two ranges") {
     assert(run(16)(_ => 1L, _ => 1L)._2 == 16)
+  }
+
+  test("one row is, where that costs more than to look at all rows of the group") {
+    assert(run(16, ofGroup = 1000L)(_ => 1000L, _ => 2010L) == ((15 * 1000L + 2010L, 1)))
+    assert(run(16, ofGroup = 1000L)(_ => 1000L, _ => 100L)._2 == 16)
   }
 }
