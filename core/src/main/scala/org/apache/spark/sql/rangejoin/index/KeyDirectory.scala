@@ -183,12 +183,14 @@ private[index] object LongKeys {
 
     private def isFull: Boolean = KeyDirectory.isFull(count + 1, capacity)
 
+    private def grownCapacity: Int = KeyDirectory.capacityFor(count * 2, MostSlots)
+
     override def groups: Int = count
 
     override def allocatedBytes: Long = capacity.toLong * SlotBytes
 
     override def bytesToAdd(key: UnsafeRow): Long =
-      if (isFull) KeyDirectory.capacityFor((count + 1) * 2, MostSlots).toLong * SlotBytes else 0L
+      if (isFull) grownCapacity.toLong * SlotBytes else 0L
 
     override def bytesToFinish: Long = capacity.toLong * SlotBytes
 
@@ -210,7 +212,7 @@ private[index] object LongKeys {
     }
 
     private def grow(): Unit = {
-      val larger = new Array[Long](2 * KeyDirectory.capacityFor(count * 2, MostSlots))
+      val larger = new Array[Long](2 * grownCapacity)
       var from = 0
       while (from < table.length) {
         if (table(from + 1) != 0L) {
@@ -303,6 +305,8 @@ private[index] object RowKeys {
     private[this] var slots = new Array[Int](16)
     private[this] val scratch = new UnsafeRow(0)
 
+    private def grownCapacity: Int = KeyDirectory.capacityFor(groups * 2, MostSlots)
+
     override def groups: Int = keys.size
 
     override def allocatedBytes: Long =
@@ -311,7 +315,7 @@ private[index] object RowKeys {
     override def bytesToAdd(key: UnsafeRow): Long = {
       val ofSlots =
         if (KeyDirectory.isFull(groups + 1, slots.length)) {
-          KeyDirectory.capacityFor((groups + 1) * 2, MostSlots) * 4L
+          grownCapacity * 4L
         } else 0L
       val ofHashes = if (hashes.size == hashes.capacity) hashes.capacity * 8L else 0L
       keys.bytesToAppend(key.getSizeInBytes) + ofSlots + ofHashes
@@ -348,7 +352,7 @@ private[index] object RowKeys {
       }
 
     private def grow(): Unit = {
-      slots = new Array[Int](KeyDirectory.capacityFor(groups * 2, MostSlots))
+      slots = new Array[Int](grownCapacity)
       val mask = slots.length - 1
       var group = 0
       while (group < groups) {

@@ -17,8 +17,7 @@ package org.apache.spark.sql.rangejoin.index
 /**
  * Chooses for each streamed row whether it is searched by one range or by two, by what that has cost for rows before it: a
  * few rows are searched by two, a few by one, then many the cheaper way, and so on. A trial ends as soon as it has cost
- * more than the other way, or, before that was tried, more than it can cost. So trials cost little, however dear one way
- * is.
+ * more than the other way, or than that can cost, so that trials cost little, however dear one way is.
  */
 private[index] final class ScanChoice {
   import ScanChoice._
