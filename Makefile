@@ -144,15 +144,10 @@ check: $(SBT_LAUNCHER) $(DEPENDENCIES) | check-java ## lint, and the tests that 
 	$(MAKE) lint-python
 	$(MAKE) test-python PYTEST_ARGS='-q -m "not spark" $(PYTEST_ARGS)'
 
-# The tests on a cluster run beside those of Python: neither keeps two cores busy.
 test: ## run what a change has to pass, without slow tests: some twenty minutes on two cores (design/07-tests.md)
-	@failed=; $(MAKE) test-scala || failed=' test-scala'; \
-	if $(MAKE) $(INSTALLED); then \
-		mkdir -p $(REPORTS); $(MAKE) test-cluster >$(REPORTS)/cluster.log 2>&1 & cluster=$$!; \
-		$(MAKE) test-python || failed="$$failed test-python"; \
-		wait $$cluster || failed="$$failed test-cluster"; cat $(REPORTS)/cluster.log; \
-	else failed="$$failed wheel"; fi; \
-	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
+	@failed=; for part in test-scala test-cluster test-python; do \
+		$(MAKE) $$part || failed="$$failed $$part"; \
+	done; test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
 test-all: ## run that and all the rest, which takes hours; each part is a target of its own
 	$(MAKE) test
