@@ -21,7 +21,7 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.Join
 import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.rangejoin.kernel.OrderedValue
-import org.apache.spark.sql.types._
+import org.apache.spark.sql.types.{AtomicType, DataType, DatetimeType}
 
 /** Parts of a condition. */
 private[rangejoin] object Predicates extends PredicateHelper {
@@ -61,13 +61,9 @@ private[rangejoin] object Predicates extends PredicateHelper {
     case Cast(child, to, _, _) =>
       neverRaises(child) && isPlain(child.dataType) && Cast.canUpCast(child.dataType, to)
     case _: Add | _: Subtract | _: Multiply | _: Abs | _: UnaryMinus =>
-      isFloatingPoint(e.dataType) &&
-      e.children.forall(neverRaises)
+      Distance.isFloating(e.dataType) && e.children.forall(neverRaises)
     case _ => false
   }
-
-  private def isFloatingPoint(dataType: DataType): Boolean =
-    dataType == DoubleType || dataType == FloatType
 
   private def isPlain(dataType: DataType): Boolean = dataType match {
     // The last dates are no timestamps.

@@ -159,6 +159,15 @@ private[index] object LongKeys {
   private def slots(table: Array[Long]): Iterator[Int] =
     Iterator.range(0, table.length, 2).filter(slot => table(slot + 1) != 0L)
 
+  /** The same, in a loop for the rows of a whole index. */
+  private def foreachSlot(table: Array[Long])(visit: Int => Unit): Unit = {
+    var slot = 0
+    while (slot < table.length) {
+      if (table(slot + 1) != 0L) visit(slot)
+      slot += 2
+    }
+  }
+
   /** The columns of keys, of these types. */
   def unpacked(longs: Iterator[Long], types: Seq[DataType]): Iterator[InternalRow] = {
     val packed = types.zipWithIndex.map { case (dataType, i) =>
@@ -213,14 +222,10 @@ private[index] object LongKeys {
 
     private def grow(): Unit = {
       val larger = new Array[Long](2 * grownCapacity)
-      var from = 0
-      while (from < table.length) {
-        if (table(from + 1) != 0L) {
-          val slot = slotOf(larger, table(from))
-          larger(slot) = table(from)
-          larger(slot + 1) = table(from + 1)
-        }
-        from += 2
+      foreachSlot(table) { from =>
+        val slot = slotOf(larger, table(from))
+        larger(slot) = table(from)
+        larger(slot + 1) = table(from + 1)
       }
       table = larger
     }
@@ -235,11 +240,7 @@ private[index] object LongKeys {
 
     private def groupsByDistance(span: Int): Array[Int] = {
       val dense = new Array[Int](span)
-      var slot = 0
-      while (slot < table.length) {
-        if (table(slot + 1) != 0L) dense((table(slot) - least).toInt) = table(slot + 1).toInt
-        slot += 2
-      }
+      foreachSlot(table)(slot => dense((table(slot) - least).toInt) = table(slot + 1).toInt)
       dense
     }
   }
@@ -314,9 +315,7 @@ private[index] object RowKeys {
 
     override def bytesToAdd(key: UnsafeRow): Long = {
       val ofSlots =
-        if (KeyDirectory.isFull(groups + 1, slots.length)) {
-          grownCapacity * 4L
-        } else 0L
+        if (KeyDirectory.isFull(groups + 1, slots.length)) grownCapacity * 4L else 0L
       val ofHashes = if (hashes.size == hashes.capacity) hashes.capacity * 8L else 0L
       keys.bytesToAppend(key.getSizeInBytes) + ofSlots + ofHashes
     }

@@ -137,8 +137,7 @@ private[index] final class RangeIndexBuilder(
       val numbers = if (isGiven) null else order.byGroup
       val sorted = if (isSearched) permuted(sort, numbers) else null
       if (isSearched && !isGiven) order.sortGroups(numbers, sorted)
-      val index =
-        build(starts, numbers, sorted, order.largestGroup, ofNoRows, beginNanos)
+      val index = build(starts, numbers, sorted, order.largestGroup, ofNoRows, beginNanos)
       holdOnly(index.estimatedSize + ofMarks)
       Some(index)
     } else None
