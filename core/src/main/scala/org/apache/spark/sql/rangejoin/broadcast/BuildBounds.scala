@@ -41,12 +41,12 @@ private[broadcast] case class BuildBounds(
   /** What is evaluated in tasks, each expression once. */
   private lazy val inTasks: Seq[TaskPart] = {
     val parts = (range.sortBound ++ range.evictBound).toSeq.flatMap(taskParts(_, None))
-    parts.map(_.canonicalized).distinct.map { same =>
-      parts.filter(_.canonicalized == same).reduce(_.or(_))
+    parts.map(_.valueForm).distinct.map { same =>
+      parts.filter(_.valueForm == same).reduce(_.or(_))
     }
   }
 
-  private lazy val ordinals: Map[Expression, Int] = inTasks.map(_.canonicalized).zipWithIndex.toMap
+  private lazy val ordinals: Map[Expression, Int] = inTasks.map(_.valueForm).zipWithIndex.toMap
 
   /** The columns to add to the broadcast side. */
   lazy val added: Seq[NamedExpression] = inTasks.map { part =>
@@ -72,8 +72,8 @@ private[broadcast] case class BuildBounds(
 
   /** An expression over the rows that are broadcast. */
   private def read(e: Expression): Expression = bindReference(e.transformDown {
-    case part if ordinals.contains(part.canonicalized) =>
-      AttemptedValue(columns.size + ordinals(part.canonicalized), bindReference(part))
+    case part if ordinals.contains(Predicates.valueForm(part)) =>
+      AttemptedValue(columns.size + ordinals(Predicates.valueForm(part)), bindReference(part))
   })
 
   private def bindReference(e: Expression): Expression =
@@ -108,7 +108,7 @@ private[broadcast] object BuildBounds {
    * @param when what has to hold for it to be evaluated at all; None where it always is
    */
   private case class TaskPart(expression: Expression, when: Option[Expression]) {
-    def canonicalized: Expression = expression.canonicalized
+    def valueForm: Expression = Predicates.valueForm(expression)
 
     def or(other: TaskPart): TaskPart =
       copy(when = for (a <- when; b <- other.when) yield if (a == b) a else Or(a, b))

@@ -91,7 +91,7 @@ private[condition] object Alternatives {
     private def compared(c: Comparison): Expression = {
       def replaced(lesser: Expression, greater: Expression) = {
         comparisons += 1
-        val isTrivial = lesser.semanticEquals(greater)
+        val isTrivial = Predicates.haveSameValue(lesser, greater)
         if (isTrivial) { if (c.strict) FalseLiteral else IsNotNull(lesser) }
         else {
           val made =

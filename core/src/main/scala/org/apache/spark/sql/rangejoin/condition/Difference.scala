@@ -76,7 +76,7 @@ private[condition] case class Difference(
   /** Whether this is the same number for every pair, be it compared in another type. */
   def sameAs(other: Difference): Boolean =
     absolute == other.absolute && isSum == other.isSum && bits == other.bits &&
-      x.semanticEquals(other.x) && y.semanticEquals(other.y)
+      Predicates.haveSameValue(x, other.x) && Predicates.haveSameValue(y, other.y)
 }
 
 private[condition] object Difference {

@@ -111,7 +111,7 @@ object Distance {
   }
 
   private def isSame(a: (Expression, Expression), b: (Expression, Expression)) =
-    a._1.semanticEquals(b._1) && a._2.semanticEquals(b._2)
+    Predicates.haveSameValue(a._1, b._1) && Predicates.haveSameValue(a._2, b._2)
 
   private def read(
       e: Expression,

@@ -94,7 +94,7 @@ private[condition] object EnclosingRange {
       val compared = conjuncts.flatMap(Comparison.of(_)).flatMap(c => Seq(c.lesser, c.greater))
         .map(OpenEnds.carried)
       val needed = conjuncts.filter {
-        case IsNotNull(e) => !compared.exists(_.semanticEquals(OpenEnds.carried(e)))
+        case IsNotNull(e) => !compared.exists(Predicates.haveSameValue(_, OpenEnds.carried(e)))
         case _            => true
       }
       Part(needed, ofPart(needed))

@@ -76,7 +76,7 @@ private[condition] object OpenEnds {
 
   /** Whether an expression is NULL where another one is, and nowhere else. */
   private def isNullWith(e: Expression, other: Expression): Boolean =
-    carried(e).semanticEquals(carried(other))
+    Predicates.haveSameValue(carried(e), carried(other))
 
   /** What an expression is NULL with: its operand, where the others are constants. */
   def carried(e: Expression): Expression = e match {
@@ -115,7 +115,8 @@ private[condition] object OpenEnds {
     else {
       val notNull = predicates.filterNot(_.eq(test.predicate)).flatMap(Comparison.of(_))
         .flatMap(c => Seq(c.lesser, c.greater)).map(carried)
-      def isNotNull(side: Side) = notNull.exists(_.semanticEquals(carried(test.on(side))))
+      def isNotNull(side: Side) =
+        notNull.exists(Predicates.haveSameValue(_, carried(test.on(side))))
       test.copy(nulls = test.nulls.map { case (side, meaning) =>
         side -> (if (isNotNull(side)) NullBound.NoMatch else meaning)
       })

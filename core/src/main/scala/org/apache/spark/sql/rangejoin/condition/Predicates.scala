@@ -51,6 +51,27 @@ private[rangejoin] object Predicates extends PredicateHelper {
     }
   }
 
+  /** Whether two expressions have the same value for each row, or both raise. */
+  def haveSameValue(a: Expression, b: Expression): Boolean =
+    a.deterministic && b.deterministic && valueForm(a) == valueForm(b)
+
+  /**
+   * The same for expressions that have the same value. Spark's canonical form is not: it has the terms of a sum in
+   * another order, in which a sum of doubles is another number, and one of decimals may overflow.
+   */
+  def valueForm(e: Expression): Expression =
+    if (e.exists(hasTermsInOrder)) withoutNames(e) else e.canonicalized
+
+  private def hasTermsInOrder(e: Expression): Boolean = e match {
+    case a: Add      => a.children.exists(_.isInstanceOf[Add])
+    case m: Multiply => m.children.exists(_.isInstanceOf[Multiply])
+    case _           => false
+  }
+
+  private def withoutNames(e: Expression): Expression = e.transform { case a: Attribute =>
+    a.canonicalized
+  }
+
   /** Whether an expression is surely evaluated without an error. */
   def neverRaises(e: Expression): Boolean = e match {
     case _: Attribute | _: Literal => true

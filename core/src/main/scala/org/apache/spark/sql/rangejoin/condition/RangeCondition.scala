@@ -77,7 +77,7 @@ case class RangeCondition(
   /** Whether both tests are of one value of the buffered side: rows in the order of it that match are neighbours. */
   def areNeighbours: Boolean = {
     val values = (sortBound ++ evictBound).map(_.child)
-    values.nonEmpty && values.tail.forall(_.semanticEquals(values.head))
+    values.nonEmpty && values.tail.forall(Predicates.haveSameValue(_, values.head))
   }
 
   /** What decides the upper test where its longs are equal; None where equal longs pass it. */

@@ -249,7 +249,7 @@ object RangeExtractor {
     /** Whether all conjuncts that it comes from are among these. */
     def isOf(conjuncts: Seq[Expression]): Boolean =
       (leftBelowRight ++ rightBelowLeft)
-        .forall(test => conjuncts.exists(_.semanticEquals(test.predicate)))
+        .forall(test => conjuncts.exists(Predicates.haveSameValue(_, test.predicate)))
 
     /** The side to stream where the join type leaves the choice. */
     def streamed: Side = (leftBelowRight, rightBelowLeft) match {

@@ -35,7 +35,7 @@ private[condition] case class SequenceMember(
     (sideOf(CreateArray(Seq(start, stop))), sideOf(value)) match {
       case (Some(ends), Some(point)) if ends != point =>
         val (least, greatest) =
-          if (start.semanticEquals(stop)) (start, start)
+          if (Predicates.haveSameValue(start, stop)) (start, start)
           else (Least(Seq(start, stop)), Greatest(Seq(start, stop)))
         def test(lesser: Expression, greater: Expression, side: Side) =
           RangeTest(lesser, greater, side, strict = false, predicate, exact = Inexact)

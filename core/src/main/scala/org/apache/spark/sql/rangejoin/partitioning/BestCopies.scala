@@ -207,7 +207,7 @@ object BestCopies {
       case Not(EqualTo(a, b)) =>
         range.isOpen && best.point.exists { point =>
           Seq(a -> b, b -> a).exists { case (x, y) =>
-            x.semanticEquals(point) && y.semanticEquals(best.order.child)
+            Predicates.haveSameValue(x, point) && Predicates.haveSameValue(y, best.order.child)
           }
         }
       case _ => false

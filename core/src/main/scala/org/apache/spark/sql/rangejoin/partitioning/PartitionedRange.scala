@@ -160,7 +160,7 @@ object PartitionedRange {
   private def isPoint(tests: Seq[RangeTest], side: Side): Boolean =
     tests.forall(isKnown(_, side)) &&
       tests.tail.forall(t =>
-        sameOrder(t, tests.head) && t.on(side).semanticEquals(tests.head.on(side)))
+        sameOrder(t, tests.head) && Predicates.haveSameValue(t.on(side), tests.head.on(side)))
 
   /** Whether the value of a side is known for every row that has one. */
   def isKnown(test: RangeTest, side: Side): Boolean =

@@ -114,7 +114,7 @@ private[plan] object AggregatedPairs extends AliasHelper {
    */
   private def belowExpand(wanted: AggregatedPairs, expand: ExpandExec): Option[AggregatedPairs] = {
     val same = AttributeMap(expand.output.zip(expand.projections.transpose).collect {
-      case (column, values) if values.forall(_.semanticEquals(values.head)) =>
+      case (column, values) if values.forall(Predicates.haveSameValue(_, values.head)) =>
         column -> values.head
     })
     val keys = wanted.grouping.collect { case a: Attribute => a }

@@ -80,5 +80,5 @@ object CopyBestMatches extends Rule[SparkPlan] {
     }
 
   private def isKey(bucket: Attribute, keys: Seq[Expression]): Boolean =
-    keys.exists(_.semanticEquals(bucket))
+    keys.exists(Predicates.haveSameValue(_, bucket))
 }

@@ -69,7 +69,8 @@ private[plan] case class CorrelatedRows(
         e.transform { case a: Attribute => columns.getOrElse(a, a) }.asInstanceOf[E]
       val isSame = limit == other.limit && isTotal == other.isTotal &&
         CorrelatedRows.isSame(order, other.order.map(here(_))) &&
-        ExpressionSet(conditions) == ExpressionSet(other.conditions.map(here(_)))
+        conditions.map(Predicates.valueForm).toSet ==
+        other.conditions.map(c => Predicates.valueForm(here(c))).toSet
       if (isSame) Some(copy(output = output ++ other.output.map(here(_)))) else None
     }
 
@@ -238,7 +239,7 @@ private[plan] object CorrelatedRows {
   }
 
   private def isSame(a: Seq[SortOrder], b: Seq[SortOrder]): Boolean =
-    a.size == b.size && a.zip(b).forall { case (x, y) => x.semanticEquals(y) }
+    a.size == b.size && a.zip(b).forall { case (x, y) => Predicates.haveSameValue(x, y) }
 
   /** Whether a plan reads columns of an outer query. */
   private[plan] def isCorrelated(plan: LogicalPlan): Boolean =

@@ -148,7 +148,7 @@ private[plan] object WantedPairs {
   }
 
   private def isSame(a: BestMatches, b: BestMatches): Boolean =
-    a.order.direction == b.order.direction && a.order.child.semanticEquals(b.order.child)
+    a.order.direction == b.order.direction && Predicates.haveSameValue(a.order.child, b.order.child)
 
   private def extremeOf(function: AggregateFunction): Option[BestMatches] = {
     // A NULL is passed over, and any of those that tie will do.

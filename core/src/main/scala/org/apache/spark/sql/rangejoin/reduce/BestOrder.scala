@@ -94,7 +94,8 @@ object BestOrder {
    */
   private def isNaNPlaced(range: RangeCondition, best: BestMatches): Boolean =
     !best.distance.exists(_.misplacesNaN) || range.isOpen ||
-      range.upperTest.exists(test => best.point.exists(test.on(range.streamed).semanticEquals(_)))
+      range.upperTest.exists(test =>
+        best.point.exists(Predicates.haveSameValue(test.on(range.streamed), _)))
 
   /**
    * Whether candidates are neighbours in the order of a bound's values. Where bounds are prefixes, they say
@@ -156,7 +157,7 @@ object BestOrder {
   /** What the bound would be of a row whose column is the point. */
   private def pointIn(bound: RangeBound, best: BestMatches): Option[Expression] =
     best.point.map { point =>
-      bound.child.transformDown { case e if e.semanticEquals(best.order.child) => point }
+      bound.child.transformDown { case e if Predicates.haveSameValue(e, best.order.child) => point }
     }.collect {
       case at
           if at.resolved && at.dataType == bound.child.dataType &&

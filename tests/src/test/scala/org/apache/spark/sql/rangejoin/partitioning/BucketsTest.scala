@@ -47,6 +47,26 @@ trait BucketsTest extends SemanticsTest {
   } yield (ansi, condition, joinType)
 
   /**
+   * Tables of sums that are one expression for Spark, whose canonical form has terms in another order, and two
+   * numbers: the value of the other side is the greater one.
+   *
+   * @return the range that has it between both
+   */
+  protected def sumsInTwoOrders(): String = {
+    val numbers =
+      (0 until 600).map(i => (i, 0.1 * (1 + i % 97), 0.2 * (1 + i % 91), 0.3 * (1 + i % 83)))
+    val greater = numbers.collect {
+      case (i, a, b, c) if (a + b) + c != (c + b) + a =>
+        (i, 0, math.max((a + b) + c, (c + b) + a))
+    }
+    assert(greater.size > 50)
+    spark.createDataFrame(numbers.map { case (i, a, b, c) => (i, 0, a, b, c) })
+      .toDF("id", "k", "a", "b", "c").createOrReplaceTempView("l")
+    spark.createDataFrame(greater).toDF("id", "k", "v").createOrReplaceTempView("r")
+    "(l.a + l.b) + l.c <= r.v AND (l.c + l.b) + l.a >= r.v"
+  }
+
+  /**
    * Compares with stock under several numbers of buckets, each with one of the engines.
    *
    * @param run gives the rows of a query under these settings, whose plan it looks at

@@ -94,8 +94,7 @@ class RangePartitioningSuite extends RangePartitioningTest with IntervalShapes {
 
   private val Equal = "l.p BETWEEN r.p AND r.p"
 
-  private val QuickTypes =
-    Set("INT", "DOUBLE", "DECIMAL(38,4)", "TIMESTAMP", "STRING", "STRUCT<a: INT, b: STRING>")
+  private val QuickTypes = Set("INT", "DOUBLE", "DECIMAL(38,4)", "STRING")
 
   for (of <- Types) test(s"every shape over $of", slowIf(!QuickTypes(of)): _*) {
     intervals(of)
@@ -185,6 +184,13 @@ class RangePartitioningSuite extends RangePartitioningTest with IntervalShapes {
       for (joinType <- BucketTypes)
         checkPartitioned(joinOn(joinType, Within), counts = Seq(1, 7))
     }
+  }
+
+  // Not INNER: stock's own rows depend on the node.
+  test("sums of the same numbers in two orders are two bounds") {
+    val range = sumsInTwoOrders()
+    for (joinType <- Seq(LeftOuter, LeftSemi, LeftAnti))
+      checkPartitioned(joinOn(joinType, range), counts = Seq(40))
   }
 
   // They differ in what is left out, or before it.

@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.apache.spark.sql.internal.SQLConf
+
 /**
  * Floating-point arithmetic is rounded, so that `r.t >= l.t - d`, `r.t + d >= l.t` and
  * `l.t - r.t <= d` are three predicates: a term stays on the side it was written on.
@@ -78,6 +80,18 @@ class FloatArithmeticSuite extends SemanticsTest {
       )
       val sizes = for (band <- bands) yield checkRange(band, FullOuter)
       assert(sizes.distinct.size > 2, sizes)
+    }
+  }
+
+  // For Spark both sums are one expression: its canonical form has the terms in another order.
+  test("a sum is less than one of the same numbers in another order") {
+    table("l", "k INT, a DOUBLE, b DOUBLE, c DOUBLE")("1, 0.1, 0.2, 0.3", "1, 0.3, 0.2, 0.1")
+    table("r", "k INT, v DOUBLE")("1, 1e9")
+    // Spark would compute one for both.
+    withConf(SQLConf.SUBEXPRESSION_ELIMINATION_ENABLED.key -> "false") {
+      // 0.6 is less than 0.6000000000000001.
+      check("least((l.a + l.b) + l.c, r.v) < (l.c + l.b) + l.a", SomeTypes)(2 -> 1)
+      check("least((l.a + l.b) + l.c, r.v) > (l.c + l.b) + l.a", SomeTypes)(1 -> 1)
     }
   }
 
