@@ -37,12 +37,13 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
  * whatever their keys. Subqueries of one value that ask for the same rows are one join.
  *
  * Runs before the optimizer, which would have no such subquery any more. A subquery that no range join answers, or
- * that is more than a filter and an order or an aggregate, is left to Spark.
+ * that is more than a filter and an order or an aggregate, is left to Spark, and so is a query with `input_file_name()`.
  */
 object JoinCorrelatedRows extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.Correlated)) plan
+    if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.Correlated) ||
+      asksForFiles(plan)) plan
     else
       plan.transformDownWithSubqueries {
         case join: LateralJoin if join.condition.forall(_ == TrueLiteral) =>
@@ -54,6 +55,13 @@ object JoinCorrelatedRows extends Rule[LogicalPlan] {
           val (ranked, below) = scalar(Seq(condition), child)
           if (below.eq(child)) filter else Project(filter.output, Filter(ranked.head, below))
       }
+
+  /** Whether a query asks which file a row is from: where the matches of a row end, the next row has been read. */
+  private def asksForFiles(plan: LogicalPlan): Boolean =
+    plan.exists(_.expressions.exists(_.exists {
+      case _: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength => true
+      case _                                                                   => false
+    }))
 
   private def lateral(join: LateralJoin): Option[LogicalPlan] =
     keepsLeft(join.joinType).flatMap { isOuter =>

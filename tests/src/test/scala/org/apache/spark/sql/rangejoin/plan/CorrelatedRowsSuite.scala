@@ -22,6 +22,8 @@ import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 
+import org.scalatest.tagobjects.Slow
+
 /** Correlated subqueries for the first rows of a range. */
 class CorrelatedRowsSuite extends RangeJoinTest {
 
@@ -102,7 +104,7 @@ class CorrelatedRowsSuite extends RangeJoinTest {
       s"SELECT l.id, (SELECT max(r.t) FROM l AS r WHERE r.k = l.k AND r.t < l.t) AS before FROM l")
   }
 
-  test("several values of the same rows are one join") {
+  test("several values of the same rows are one join", Slow) {
     sides(3)
     def last(value: String, where: String = Range) =
       s"(SELECT max_by($value, struct(r.t, r.id)) FROM r WHERE $where)"
@@ -143,7 +145,14 @@ class CorrelatedRowsSuite extends RangeJoinTest {
     assertSameRows(rows(spark.sql(query)), expected, query)
   }
 
-  test("what is left to Spark") {
+  test("a query that asks for names of files is left to Spark") {
+    sides(9)
+    check(
+      s"SELECT l.id, input_file_name() AS name, (SELECT max(r.t) FROM r WHERE $Range) AS found FROM l",
+      joins = 0)
+  }
+
+  test("what is left to Spark", Slow) {
     sides(9)
     for (of <- Seq(
         s"SELECT count(*) FROM r WHERE $Range",
