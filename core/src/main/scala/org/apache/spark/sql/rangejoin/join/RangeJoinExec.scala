@@ -141,6 +141,9 @@ trait RangeJoinExec extends JoinCodegenSupport {
       Some(streamedSide)
     else None
 
+  /** Whether pairs in the range may be no matches. */
+  def hasResidual: Boolean = range.residual.isDefined
+
   /** Whether streamed rows without a match come out. */
   def keepsStreamed: Boolean = behavior.keepsStreamed
 

@@ -50,7 +50,7 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
           val replaced = for {
             wanted <- AggregatedPairs.of(aggregate)
             join <- Option(wanted.pairs).collect { case j: RangeJoinExec if j.best.isEmpty => j }
-            _ <- served(wanted, join)
+            _ <- served(wanted, join) if !isSlower(wanted, join)
             inPlace <- merging(aggregate, aggregated(aggregate, wanted, join))
           } yield inPlace
           replaced.getOrElse(withoutMerge(aggregate))
@@ -71,6 +71,10 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
     side.left.foreach(join.setTagValue(AggregateMatchesExec.RefusalTag, _))
     side.toOption
   }
+
+  /** Whether each pair is looked at, and Spark needs no map of groups: then its generated code is faster. */
+  private def isSlower(wanted: AggregatedPairs, join: RangeJoinExec): Boolean =
+    wanted.grouping.isEmpty && join.hasResidual
 
   private def aggregated(
       aggregate: BaseAggregateExec,
