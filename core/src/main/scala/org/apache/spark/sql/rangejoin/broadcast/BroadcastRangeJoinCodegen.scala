@@ -203,18 +203,36 @@ private[broadcast] class BroadcastRangeJoinCodegen(
   /** Says that the current row is a match, where only the best are wanted. */
   private val take: String = if (join.best.isEmpty) "" else s"$cursor.take();"
 
-  private def everyPair(emit: Emit): String =
-    s"""
-       |${if (index.keyIsUnique) "if" else "while"} ($goOn $cursor.next()) {
-       |  UnsafeRow $buildRow = $cursor.row();
-       |  boolean $holds = true;
-       |  $check
-       |  if ($holds) {
-       |    $take
-       |    ${emit(columns)}
-       |  }
-       |}
-     """.stripMargin
+  private def everyPair(emit: Emit): String = {
+    val pair =
+      s"""
+         |boolean $holds = true;
+         |$check
+         |if ($holds) {
+         |  $take
+         |  ${emit(columns)}
+         |}
+       """.stripMargin
+    if (index.keyIsUnique) {
+      s"""
+         |if ($goOn $cursor.next()) {
+         |  UnsafeRow $buildRow = $cursor.row();
+         |  $pair
+         |}
+       """.stripMargin
+    } else {
+      // A row of its own does not leave the loop, so that Java keeps it in registers.
+      s"""
+         |while ($goOn $cursor.next()) {
+         |  UnsafeRow $buildRow = new UnsafeRow(${build.size});
+         |  $cursor.beginSteps($buildRow);
+         |  do {
+         |    $pair
+         |  } while ($goOn $cursor.step($buildRow));
+         |}
+       """.stripMargin
+    }
+  }
 
   /** Left and right outer joins: after the last candidate comes a null one, if none has matched. */
   private def everyPairOrNone(emit: Emit): String = {
@@ -223,20 +241,21 @@ private[broadcast] class BroadcastRangeJoinCodegen(
        |boolean $matched = false;
        |boolean $more = true;
        |while ($goOn $more) {
-       |  UnsafeRow $buildRow = null;
-       |  boolean $holds = true;
-       |  if ($cursor.next()) {
-       |    $buildRow = $cursor.row();
-       |    $check
-       |    $matched |= $holds;
-       |    ${if (take.isEmpty) "" else s"if ($holds) { $take }"}
-       |  } else {
-       |    $more = false;
-       |    $holds = !$matched;
-       |  }
-       |  if ($holds) {
-       |    ${emit(RowColumns.orNull(ctx, buildRow, build))}
-       |  }
+       |  $more = $cursor.next();
+       |  UnsafeRow $buildRow = $more ? $cursor.row() : null;
+       |  do {
+       |    boolean $holds = true;
+       |    if ($buildRow != null) {
+       |      $check
+       |      $matched |= $holds;
+       |      ${if (take.isEmpty) "" else s"if ($holds) { $take }"}
+       |    } else {
+       |      $holds = !$matched;
+       |    }
+       |    if ($holds) {
+       |      ${emit(RowColumns.orNull(ctx, buildRow, build))}
+       |    }
+       |  } while ($goOn $more && $cursor.step($buildRow));
        |}
      """.stripMargin
   }

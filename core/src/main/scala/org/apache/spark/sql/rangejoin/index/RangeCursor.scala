@@ -16,6 +16,7 @@ package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.rangejoin.condition.UnknownBounds
+import org.apache.spark.sql.rangejoin.join.CandidateScanner
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
 import org.apache.spark.sql.rangejoin.reduce._
 
@@ -95,6 +96,8 @@ final class RangeCursor(
   // The rows before the point, where those behind it come first; none elsewhere.
   private[this] var before = 0
   private[this] var beforeEnd = 0
+  // Up to which row `step` goes on from the row that `next` came to; 0 where it does not.
+  private[this] var runEnd = 0
 
   // Null where there is no second range. Used for a search where `bySlabs`, and then no row is left otherwise.
   private[this] val slabs =
@@ -164,6 +167,7 @@ final class RangeCursor(
     gapless = !scattered
     before = 0
     beforeEnd = 0
+    runEnd = 0
     if (prefixes != null) prefixes.clear()
     bySlabs = false
   }
@@ -293,16 +297,20 @@ final class RangeCursor(
     if (found) {
       visited += 1
       rows.read(current, row)
+      runEnd = if (isRun) end else 0
     }
     found
   }
+
+  /** Points a row of the caller's at the current row. */
+  def beginSteps(row: UnsafeRow): Unit = CandidateScanner.pointTo(row, this.row)
 
   /**
    * Like `next`, with a row of the caller's, and false where the next row is not simply the one behind
    * the current in memory, or the bounds may say nothing about it.
    */
   def step(row: UnsafeRow): Boolean = {
-    val steps = isRun && position < end
+    val steps = position < runEnd
     if (steps) {
       current = position
       position += 1
