@@ -3,8 +3,8 @@
 Every measurement is a process of its own with a heap of its own, two cores, and data made in it;
 contestants alternate. Prints tables in Markdown. Needs the package `rangejoin` (see README.md).
 
-    memory   a hot key whose rows do not fit into the heap: which heap is enough, how long it takes
-    hotkey   2,000,000 rows a side of one key and a narrow band
+    memory   rows of a key that do not fit into the heap: which heap is enough, how long it takes
+    skewed   2,000,000 rows a side of one key and a narrow band
     reread   a window that is on disk and is read again for every streamed row
     output   a wide band whose output is large
 """
@@ -51,7 +51,7 @@ def side(spark: SparkSession, rows: int, payload: int, spread: int) -> DataFrame
 #: By case: rows of the left and the right side, repetitions of the payload, condition.
 CASES = {
     "memory": (2_000, 1_000_000, 40, "r.t BETWEEN l.t - 50 AND l.t + 50"),
-    "hotkey": (2_000_000, 2_000_000, 10, "r.t BETWEEN l.t - 20 AND l.t + 20"),
+    "skewed": (2_000_000, 2_000_000, 10, "r.t BETWEEN l.t - 20 AND l.t + 20"),
     "reread": (300, 200_000, 30, "r.t BETWEEN l.t - 1e9 AND l.t + 1e9 AND (l.v + r.v) % 1000 = 0"),
     "reread a half": (
         300,
@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="runs of each contestant")
     parser.add_argument("--limit", type=int, default=300, help="seconds a run may take")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--only", nargs="*", default=["memory", "hotkey", "reread", "output"])
+    parser.add_argument("--only", nargs="*", default=["memory", "skewed", "reread", "output"])
     args = parser.parse_args()
     if args.measure:
         measure(*args.measure)
@@ -135,8 +135,8 @@ def main() -> None:
     if "memory" in args.only:
         title = "A key that does not fit into memory"
         table(title, "memory", ["512m", "1g"], args.runs, args.limit)
-    if "hotkey" in args.only:
-        table("A hot key, a narrow band", "hotkey", ["512m"], args.runs, args.limit)
+    if "skewed" in args.only:
+        table("A skewed key, a narrow band", "skewed", ["512m"], args.runs, args.limit)
     if "reread" in args.only:
         for case in ("reread", "reread a half"):
             table("A window on disk", case, ["3g"], args.runs, args.limit)

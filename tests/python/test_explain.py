@@ -150,12 +150,12 @@ def test_a_sample_names_a_skewed_key(spark: SparkSession) -> None:
     df = spark.sql(f"SELECT 1 FROM {side} AS l JOIN {side} AS r ON {BAND}")
     (join,) = found = rangejoin.explain(df, sample=True)
     assert join.sample is not None
-    assert (join.sample.hot_key, join.sample.hot_key_pairs) == ("9", 45 * 45)
+    assert (join.sample.skewed_key, join.sample.skewed_key_pairs) == ("9", 45 * 45)
     assert join.sample.key_pairs == 45 * 45 + 15
     assert "pairs of equal keys (99% of them of the key 9), " in str(found)
     (even,) = rangejoin.explain(query(spark, BAND), sample=True)
     assert even.sample is not None
-    assert even.sample.hot_key is None
+    assert even.sample.skewed_key is None
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])

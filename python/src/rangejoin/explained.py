@@ -36,11 +36,11 @@ class PairEstimate:
     """Those of them that the whole condition takes."""
     sampled_pairs: int
     """Pairs with equal keys that were looked at."""
-    hot_key: str | None = None
+    skewed_key: str | None = None
     """The skewed key: the one that a tenth of the pairs or more have, and at least four times as
     many as other keys on average; its columns as text, separated by commas. None where no key is
     skewed like that."""
-    hot_key_pairs: int | None = None
+    skewed_key_pairs: int | None = None
     """The pairs with that key."""
 
 
@@ -243,6 +243,6 @@ def _estimate(sample: dict[str, Any] | None) -> PairEstimate | None:
         range_pairs=sample.get("rangePairs"),
         matches=sample["matches"],
         sampled_pairs=sample["sampledPairs"],
-        hot_key=sample.get("hotKey"),
-        hot_key_pairs=sample.get("hotKeyPairs"),
+        skewed_key=sample.get("skewedKey"),
+        skewed_key_pairs=sample.get("skewedKeyPairs"),
     )

@@ -109,9 +109,9 @@ def estimate(sample: PairEstimate) -> str:
     """The pairs with and without the range."""
     of = f"{sample.left_rows:,} x {sample.right_rows:,} rows: about {sample.key_pairs:,} pairs"
     keys = " of equal keys" if sample.key_pairs != sample.left_rows * sample.right_rows else ""
-    if sample.hot_key is not None and sample.hot_key_pairs is not None:
-        share = sample.hot_key_pairs / sample.key_pairs
-        keys += f" ({share:.0%} of them of the key {cut(sample.hot_key)})"
+    if sample.skewed_key is not None and sample.skewed_key_pairs is not None:
+        share = sample.skewed_key_pairs / sample.key_pairs
+        keys += f" ({share:.0%} of them of the key {cut(sample.skewed_key)})"
     in_range = "" if sample.range_pairs is None else f", {sample.range_pairs:,} in range"
     return f"{of}{keys}{in_range}, {sample.matches:,} match"
 

@@ -46,8 +46,7 @@ import org.json4s.JsonDSL._
  * @param rangePairs those of them in the range, if there is one
  * @param matches those of them that the whole condition takes
  * @param sampledPairs the pairs of equal keys that were looked at
- * @param skewedKey the key that by far the most pairs have, if there is such a key; `hotKey` in
- *   JSON
+ * @param skewedKey the key that by far the most pairs have, if there is such a key
  * @param advice where far fewer pairs are in another range of the condition, or a skewed key stays
  *   in one task
  */
@@ -65,8 +64,8 @@ case class PairEstimate(
     ("leftRows" -> leftRows) ~ ("rightRows" -> rightRows) ~
       ("keyPairs" -> keyPairs.round) ~ ("rangePairs" -> rangePairs.map(_.round)) ~
       ("matches" -> matches.round) ~ ("sampledPairs" -> sampledPairs) ~
-      ("hotKey" -> skewedKey.map(_.key)) ~
-      ("hotKeyPairs" -> skewedKey.map(_.pairs.round))
+      ("skewedKey" -> skewedKey.map(_.key)) ~
+      ("skewedKeyPairs" -> skewedKey.map(_.pairs.round))
 }
 
 object PairEstimate {

@@ -96,7 +96,7 @@ object DeferShuffle extends PredicateHelper {
    * where there is another join without keys below.
    */
   private def shuffledBelow(side: LogicalPlan, conf: SQLConf): Option[SparkPlan] =
-    if (runsOnce(conf) && !isRead(side) && !hasJoinWithoutKeys(side))
+    if (runsOnce(conf) && !isReadOrShuffled(side) && !hasJoinWithoutKeys(side))
       Some(PlanLater(side))
     else None
 
@@ -161,9 +161,9 @@ object DeferShuffle extends PredicateHelper {
   }
 
   /** Whether all there is to do is to read rows and look at each; what was shuffled is there. */
-  private def isRead(plan: LogicalPlan): Boolean = plan match {
+  private def isReadOrShuffled(plan: LogicalPlan): Boolean = plan match {
     case LogicalQueryStage(_, physical)                  => !physical.exists(running.isDefinedAt)
-    case _: Project | _: Filter | _: Generate | _: Union => plan.children.forall(isRead)
+    case _: Project | _: Filter | _: Generate | _: Union => plan.children.forall(isReadOrShuffled)
     case other                                           => other.isInstanceOf[LeafNode]
   }
 

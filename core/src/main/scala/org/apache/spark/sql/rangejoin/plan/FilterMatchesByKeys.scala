@@ -76,7 +76,7 @@ case class FilterMatchesByKeys(session: SparkSession)
    */
   @tailrec
   private def rowsOf(plan: LogicalPlan, columns: AttributeSet): Option[LogicalPlan] = plan match {
-    case _ if isRead(plan)                                                  => Some(plan)
+    case _ if isCheaplyRead(plan)                                           => Some(plan)
     case Join(left, _, LeftOuter, _, _) if columns.subsetOf(left.outputSet) => rowsOf(left, columns)
     case _: Project | _: Filter | _: Aggregate | _: Window
         if columns.subsetOf(plan.children.head.outputSet) =>
@@ -85,10 +85,11 @@ case class FilterMatchesByKeys(session: SparkSession)
   }
 
   /** Whether all there is to do is to read rows and to look at each; the same ones whenever it is done. */
-  private def isRead(plan: LogicalPlan): Boolean = plan match {
+  private def isCheaplyRead(plan: LogicalPlan): Boolean = plan match {
     case Project(columns, child) =>
-      columns.forall(column => NumberedRows.isNumber(column) || isCheap(column)) && isRead(child)
-    case Filter(condition, child)  => isCheap(condition) && isRead(child)
+      columns.forall(column => NumberedRows.isNumber(column) || isCheap(column)) && isCheaplyRead(
+        child)
+    case Filter(condition, child)  => isCheap(condition) && isCheaplyRead(child)
     case relation: LogicalRelation => relation.relation.isInstanceOf[HadoopFsRelation]
     case _: LocalRelation | _: Range | _: InMemoryRelation | _: HiveTableRelation |
         _: DataSourceV2Relation => true

@@ -50,10 +50,10 @@ private[plan] object NumberedRows {
    */
   def dependsOnRow(join: Join): Boolean = {
     val columns = join.left.outputSet -- constants(join.left)
-    def isRead(of: Seq[Expression]) = of.exists(_.references.exists(columns.contains))
+    def dependsOnColumns(of: Seq[Expression]) = of.exists(_.references.exists(columns.contains))
     val keys = keysOf(join)
-    (keys.isEmpty || isRead(keys)) &&
-    RangeExtractor.extract(join, Some(LeftSide)).exists(range => isRead(range.predicates))
+    (keys.isEmpty || dependsOnColumns(keys)) &&
+    RangeExtractor.extract(join, Some(LeftSide)).exists(range => dependsOnColumns(range.predicates))
   }
 
   /** Columns of which all rows have the same value, as far as the plan shows. */

@@ -44,8 +44,8 @@ object RemoveRedundantDeferrals extends Rule[SparkPlan] {
           case owner: OwnerStageExec  => !owner.isMaterialized
           case ProbeExec.Asked(asked) =>
             (asked match {
-              case product: CartesianProductExec => product.children.forall(isRead)
-              case side                          => isRead(side)
+              case product: CartesianProductExec => product.children.forall(isPipelined)
+              case side                          => isPipelined(side)
             }) && isAsked(asked.collect(DeferShuffle.running))
           case other =>
             val running = other.collect(DeferShuffle.running)
@@ -56,7 +56,7 @@ object RemoveRedundantDeferrals extends Rule[SparkPlan] {
     }
 
   /** Whether rows come out as they are read, so that the first ones cost little. */
-  private def isRead(plan: SparkPlan): Boolean = plan match {
+  private def isPipelined(plan: SparkPlan): Boolean = plan match {
     case stage: QueryStageExec =>
       stage.isMaterialized || !stage.isInstanceOf[ShuffleQueryStageExec]
     case _: BroadcastExchangeLike => true
@@ -65,6 +65,6 @@ object RemoveRedundantDeferrals extends Rule[SparkPlan] {
     // The last step of one whose shuffle has run.
     case aggregate: BaseAggregateExec
         if !aggregate.collectLeaves().forall(_.isInstanceOf[QueryStageExec]) => false
-    case other => other.children.forall(isRead)
+    case other => other.children.forall(isPipelined)
   }
 }

@@ -14,7 +14,7 @@
 package org.apache.spark.sql.rangejoin.pushdown
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.rangejoin.condition.RangeCondition
+import org.apache.spark.sql.rangejoin.condition.{Distance, RangeCondition}
 import org.apache.spark.sql.rangejoin.index.CoveredRanges
 
 /**
@@ -66,7 +66,7 @@ object MatchableValues {
    */
   private[pushdown] def sound(limits: Seq[BinaryComparison]): Seq[BinaryComparison] =
     limits.filter {
-      case GreaterThanOrEqual(column, literal) if RisingBound.hasNaN(literal.dataType) =>
+      case GreaterThanOrEqual(column, literal) if Distance.isFloating(literal.dataType) =>
         limits.exists {
           case LessThanOrEqual(other, _) => other.semanticEquals(column)
           case _                         => false

@@ -18,7 +18,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.condition.MonotoneColumn
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
-import org.apache.spark.sql.types._
 
 /**
  * A bound of a row that rises with a column. The values for which it is within a limit are found
@@ -107,6 +106,4 @@ private[pushdown] object RisingBound {
       column <- MonotoneColumn.of(bound)
       values <- NumberedValues.of(column.dataType)
     } yield new RisingBound(column, bound, values)
-
-  def hasNaN(dataType: DataType): Boolean = dataType == FloatType || dataType == DoubleType
 }

@@ -18,7 +18,7 @@ import scala.util.Random
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.Inner
-import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeCondition, RangeExtractor}
+import org.apache.spark.sql.rangejoin.condition.{Distance, LeftSide, RangeCondition, RangeExtractor}
 import org.apache.spark.sql.rangejoin.index.CoveredRangesOf
 import org.apache.spark.sql.types._
 
@@ -33,7 +33,7 @@ class MatchableValuesSuite extends AnyFunSuite {
     import columns._
 
     def conditions: Seq[(String, Expression)] =
-      intervals ++ band(EvalMode.ANSI) ++ (if (RisingBound.hasNaN(dataType)) Nil else Seq(oneWay))
+      intervals ++ band(EvalMode.ANSI) ++ (if (Distance.isFloating(dataType)) Nil else Seq(oneWay))
 
     for ((name, condition) <- conditions) {
       test(s"${dataType.sql}: $name") {
