@@ -211,7 +211,9 @@ class LifecycleSuite extends RangeJoinTest {
     }
   }
 
-  test("many small joins leave no memory and one page's worth of window each") {
+  test(
+    "many small joins leave no memory and one page's worth of window each",
+    slowIf(repeatsTests): _*) {
     for (width <- 0 to 2; _ <- 1 to 10) withConf(buffer: _*) {
       val df = rowsOfOneKey(200).as("l").join(
         rowsOfOneKey(200).as("r"),
@@ -239,6 +241,8 @@ class LifecycleSuite extends RangeJoinTest {
 
 /** Likewise, with all but seven rows of a window on disk. */
 class SpillingLifecycleSuite extends LifecycleSuite {
+  override protected def repeatsTests: Boolean = true
+
   override protected def buffer: RangeJoinTest.Settings = RangeJoinTest.spillingFrom(7)
 }
 

@@ -28,6 +28,8 @@ import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.reduce.TiedTables
 import org.apache.spark.util.Utils
 
+import org.scalatest.tagobjects.Slow
+
 /** Aggregates of the matches of each row are made in the join, from no pairs. */
 class AggregatedMatchesSuite extends TiedTables {
 
@@ -81,7 +83,7 @@ class AggregatedMatchesSuite extends TiedTables {
       assert(checkAggregated(grouped(joinType = joinType)).nonEmpty)
   }
 
-  test("all earlier rows, all later rows, and rows on both sides") {
+  test("all earlier rows, all later rows, and rows on both sides", Slow) {
     sides()
     for (range <- Seq("r.t <= l.t", "r.t > l.t", "r.t BETWEEN l.t - 200 AND l.t + 200"))
       checkAggregated(grouped(on = s"l.k = r.k AND $range"))
@@ -117,7 +119,7 @@ class AggregatedMatchesSuite extends TiedTables {
     checkAggregated(ofKey.replace("ROLLUP(l.v, l.k)", "ROLLUP(l.v, l.k, r.x)"), isInJoin = false)
   }
 
-  test("each of Spark's functions whose buffers can be merged") {
+  test("each of Spark's functions whose buffers can be merged", Slow) {
     sides()
     val ofNumbers = Seq("stddev", "stddev_pop", "variance", "var_pop", "skewness", "kurtosis")
       .map(f => s"round($f(r.x), 6)")
@@ -176,7 +178,7 @@ class AggregatedMatchesSuite extends TiedTables {
     )
   }
 
-  test("correlated aggregates, and counts that are compared") {
+  test("correlated aggregates, and counts that are compared", Slow) {
     sides()
     val matches = "FROM r WHERE r.k = l.k AND r.t BETWEEN l.t - 30 AND l.t"
     // The engine decides which side is built.
@@ -235,7 +237,7 @@ class AggregatedMatchesSuite extends TiedTables {
     }
   }
 
-  test("subqueries in the condition, and in what is aggregated") {
+  test("subqueries in the condition, and in what is aggregated", Slow) {
     sides()
     for (on <- Seq(
         "r.t BETWEEN l.t - 30 AND l.t AND r.x + l.v > (SELECT avg(x) FROM r)",
@@ -324,7 +326,7 @@ class AggregatedMatchesSuite extends TiedTables {
       settings = Seq(RangeJoinConf.IndexLimit.key -> "0"))
   }
 
-  test("keys that are split, and joins without a key") {
+  test("keys that are split, and joins without a key", Slow) {
     sides()
     for (query <- Seq(grouped(), grouped(joinType = "INNER", by = "l.k"))) {
       checkAggregated(

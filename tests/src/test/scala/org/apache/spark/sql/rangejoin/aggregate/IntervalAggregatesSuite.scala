@@ -19,6 +19,8 @@ import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 
+import org.scalatest.tagobjects.Slow
+
 /** Intervals, of which a row may be in many, are counted and summed by their ends. */
 class IntervalAggregatesSuite extends RangeJoinTest {
 
@@ -139,7 +141,7 @@ class IntervalAggregatesSuite extends RangeJoinTest {
     compare(query("sum(r.x), avg(r.x)", "l.a + 3900 BETWEEN r.a AND r.b"))((_, _) => ())
   }
 
-  test("what is not exact is added pair by pair") {
+  test("what is not exact is added pair by pair", Slow) {
     sides()
     for (function <-
         Seq("sum(r.x / 8D)", "sum(CAST(r.x AS DECIMAL(9, 2)))", "max(r.x)", "try_sum(r.x)"))

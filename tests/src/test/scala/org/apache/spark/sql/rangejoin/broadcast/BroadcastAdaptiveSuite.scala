@@ -21,6 +21,8 @@ import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 
+import org.scalatest.tagobjects.Slow
+
 /** Broadcast range joins in plans that are made while the query runs. */
 class BroadcastAdaptiveSuite extends BroadcastTables {
 
@@ -105,7 +107,7 @@ class BroadcastAdaptiveSuite extends BroadcastTables {
     }
   }
 
-  test("an empty side") {
+  test("an empty side", Slow) {
     for (on <- Seq(band, keyless); joinType <- Seq("inner", "left", "left_anti", "left_semi")) {
       checkAgainstStock(l.join(table(150, 2).where("id * 2 > 900").as("r"), on, joinType))
       checkAgainstStock(table(

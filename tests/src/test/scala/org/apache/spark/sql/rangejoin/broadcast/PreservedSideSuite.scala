@@ -183,7 +183,9 @@ class PreservedSideSuite extends BroadcastTables with JobsTest {
 
   // ---------------------------------------------------------------- around the join
 
-  test("a join above makes adaptive execution plan again, over the index that was broadcast") {
+  test(
+    "a join above makes adaptive execution plan again, over the index that was broadcast",
+    Slow) {
     views()
     withConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB", adaptive(true)) {
       for ((joinType, side, build) <- Ways) {
@@ -225,7 +227,8 @@ class PreservedSideSuite extends BroadcastTables with JobsTest {
   }
 
   test(
-    "functions of the user in a bound, a subquery in the residual, a cached join, UNION, LIMIT") {
+    "functions of the user in a bound, a subquery in the residual, a cached join, UNION, LIMIT",
+    Slow) {
     views()
     spark.udf.register("shifted", (y: Long) => y + 1)
     checkAgainstStock(query("LEFT", "l", "l.y IS NOT NULL AND r.y BETWEEN shifted(l.y) AND l.z"))

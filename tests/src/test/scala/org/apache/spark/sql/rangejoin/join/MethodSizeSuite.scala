@@ -64,7 +64,9 @@ class MethodSizeSuite extends BroadcastTables {
   }
 
   for ((operator, threshold) <- operators) {
-    test(s"the largest method is hardly larger than stock's, and is compiled: $operator") {
+    test(
+      s"the largest method is hardly larger than stock's, and is compiled: $operator",
+      slowIf(operator == "broadcast"): _*) {
       withConf(Threshold -> threshold, adaptive(false), withHints(operator)) {
         for (joinType <- joinTypesOf(operator); n <- numbersOfTerms(joinType)) {
           def df = joined(joinType, terms(n))

@@ -134,7 +134,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
     }
   }
 
-  test("rows of many bytes are not kept, and found without a limit of time") {
+  test("rows of many bytes are not kept, and found without a limit of time", Slow) {
     views()
     registerSlow("atTimes", millis = 50, whenSlow = true)
     spark.sql(s"SELECT id, p, repeat('x', ${FirstRows.MostBytes / 16}) AS x FROM l WHERE id <= 100")
@@ -275,7 +275,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
     }
   }
 
-  test("what is not tried") {
+  test("what is not tried", Slow) {
     views()
     assert(!isOfSpark(ran(s"l JOIN r ON $Dense", RangeJoinConf.FirstRowsTimeout.key -> "0")(5)))
     assert(!isOfSpark(ran(s"l JOIN r ON $Dense", RangeJoinConf.DeferShuffle.key -> "false")(5)))

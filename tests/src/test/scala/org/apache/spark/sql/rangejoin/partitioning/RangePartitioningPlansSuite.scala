@@ -30,6 +30,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.storage.StorageLevel
 
+import org.scalatest.tagobjects.Slow
+
 /** Joins by range buckets within plans, and those that stay what they are. */
 class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalShapes {
 
@@ -64,7 +66,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalSha
     assert(found > 0)
   }
 
-  test("over aggregates, whose stages run first") {
+  test("over aggregates, whose stages run first", Slow) {
     views()
     checkPlan(sql(
       s"""SELECT * FROM (SELECT g, p, max(s) AS s, max(e) AS e FROM l GROUP BY g, p) l
@@ -75,7 +77,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalSha
       sql(s"""SELECT * FROM l LEFT ANTI JOIN (SELECT DISTINCT p + 3 AS p FROM r) r ON $Band"""))
   }
 
-  test("over joins with broadcast sides, whose columns the bounds do not need") {
+  test("over joins with broadcast sides, whose columns the bounds do not need", Slow) {
     views()
     spark.range(6).selectExpr("int(id) AS g", "concat('name ', id) AS name")
       .createOrReplaceTempView("names")
@@ -91,7 +93,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalSha
     )
   }
 
-  test("Spark may make a shuffled hash join of it once both sides have run") {
+  test("Spark may make a shuffled hash join of it once both sides have run", Slow) {
     views()
     val settings = Adaptive ++ Seq(
       Buckets -> "5",

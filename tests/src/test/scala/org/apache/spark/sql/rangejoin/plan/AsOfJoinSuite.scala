@@ -150,7 +150,7 @@ class AsOfJoinSuite extends RangeJoinTest {
     assertSameRows(shown(asOf(left.union(left), right)), shown(asOf(twice, right)), "union")
   }
 
-  test("below other operators, in a subquery, and of one table with itself") {
+  test("below other operators, in a subquery, and of one table with itself", Slow) {
     val (left, right) = sides("$")
     check()(asOf(left, right).where("id > 10 AND (rt IS NULL OR rt > 3)"))
     val first = asOf(left, right).toDF("id", "k", "t", "rid1", "k1", "rt1")

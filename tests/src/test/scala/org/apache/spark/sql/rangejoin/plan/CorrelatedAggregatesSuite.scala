@@ -177,7 +177,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     assert(nodes[AggregateMatchesExec](df).size == 1, executedPlan(df))
   }
 
-  test("rows of files that were listed at two times are two joins") {
+  test("rows of files that were listed at two times are two joins", Slow) {
     sides()
     // Of the first and of the second version of sources.
     for (versions <- Seq("parquet", "")) withConf(SQLConf.USE_V1_SOURCE_LIST.key -> versions) {
@@ -304,7 +304,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     }
   }
 
-  test("what is left to Spark") {
+  test("what is left to Spark", Slow) {
     sides()
     for (of <- Seq(
         subquery("count(DISTINCT r.v)"),

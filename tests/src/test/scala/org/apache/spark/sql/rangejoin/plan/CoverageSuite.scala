@@ -89,7 +89,7 @@ class CoverageSuite extends RangeJoinTest {
     (name, table) <- Seq("types" -> (() => byType), "shapes" -> (() => byShape))
     if tables.contains(name)
   } {
-    test(s"docs/reference.md has the table of $name", slowIf(repeatsTests && name == "types"): _*) {
+    test(s"docs/reference.md has the table of $name", slowIf(name == "types"): _*) {
       val found = table()
       val reference = Repository.lines("docs/reference.md")
         .filter(row => !row.startsWith("|") || TypesOfLine.knows(row.split('|')(1)))

@@ -119,7 +119,7 @@ class DrivingRangeSuite extends RangePartitioningTest with TwoRanges with Before
     }
   }
 
-  test("what a filter of a side leaves of a range counts") {
+  test("what a filter of a side leaves of a range counts", Slow) {
     known()
     val days = "l.day BETWEEN r.day - INTERVAL '5' DAY AND r.day + INTERVAL '5' DAY"
     val few = "day BETWEEN DATE'2024-01-01' AND DATE'2024-01-20'"

@@ -24,6 +24,7 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 
 import org.scalatest.BeforeAndAfterAll
+import org.scalatest.tagobjects.Slow
 
 /** Correlated subqueries of few left rows, whose keys filter the right side. */
 class FilterMatchesByKeysSuite extends RangeJoinTest with BeforeAndAfterAll {
@@ -98,7 +99,7 @@ class FilterMatchesByKeysSuite extends RangeJoinTest with BeforeAndAfterAll {
     withConf(SQLConf.OPTIMIZER_EXCLUDED_RULES.key -> "")(check(query))
   }
 
-  test("several keys, NULL that equals NULL, casts, strings") {
+  test("several keys, NULL that equals NULL, casts, strings", Slow) {
     for (keys <- Seq(
         "r.k = l.k AND r.s = l.s",
         "r.k <=> l.k",
@@ -147,7 +148,7 @@ class FilterMatchesByKeysSuite extends RangeJoinTest with BeforeAndAfterAll {
       expected = 2)
   }
 
-  test("of more rows than the left ones") {
+  test("of more rows than the left ones", Slow) {
     for (l <- Seq(
         "(SELECT * FROM l WHERE rand(1) < 2 AND v < 3)",
         "(SELECT DISTINCT k, t, v AS id FROM l WHERE v < 3)",
@@ -156,7 +157,7 @@ class FilterMatchesByKeysSuite extends RangeJoinTest with BeforeAndAfterAll {
       )) check(s"SELECT l.id, ${total()} AS found FROM $l l")
   }
 
-  test("not where all left rows are asked for, or others each time, or each is costly") {
+  test("not where all left rows are asked for, or others each time, or each is costly", Slow) {
     spark.udf.register("odd", (id: Long) => id % 2 == 1)
     for (where <- Seq("true", "l.t IS NOT NULL", "odd(l.id) AND l.v < 3"))
       check(s"SELECT l.id, ${total()} AS found FROM l WHERE $where", expected = 0)

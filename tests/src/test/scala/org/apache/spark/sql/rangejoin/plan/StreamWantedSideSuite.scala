@@ -76,7 +76,7 @@ class StreamWantedSideSuite extends RangeJoinTest {
     for (query <- oneIn(2)(queries(Keyed))) assert(!streamsLeft(query), query)
   }
 
-  test("of all pairs, and of what is wanted for the larger side, Spark's choice stays") {
+  test("of all pairs, and of what is wanted for the larger side, Spark's choice stays", Slow) {
     views()
     for (on <- oneIn(2)(Seq(NoKey, Keyed))) {
       assert(!streamsLeft(s"SELECT * FROM ${joined(on)}"))
@@ -112,7 +112,7 @@ class StreamWantedSideSuite extends RangeJoinTest {
     assert(!streamsLeft(greatest.replace("JOIN r ", "JOIN r3 AS r ")))
   }
 
-  test("hints, settings and conditions that leave pairs to be asked keep Spark's choice") {
+  test("hints, settings and conditions that leave pairs to be asked keep Spark's choice", Slow) {
     views()
     def sums(on: String = NoKey, hint: String = "") =
       s"SELECT left_side, count(v) FROM ${joined(on, hint = hint)} GROUP BY left_side"

@@ -246,7 +246,7 @@ class InferRangeFiltersSuite extends RangeJoinTest {
     assert(!filters(structs)._2.exists(_.contains("3")))
   }
 
-  test("days that are strings, as partitions are") {
+  test("days that are strings, as partitions are", Slow) {
     views()
     val day = "lpad(string(%s), 4, '0') AS %s"
     for ((view, columns) <- Seq("l" -> Seq("t"), "r" -> Seq("s", "e"))) {
@@ -365,7 +365,9 @@ class InferRangeFiltersSuite extends RangeJoinTest {
   }
 
   for (format <- Seq("parquet", "orc"))
-    test(s"files of $format are left out by what is inferred, where that can be trusted") {
+    test(
+      s"files of $format are left out by what is inferred, where that can be trusted",
+      slowIf(format != "parquet"): _*) {
       views()
       val folder = Files.createTempDirectory("inferred").resolve("r").toString
       spark.table("r").selectExpr("*", "decimal(s) AS c", "decimal(e) AS d", "id % 4 AS part")

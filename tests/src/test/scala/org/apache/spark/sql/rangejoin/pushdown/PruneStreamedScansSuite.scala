@@ -171,7 +171,7 @@ class PruneStreamedScansSuite extends Broadcasting {
     }
   }
 
-  test("of a join that keeps streamed rows, all are read") {
+  test("of a join that keeps streamed rows, all are read", Slow) {
     withTable("events") {
       write("events", "id")
       val few = ranges("id", 110L -> 130L)

@@ -21,6 +21,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 
+import org.scalatest.tagobjects.Slow
+
 /** Rankings and extremes above a range join, which then gives the best matches of a row alone. */
 class BestMatchesSuite extends BestMatchesTest {
   import BestMatchesSuite._
@@ -115,7 +117,7 @@ class BestMatchesSuite extends BestMatchesTest {
       forms = Seq(Form("")))
   }
 
-  test("types of the range") {
+  test("types of the range", Slow) {
     for (range <-
         Seq("INT", "DATE", "TIMESTAMP", "DOUBLE", "FLOAT", "DECIMAL(10, 2)", "SMALLINT")) {
       side("l", 90, 5, range)
@@ -245,7 +247,7 @@ class BestMatchesSuite extends BestMatchesTest {
     }
   }
 
-  test("the other side may be asked for its best matches, too") {
+  test("the other side may be asked for its best matches, too", Slow) {
     side("l", 100, 19)
     side("r", 100, 20)
     for {

@@ -149,7 +149,7 @@ class NearestMatchesSuite extends BestMatchesTest {
     check(query, forms = Seq(byBuckets(5)))
   }
 
-  testOfCases("a window that spills, and an index without room", 3)(Ranges) { ranges =>
+  testOfCases("a window that spills, and an index without room", 6)(Ranges) { ranges =>
     sidesOf("INT", 17)
     withConf(
       "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold" -> "1",

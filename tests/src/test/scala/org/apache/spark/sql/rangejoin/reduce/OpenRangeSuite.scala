@@ -113,7 +113,7 @@ class OpenRangeSuite extends BestMatchesTest {
         joinOf(_).children.forall(_.outputOrdering.size == 2))
   }
 
-  testOfCases("types of the time", 3)(
+  testOfCases("types of the time", 5)(
     for (of <- Types.zipWithIndex; on <- Seq(true, false)) yield (of, on)) { cases =>
     for ((((value, zone, distances), i), on) <- cases) withConf(
       "spark.sql.session.timeZone" -> zone,
@@ -161,7 +161,7 @@ class OpenRangeSuite extends BestMatchesTest {
     }
   }
 
-  testOfCases("values at the ends of a type", 5)(for {
+  testOfCases("values at the ends of a type", 8)(for {
     // Without and with differences that wrap around.
     others <- Seq(Seq("2", "60"), Seq("0", "-9223372036854775807"))
     isTime <- Seq(false, true)

@@ -21,6 +21,8 @@ import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 
+import org.scalatest.tagobjects.Slow
+
 /** Rankings of rows that have a number of their own are made as matches come from the join. */
 class RankMatchesSuite extends BestMatchesTest with TiedTables {
   import BestMatchesTest._
@@ -62,9 +64,10 @@ class RankMatchesSuite extends BestMatchesTest with TiedTables {
   ): Unit =
     assert(compare(query, forms, Engines.map(_ ++ settings))(inPlace(_) == isInPlace).nonEmpty)
 
-  test("the first, and the first three, of all earlier and of all later rows") {
+  testOfCases("the first, and the first three, of all earlier and of all later rows", 2)(
+    Seq(1, 3)) { limits =>
     sides()
-    for (limit <- Seq(1, 3)) {
+    for (limit <- limits) {
       checkRanks(ranked(limit))
       checkRanks(ranked(limit, range = "r.t > l.t", by = "r.t"))
       checkRanks(ranked(
@@ -80,7 +83,7 @@ class RankMatchesSuite extends BestMatchesTest with TiedTables {
     checkRanks(ranked(4, by = "r.t DESC, r.id", range = "r.t <= l.t AND r.v + l.v > 2"))
   }
 
-  test("more ranks than a row has matches, and ranks of wide rows") {
+  test("more ranks than a row has matches, and ranks of wide rows", Slow) {
     sides(left = 40)
     checkRanks(ranked(90))
     checkRanks(ranked(101), isInPlace = false)
@@ -116,7 +119,7 @@ class RankMatchesSuite extends BestMatchesTest with TiedTables {
     checkRanks(ranked(2, partition = "l.n"))
   }
 
-  test("what is not ranked in place") {
+  test("what is not ranked in place", Slow) {
     sides()
     // Rows of a left side that is copied may be in several tasks.
     checkRanks(ranked(joinType = "INNER"), isInPlace = false)

@@ -25,6 +25,7 @@ import org.apache.spark.sql.rangejoin.window.TaskMemory
 import org.apache.spark.sql.types._
 
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.tagobjects.Slow
 
 /** Aggregates of runs are those of their rows, one by one, whatever is kept of the runs before. */
 class RunAggregatesSuite extends AnyFunSuite with TaskMemory {
@@ -162,7 +163,7 @@ class RunAggregatesSuite extends AnyFunSuite with TaskMemory {
     }
   }
 
-  test("a run reads a part of its rows, also where there is no memory") {
+  test("a run reads a part of its rows, also where there is no memory", Slow) {
     val rows = randomRows(20000, 10)
     val shapes = Seq[(Int, Int => (Int, Int))](
       Begin -> (at => 0 -> at),

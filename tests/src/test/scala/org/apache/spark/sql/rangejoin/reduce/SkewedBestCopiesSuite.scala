@@ -23,6 +23,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.shims.KeyHash
 import org.apache.spark.sql.rangejoin.skew.SkewReshuffleExec
 
+import org.scalatest.tagobjects.Slow
+
 /** Joins with keys that are split by the range. */
 class SkewedBestCopiesSuite extends BestCopiesTest {
   import BestMatchesTest._
@@ -47,7 +49,7 @@ class SkewedBestCopiesSuite extends BestCopiesTest {
   override protected def numCopies(df: DataFrame): Long =
     copied(df).get.metrics("numCopies").value
 
-  test("keys that share a hash share buckets, but not the best rows") {
+  test("keys that share a hash share buckets, but not the best rows", Slow) {
     val random = new Random(10)
     def hash(key: Long): Any = KeyHash.of(Seq[Expression](Literal(key))).eval()
     val (a, b) = Seq.fill(400000)(random.nextLong()).distinct.groupBy(hash).values.collectFirst {

@@ -152,7 +152,7 @@ abstract class UnmatchedRowsContract extends SlowTests with ScanOfRows with Rand
 
   // ---------------------------------------------------------------- random rows
 
-  testOfCases("random rows come out as by comparing all with all", 3)(
+  testOfCases("random rows come out as by comparing all with all", 6)(
     for (unknown <- Seq(false, true); seed <- 1 to seeds / 2) yield (unknown, seed)) { cases =>
     for ((unknown, seed) <- cases) {
       val random = new Random(seed)

@@ -199,7 +199,8 @@ class SkewPlansSuite extends SkewTest {
   }
 
   test(
-    "where the first rows are asked for, skewed joins are not to be handled, or nothing is adaptive") {
+    "where the first rows are asked for, skewed joins are not to be handled, or nothing is adaptive",
+    Slow) {
     views(Skewed)
     val text = s"SELECT l.id, r.id AS other FROM l JOIN r ON $Band"
     withConf(BySize: _*) {
@@ -228,7 +229,7 @@ class SkewPlansSuite extends SkewTest {
     }
   }
 
-  test("an exchange above a join that is split is used again") {
+  test("an exchange above a join that is split is used again", Slow) {
     views(Skewed)
     val df = ran(
       s"""WITH x AS (SELECT l.p, count(*) AS n FROM l JOIN r ON $Band GROUP BY l.p)
@@ -278,7 +279,7 @@ class SkewPlansSuite extends SkewTest {
     }
   }
 
-  test("self joins, unions, joins of joins, and subqueries") {
+  test("self joins, unions, joins of joins, and subqueries", Slow) {
     views(Skewed, 1000)
     val self =
       "SELECT l.id, r.id FROM l JOIN l r ON l.k = r.k AND r.p BETWEEN l.p - 90 AND l.p + 90"

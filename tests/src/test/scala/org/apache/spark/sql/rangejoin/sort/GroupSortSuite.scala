@@ -161,7 +161,7 @@ class GroupSortSuite extends SortTest {
     assert(metricsOf(ours)("numGroups") == 2)
   }
 
-  test("other types, and several columns") {
+  test("other types, and several columns", Slow) {
     val text = expr("cast(pmod(hash(id), 100) AS STRING)")
     inAllWays(3000, 1, text, Own)
     inAllWays(3000, 1, Few, text)

@@ -155,7 +155,7 @@ class RangeSortSuite extends SortTest {
   private val Late = expr("if(id % 18000 < 17000, pmod(hash(id), 1000), pmod(hash(id), 3000))")
   private val Ends = s"if(id % 2 = 0, ${Long.MaxValue}L, -${Long.MaxValue}L - 1L)"
 
-  testOfCases("hundreds and thousands of keys, of which a thousand rows show a part", 2)(Seq(
+  testOfCases("hundreds and thousands of keys, of which a thousand rows show a part", 3)(Seq(
     // Dictionaries of strings and of longs.
     Seq(sensor(ofKeys(400)), Narrow),
     Seq(sensor(ofKeys(3000)), Narrow),

@@ -25,12 +25,14 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
+import org.scalatest.tagobjects.Slow
+
 /** Which files of prepared tables are read, how often, and how long they are open. */
 class OpenFilesSuite extends PreparedTablesTest {
   import OpenFilesSuite._
   import RangeJoinTest._
 
-  test("several files of a bucket are open within a bound of bytes, one in any case") {
+  test("several files of a bucket are open within a bound of bytes, one in any case", Slow) {
     withTables("several", "single", "coalesced") {
       write("several", table(300, 1).repartition(3))
       write("single", table(200, 2).repartition(3, col("k")))
@@ -127,7 +129,7 @@ class OpenFilesSuite extends PreparedTablesTest {
     }
   }
 
-  test("files are those of the time the query runs, not of that it was planned") {
+  test("files are those of the time the query runs, not of that it was planned", Slow) {
     withTables("parts", "right_side") {
       write(
         "parts",

@@ -167,7 +167,7 @@ class SharedWindowSuite extends SlowTests with TaskMemory {
       WindowLimits(Int.MaxValue, 150L << 10))) {
     test(
       s"one thread drains the window while the other asks for its memory: $limits",
-      slowButOneIn(2)(s"$limits"): _*) {
+      slowButOneIn(4)(s"$limits"): _*) {
       val requests =
         for ((mostRows, times) <- Seq(60 -> 40, 1500 -> 20); seed <- 1 to times)
           yield drainedBesideRequests(limits, seed, mostRows)
