@@ -275,7 +275,7 @@ abstract class RangeScannerContract extends SlowTests with ScanOfRows with Rando
 
   // ---------------------------------------------------------------- random rows
 
-  testOfCases("random rows are paired as by comparing all with all", 6)(
+  testOfCases("random rows are paired as by comparing all with all", 3)(
     for (unknown <- Seq(false, true); seed <- 1 to seeds / 2) yield (unknown, seed)) { cases =>
     var found = 0
     for ((unknown, seed) <- cases) {
