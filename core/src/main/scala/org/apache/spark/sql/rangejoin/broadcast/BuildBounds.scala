@@ -71,10 +71,14 @@ private[broadcast] case class BuildBounds(
       .fold[Expression](attempt)(If(_, Literal(null, attempt.dataType), attempt))
 
   /** An expression over the rows that are broadcast. */
-  private def read(e: Expression): Expression = bindReference(e.transformDown {
-    case part if ordinals.contains(Predicates.valueForm(part)) =>
-      AttemptedValue(columns.size + ordinals(Predicates.valueForm(part)), bindReference(part))
-  })
+  private def read(e: Expression): Expression =
+    if (ordinals.isEmpty) bindReference(e)
+    else {
+      bindReference(e.transformDown(Function.unlift { part =>
+        ordinals.get(Predicates.valueForm(part)).map(ordinal =>
+          AttemptedValue(columns.size + ordinal, bindReference(part)))
+      }))
+    }
 
   private def bindReference(e: Expression): Expression =
     BindReferences.bindReference(e, columns)

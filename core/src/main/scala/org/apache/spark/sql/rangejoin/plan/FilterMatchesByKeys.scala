@@ -87,8 +87,8 @@ case class FilterMatchesByKeys(session: SparkSession)
   /** Whether all there is to do is to read rows and to look at each; the same ones whenever it is done. */
   private def isCheaplyRead(plan: LogicalPlan): Boolean = plan match {
     case Project(columns, child) =>
-      columns.forall(column => NumberedRows.isNumber(column) || isCheap(column)) && isCheaplyRead(
-        child)
+      isCheaplyRead(child) &&
+      columns.forall(column => NumberedRows.isNumber(column) || isCheap(column))
     case Filter(condition, child)  => isCheap(condition) && isCheaplyRead(child)
     case relation: LogicalRelation => relation.relation.isInstanceOf[HadoopFsRelation]
     case _: LocalRelation | _: Range | _: InMemoryRelation | _: HiveTableRelation |

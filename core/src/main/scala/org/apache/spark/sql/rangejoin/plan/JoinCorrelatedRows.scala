@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.{Cross, Inner, JoinType, LeftOuter}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
 /**
@@ -42,8 +43,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 object JoinCorrelatedRows extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.Correlated) ||
-      asksForFiles(plan)) plan
+    if (!plan.containsPattern(PLAN_EXPRESSION) || !conf.getConf(RangeJoinConf.Enabled) ||
+      !conf.getConf(RangeJoinConf.Correlated) || asksForFiles(plan)) plan
     else
       plan.transformDownWithSubqueries {
         case join: LateralJoin if join.condition.forall(_ == TrueLiteral) =>
@@ -58,10 +59,14 @@ object JoinCorrelatedRows extends Rule[LogicalPlan] {
 
   /** Whether a query asks which file a row is from: where the matches of a row end, the next row has been read. */
   private def asksForFiles(plan: LogicalPlan): Boolean =
-    plan.exists(_.expressions.exists(_.exists {
-      case _: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength => true
-      case _                                                                   => false
-    }))
+    plan.collectWithSubqueries {
+      case node if node.expressions.exists(_.exists(isOfFile)) => node
+    }.nonEmpty
+
+  private def isOfFile(e: Expression): Boolean = e match {
+    case _: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength => true
+    case _                                                                   => false
+  }
 
   private def lateral(join: LateralJoin): Option[LogicalPlan] =
     keepsLeft(join.joinType).flatMap { isOuter =>

@@ -365,9 +365,7 @@ class InferRangeFiltersSuite extends RangeJoinTest {
   }
 
   for (format <- Seq("parquet", "orc"))
-    test(
-      s"files of $format are left out by what is inferred, where that can be trusted",
-      slowIf(format != "parquet"): _*) {
+    test(s"files of $format are left out, if trusted", slowIf(format != "parquet"): _*) {
       views()
       val folder = Files.createTempDirectory("inferred").resolve("r").toString
       spark.table("r").selectExpr("*", "decimal(s) AS c", "decimal(e) AS d", "id % 4 AS part")
