@@ -29,6 +29,7 @@ import org.apache.spark.sql.rangejoin.plan.{
   InferOpenRanges,
   JoinCorrelatedRows,
   LimitedJoins,
+  MakePairsOfFewMatches,
   MarkRangeJoins,
   OptimizeNumberedRows,
   PlaceRangeJoins,
@@ -71,7 +72,8 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[PlanBegunStages]]          | planner strategy: joins over stages that have begun         |
  * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
  * | [[SplitSkewedKeys]]          | adaptive execution: likewise, when sizes are known          |
- * | [[PruneStreamedScans]]       | adaptive execution: likewise, when an index is there        |
+ * | [[MakePairsOfFewMatches]]    | adaptive execution: likewise, when an index is there        |
+ * | [[PruneStreamedScans]]       | likewise                                                    |
  * | [[RemoveRedundantDeferrals]] | adaptive execution: a query stage preparation rule          |
  * | [[WantBestMatches]]          | adaptive execution: the next preparation rules, in order    |
  * | [[WantAggregatedMatches]]    | likewise                                                    |
@@ -116,6 +118,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       extensions.injectQueryStagePrepRule(_ => PruneByIndexedKeys)
       extensions.injectQueryStageOptimizerRule(_ => ReadShufflesLocally)
       extensions.injectQueryStageOptimizerRule(_ => SplitSkewedKeys)
+      extensions.injectQueryStageOptimizerRule(_ => MakePairsOfFewMatches)
       extensions.injectQueryStageOptimizerRule(_ => PruneStreamedScans)
       extensions.injectColumnar(_ => RangeJoinExtensions.BeforeTransitions)
     } else {

@@ -197,6 +197,13 @@ case class BroadcastRangeJoinExec(
       built.keyIsUnique)
   }
 
+  /** The index, where adaptive execution has had it built. */
+  def builtIndex: Option[RangeIndex] = buildPlan match {
+    case stage: BroadcastQueryStageExec if stage.isMaterialized =>
+      Some(stage.executeBroadcast[Any]().value).collect { case index: RangeIndex => index }
+    case _ => None
+  }
+
   // ---------------------------------------------------------------- interpreted
 
   override protected def doExecute(): RDD[InternalRow] = {

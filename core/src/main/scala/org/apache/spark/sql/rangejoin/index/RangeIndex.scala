@@ -66,7 +66,10 @@ final class RangeIndex private[index] (
     (if (search == null) 0L else search.estimatedSize)
 
   /** Whether no two rows have the same key. */
-  override def keyIsUnique: Boolean = groups.largest <= 1
+  override def keyIsUnique: Boolean = largestGroup <= 1
+
+  /** The most rows that a key has. */
+  def largestGroup: Int = groups.largest
 
   /** All keys without NULL of the side, whatever the bounds of its rows are; for filters of partitions. */
   override def keys(): Iterator[InternalRow] = groups.directory.keys

@@ -24,6 +24,7 @@ import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition.Side
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
+import org.apache.spark.sql.rangejoin.plan.MakePairsOfFewMatches.PairsTag
 
 /**
  * Has a range join aggregate the matches of each streamed row, where a partial aggregate above it is grouped by
@@ -52,7 +53,10 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
             join <- Option(wanted.pairs).collect { case j: RangeJoinExec if j.best.isEmpty => j }
             _ <- served(wanted, join) if !isSlower(wanted, join)
             inPlace <- merging(aggregate, aggregated(aggregate, wanted, join))
-          } yield inPlace
+          } yield {
+            if (MergedBuffers.unapply(inPlace).isDefined) inPlace.setTagValue(PairsTag, aggregate)
+            inPlace
+          }
           replaced.getOrElse(withoutMerge(aggregate))
       }
     }
@@ -72,9 +76,14 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
     side.toOption
   }
 
-  /** Whether each pair is looked at, and Spark needs no map of groups: then its generated code is faster. */
+  /**
+   * Whether Spark's generated code is faster: where each pair is looked at, and there is no map of groups, or a row
+   * has a few matches.
+   */
   private def isSlower(wanted: AggregatedPairs, join: RangeJoinExec): Boolean =
-    wanted.grouping.isEmpty && join.hasResidual
+    wanted.grouping.isEmpty && join.hasResidual || MakePairsOfFewMatches.areFew(
+      join,
+      wanted.grouping)
 
   private def aggregated(
       aggregate: BaseAggregateExec,

@@ -16,10 +16,8 @@ package org.apache.spark.sql.rangejoin.pushdown
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
-import org.apache.spark.sql.rangejoin.index.{CoveredRanges, RangeIndex}
 
 /**
  * Where adaptive execution has a range index before it plans the stage of the join, the scan of the
@@ -34,7 +32,7 @@ object PruneStreamedScans extends Rule[SparkPlan] {
   private def pruned(join: BroadcastRangeJoinExec): SparkPlan = {
     val streamed = for {
       range <- join.rangeOfMatched
-      covered <- coveredBy(join.buildPlan)
+      covered <- join.builtIndex.flatMap(_.covered)
       plan <- scanned(join.streamedPlan, MatchableValues.of(range, covered))
     } yield plan
     streamed.fold[SparkPlan](join)(join.withStreamedPlan)
@@ -46,13 +44,4 @@ object PruneStreamedScans extends Rule[SparkPlan] {
       val pruned = PrunedScan.belowEach(plan, predicates.drop(1))
       if (pruned.eq(plan)) None else Some(pruned)
     }
-
-  private def coveredBy(build: SparkPlan): Option[CoveredRanges] = build match {
-    case stage: BroadcastQueryStageExec if stage.isMaterialized =>
-      stage.executeBroadcast[Any]().value match {
-        case index: RangeIndex => index.covered
-        case _                 => None
-      }
-    case _ => None
-  }
 }

@@ -1,0 +1,88 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import scala.annotation.tailrec
+
+import org.apache.spark.sql.catalyst.expressions.NamedExpression
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.{ExpandExec, SortExec, SparkPlan}
+import org.apache.spark.sql.rangejoin.aggregate.{
+  AggregateMatchesExec,
+  RestOfRowsExec,
+  SkipPartialMergeExec
+}
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
+
+/**
+ * Takes back what [[AggregateMatchesInPlace]] has done where adaptive execution has the index of a broadcast join
+ * before it runs the stage of the join, and no key has more than a few rows in it: pairs in generated code are
+ * faster than buffers for each streamed row. Not where the final aggregate takes these as they are, which pairs
+ * would have to go through two aggregates for.
+ */
+object MakePairsOfFewMatches extends Rule[SparkPlan] {
+
+  /** On what merges buffers: the aggregate over pairs that it replaces. */
+  val PairsTag: TreeNodeTag[BaseAggregateExec] =
+    TreeNodeTag[BaseAggregateExec]("rangejoin.aggregateOverPairs")
+
+  /** The most rows of a key that are few where there are groups, each of which may be of one streamed row. */
+  private val FewRows = 4
+
+  /** Where there are none: then no pair goes through a map of groups. */
+  private val FewRowsOfAll = 16
+
+  override def apply(plan: SparkPlan): SparkPlan =
+    plan.transformDown { case buffers => overPairs(buffers).getOrElse(buffers) }
+
+  /** Whether the index of a join is there, and a streamed row has a few matches in it at most. */
+  private[plan] def areFew(join: SparkPlan, grouping: Seq[NamedExpression]): Boolean = join match {
+    case broadcast: BroadcastRangeJoinExec =>
+      val most = if (grouping.isEmpty) FewRowsOfAll else FewRows
+      broadcast.builtIndex.exists(_.largestGroup <= most)
+    case _ => false
+  }
+
+  private def overPairs(buffers: SparkPlan): Option[SparkPlan] =
+    for {
+      aggregate <- buffers.getTagValue(PairsTag)
+      // Spark copies tags to other nodes.
+      if aggregate.output.map(_.exprId) == buffers.output.map(_.exprId)
+      join <- joinBelow(buffers)
+      if areFew(join, aggregate.groupingExpressions)
+    } yield over(aggregate, fused(join))
+
+  @tailrec
+  private def joinBelow(plan: SparkPlan): Option[BroadcastRangeJoinExec] = plan match {
+    case matches: AggregateMatchesExec =>
+      matches.join.collect { case join: BroadcastRangeJoinExec => join }
+    case _: SkipPartialMergeExec | _: RestOfRowsExec | _: BaseAggregateExec | _: ExpandExec |
+        _: SortExec => joinBelow(plan.children.head)
+    case _ => None
+  }
+
+  private def over(plan: SparkPlan, join: SparkPlan): SparkPlan = plan match {
+    case _: RangeJoinExec => join
+    case other            => other.withNewChildren(other.children.map(over(_, join)))
+  }
+
+  private def fused(join: BroadcastRangeJoinExec): SparkPlan = join.streamedPlan match {
+    case CodegenBoundaryExec(streamed) => join.withStreamedPlan(streamed)
+    case _                             => join
+  }
+}

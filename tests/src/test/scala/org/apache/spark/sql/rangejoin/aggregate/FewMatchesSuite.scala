@@ -1,0 +1,105 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.aggregate
+
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+
+/** Where no key of a broadcast side has more than a few rows, adaptive execution has pairs aggregated. */
+class FewMatchesSuite extends RangeJoinTest {
+
+  /** Right rows of 50 keys, so many of each, and those of one more key. */
+  private def sides(rowsOfKey: Int, ofOther: Int = 0): Unit = {
+    spark.range(0, 600, 1, 3).selectExpr(
+      "id",
+      "id * 7 % 60 AS k",
+      "IF(id % 13 = 0, NULL, id % 90) AS t",
+      "id % 4 AS g").createOrReplaceTempView("l")
+    val other = s"SELECT id + 1000 AS id, 55 AS k FROM range($ofOther)"
+    spark.sql(s"""SELECT *, id * 11 % 80 AS t, CONCAT('x', id % 7) AS s, id / 8 AS d FROM
+      (SELECT id, id % 50 AS k FROM range(${50 * rowsOfKey}) UNION ALL $other)""")
+      .createOrReplaceTempView("r")
+  }
+
+  private val Functions = "count(*), count(r.t), sum(r.id), avg(r.d), max(l.id)"
+
+  private def query(
+      columns: String = Functions,
+      joinType: String = "JOIN",
+      clauses: String = ""): String =
+    s"SELECT /*+ BROADCAST(r) */ $columns FROM l $joinType r ON l.k = r.k AND r.t <= l.t $clauses"
+
+  private def check(query: String, areFew: Boolean): Unit = {
+    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(query)))
+    assert(expected.nonEmpty)
+    for (engine <- nextEngine; isAdaptive <- Seq("true", "false"))
+      withConf(engine :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> isAdaptive): _*) {
+        val df = spark.sql(query)
+        assert(nodes[AggregateMatchesExec](df).nonEmpty, executedPlan(df))
+        assertSameRows(rows(df), expected, executedPlan(df).toString)
+        assert(nodes[BroadcastRangeJoinExec](df).nonEmpty)
+        val isInJoin = nodes[AggregateMatchesExec](df).nonEmpty
+        assert(isInJoin != (areFew && isAdaptive.toBoolean), executedPlan(df))
+      }
+  }
+
+  private val Grouped =
+    Seq("", "GROUP BY g", "GROUP BY l.t, g", "GROUP BY CUBE (g, l.t)", "GROUP BY g + 1")
+
+  test("pairs are aggregated where each key has a few rows") {
+    for ((rowsOfKey, joinType) <- Seq(1 -> "LEFT JOIN", 4 -> "JOIN")) {
+      sides(rowsOfKey)
+      for (clauses <- Grouped)
+        check(query(joinType = joinType, clauses = clauses), areFew = true)
+    }
+    sides(rowsOfKey = 16)
+    check(query(), areFew = true)
+  }
+
+  test("matches are aggregated in the join where a key has more rows") {
+    sides(rowsOfKey = 1, ofOther = 5)
+    for (clauses <- Grouped.tail) check(query(clauses = clauses), areFew = false)
+    sides(rowsOfKey = 1, ofOther = 17)
+    check(query(), areFew = false)
+  }
+
+  test("of functions that Spark aggregates by sorted rows, and of filters") {
+    sides(rowsOfKey = 3)
+    for (clauses <- Grouped) {
+      check(query("min(r.s), count(*)", clauses = clauses), areFew = true)
+      check(
+        query("sum(r.id) FILTER (WHERE r.id % 3 = 1), count(*)", clauses = clauses),
+        areFew = true)
+    }
+  }
+
+  test("matches are aggregated in the join where no aggregate merges them before the last one") {
+    sides(rowsOfKey = 1)
+    // Rows of `range` are partitioned by their number.
+    check(query(clauses = "GROUP BY l.id"), areFew = false)
+  }
+
+  test("of joins over joins") {
+    sides(rowsOfKey = 2)
+    val joined = "SELECT l.*, q.id AS q FROM l JOIN r AS q ON l.k = q.k AND q.t <= l.t"
+    for (clauses <- Grouped)
+      check(
+        query(
+          "count(*), sum(r.id), max(q)",
+          clauses = clauses).replace("FROM l", s"FROM ($joined) l"),
+        areFew = true)
+  }
+}
