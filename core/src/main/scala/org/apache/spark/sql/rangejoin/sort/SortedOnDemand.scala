@@ -14,24 +14,42 @@
 
 package org.apache.spark.sql.rangejoin.sort
 
+import org.apache.spark.rdd.InputFileBlockHolder
 import org.apache.spark.sql.catalyst.expressions._
 
 /**
  * The rows of a partition in order, which are not read before the first one of them is asked for: a
- * join that finds its other side empty does not sort this one. Whether there are any is known before.
+ * join that finds its other side empty does not sort this one. Whether there are any is known before: to look opens
+ * the first file of a scan, which says so to `input_file_name()`, and says it again when rows are read, since the other
+ * side may have been read in between.
  */
 private[rangejoin] final class SortedOnDemand(rows: Iterator[UnsafeRow], sorter: PrefixSorter)
     extends Iterator[UnsafeRow] {
   private var sorted: Iterator[UnsafeRow] = _
+  // Null before it was asked whether there are rows.
+  private var nameFile: () => Unit = _
 
   override def hasNext: Boolean =
-    if (sorted != null) sorted.hasNext else !sorter.isReleased && rows.hasNext
+    if (sorted != null) sorted.hasNext
+    else {
+      val more = !sorter.isReleased && rows.hasNext
+      if (nameFile == null) nameFile = naming()
+      more
+    }
 
   override def next(): UnsafeRow = {
     if (sorted == null) {
+      if (nameFile != null) nameFile()
       rows.foreach(sorter.insert)
       sorted = sorter.sorted()
     }
     sorted.next()
+  }
+
+  /** What makes the file that is being read now the one that is read. */
+  private def naming(): () => Unit = {
+    val path = InputFileBlockHolder.getInputFilePath.toString
+    val (start, length) = (InputFileBlockHolder.getStartOffset, InputFileBlockHolder.getLength)
+    if (path.isEmpty) () => () else () => InputFileBlockHolder.set(path, start, length)
   }
 }

@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.plan
 
 import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
@@ -164,5 +165,25 @@ class SurroundingsSuite extends BandOfTables {
       )
         .selectExpr("l.text", "r.list", "to_json(r.nested)", "l.amount", "r.bytes")
     )
+  }
+
+  test("files are named below joins that shuffle nothing") {
+    val tables = Seq("left_files", "right_files")
+    try {
+      for (name <- tables; mode <- Seq("overwrite", "append"))
+        table(60, name.length).coalesce(1).write.mode(mode).bucketBy(1, "k").saveAsTable(name)
+      val named = for (name <- tables) yield spark.table(name).selectExpr(
+        "*",
+        "regexp_extract(input_file_name(), '[^/]*$', 0) AS file",
+        "input_file_block_length() AS size")
+      val Seq(files, others) = named: @unchecked
+      assert(files.select("file").distinct().count() == 2)
+      for (kind <- Seq("inner", "left_outer", "right_outer", "full_outer")) {
+        def joined = files.as("l").join(others.as("r"), band, kind)
+        val df = joined
+        assert(!executedPlan(df).exists(_.isInstanceOf[Exchange]), executedPlan(df))
+        checkAgainstStock(joined)
+      }
+    } finally tables.foreach(name => spark.sql(s"DROP TABLE IF EXISTS $name"))
   }
 }
