@@ -47,7 +47,7 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
     if (!conf.getConf(RangeJoinConf.AggregatedMatches)) plan
     else {
       plan.transformUp {
-        case aggregate: BaseAggregateExec =>
+        case aggregate: BaseAggregateExec if aggregate.getTagValue(PairsTag).isEmpty =>
           val replaced = for {
             wanted <- AggregatedPairs.of(aggregate)
             join <- Option(wanted.pairs).collect { case j: RangeJoinExec if j.best.isEmpty => j }
@@ -76,14 +76,9 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
     side.toOption
   }
 
-  /**
-   * Whether Spark's generated code is faster: where each pair is looked at, and there is no map of groups, or a row
-   * has a few matches.
-   */
+  /** Whether each pair is looked at, and Spark needs no map of groups: then its generated code is faster. */
   private def isSlower(wanted: AggregatedPairs, join: RangeJoinExec): Boolean =
-    wanted.grouping.isEmpty && join.hasResidual || MakePairsOfFewMatches.areFew(
-      join,
-      wanted.grouping)
+    wanted.grouping.isEmpty && join.hasResidual
 
   private def aggregated(
       aggregate: BaseAggregateExec,

@@ -16,7 +16,6 @@ package org.apache.spark.sql.rangejoin.plan
 
 import scala.annotation.tailrec
 
-import org.apache.spark.sql.catalyst.expressions.NamedExpression
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
@@ -37,7 +36,10 @@ import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
  */
 object MakePairsOfFewMatches extends Rule[SparkPlan] {
 
-  /** On what merges buffers: the aggregate over pairs that it replaces. */
+  /**
+   * On what merges buffers: the aggregate over pairs that it replaces. On an aggregate over pairs: that it has been put
+   * back, and is not replaced again.
+   */
   val PairsTag: TreeNodeTag[BaseAggregateExec] =
     TreeNodeTag[BaseAggregateExec]("rangejoin.aggregateOverPairs")
 
@@ -50,22 +52,20 @@ object MakePairsOfFewMatches extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan =
     plan.transformDown { case buffers => overPairs(buffers).getOrElse(buffers) }
 
-  /** Whether the index of a join is there, and a streamed row has a few matches in it at most. */
-  private[plan] def areFew(join: SparkPlan, grouping: Seq[NamedExpression]): Boolean = join match {
-    case broadcast: BroadcastRangeJoinExec =>
-      val most = if (grouping.isEmpty) FewRowsOfAll else FewRows
-      broadcast.builtIndex.exists(_.largestGroup <= most)
-    case _ => false
-  }
-
   private def overPairs(buffers: SparkPlan): Option[SparkPlan] =
     for {
       aggregate <- buffers.getTagValue(PairsTag)
       // Spark copies tags to other nodes.
       if aggregate.output.map(_.exprId) == buffers.output.map(_.exprId)
       join <- joinBelow(buffers)
-      if areFew(join, aggregate.groupingExpressions)
-    } yield over(aggregate, fused(join))
+      index <- join.builtIndex
+      most = if (aggregate.groupingExpressions.isEmpty) FewRowsOfAll else FewRows
+      if index.largestGroup <= most
+    } yield {
+      val pairs = over(aggregate, fused(join))
+      pairs.setTagValue(PairsTag, aggregate)
+      pairs
+    }
 
   @tailrec
   private def joinBelow(plan: SparkPlan): Option[BroadcastRangeJoinExec] = plan match {
