@@ -14,9 +14,11 @@
 
 package org.apache.spark.sql.rangejoin.aggregate
 
+import org.apache.spark.sql.execution.InputAdapter
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
 
 /** Where no key of a broadcast side has more than a few rows, adaptive execution has pairs aggregated. */
 class FewMatchesSuite extends RangeJoinTest {
@@ -42,18 +44,24 @@ class FewMatchesSuite extends RangeJoinTest {
       clauses: String = ""): String =
     s"SELECT /*+ BROADCAST(r) */ $columns FROM l $joinType r ON l.k = r.k AND r.t <= l.t $clauses"
 
-  private def check(query: String, areFew: Boolean): Unit = {
+  private def check(query: String, areFew: Boolean, isAdaptive: Boolean = true): Unit = {
     val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(query)))
     assert(expected.nonEmpty)
-    for (engine <- nextEngine; isAdaptive <- Seq("true", "false"))
-      withConf(engine :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> isAdaptive): _*) {
-        val df = spark.sql(query)
-        assert(nodes[AggregateMatchesExec](df).nonEmpty, executedPlan(df))
-        assertSameRows(rows(df), expected, executedPlan(df).toString)
-        assert(nodes[BroadcastRangeJoinExec](df).nonEmpty)
-        val isInJoin = nodes[AggregateMatchesExec](df).nonEmpty
-        assert(isInJoin != (areFew && isAdaptive.toBoolean), executedPlan(df))
-      }
+    val adaptive = SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> isAdaptive.toString
+    for (engine <- nextEngine) withConf(engine :+ adaptive: _*) {
+      val df = spark.sql(query)
+      assert(nodes[AggregateMatchesExec](df).nonEmpty, executedPlan(df))
+      assertSameRows(rows(df), expected, executedPlan(df).toString)
+      assert(nodes[AggregateMatchesExec](df).isEmpty == areFew, executedPlan(df))
+      val joins = nodes[BroadcastRangeJoinExec](df)
+      assert(joins.nonEmpty && joins.forall(isFused(_) == areFew), executedPlan(df))
+    }
+  }
+
+  /** Whether the code of a join goes on with that of its streamed side. */
+  private def isFused(join: BroadcastRangeJoinExec): Boolean = join.streamedPlan match {
+    case _: CodegenBoundaryExec | InputAdapter(_: CodegenBoundaryExec) => false
+    case _                                                             => true
   }
 
   private val Grouped =
@@ -90,6 +98,12 @@ class FewMatchesSuite extends RangeJoinTest {
     sides(rowsOfKey = 1)
     // Rows of `range` are partitioned by their number.
     check(query(clauses = "GROUP BY l.id"), areFew = false)
+  }
+
+  test("matches are aggregated in the join where the index is not known before it runs") {
+    sides(rowsOfKey = 1)
+    for (clauses <- Grouped.take(2))
+      check(query(clauses = clauses), areFew = false, isAdaptive = false)
   }
 
   test("of joins over joins") {
