@@ -139,7 +139,9 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
   /** A final aggregate takes buffers as they are: none has to be merged before, in the same task. */
   private def withoutMerge(aggregate: BaseAggregateExec): SparkPlan =
     aggregate.children.head match {
-      case MergedBuffers(buffers: AggregateMatchesExec) if isFinal(aggregate) =>
+      case merge @ MergedBuffers(buffers: AggregateMatchesExec) if isFinal(aggregate) =>
+        if (buffers.grouping.isEmpty)
+          merge.getTagValue(PairsTag).foreach(buffers.setTagValue(PairsTag, _))
         aggregate.withNewChildren(Seq(buffers))
       case _ => aggregate
     }

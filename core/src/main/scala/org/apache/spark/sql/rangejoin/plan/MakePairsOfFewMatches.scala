@@ -31,13 +31,13 @@ import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
 /**
  * Takes back what [[AggregateMatchesInPlace]] has done where adaptive execution has the index of a broadcast join
  * before it runs the stage of the join, and no key has more than a few rows in it: pairs in generated code are
- * faster than buffers for each streamed row. Not where the final aggregate takes these as they are, which pairs
- * would have to go through two aggregates for.
+ * faster than buffers for each streamed row. Not where the final aggregate of groups takes these as they are: pairs
+ * would go through two maps of groups.
  */
 object MakePairsOfFewMatches extends Rule[SparkPlan] {
 
   /**
-   * On what merges buffers: the aggregate over pairs that it replaces. On an aggregate over pairs: that it has been put
+   * On what merges buffers, or on what has them for one group: the aggregate over pairs that it replaces. On an aggregate over pairs: that it has been put
    * back, and is not replaced again.
    */
   val PairsTag: TreeNodeTag[BaseAggregateExec] =

@@ -94,10 +94,13 @@ class FewMatchesSuite extends RangeJoinTest {
     }
   }
 
-  test("matches are aggregated in the join where no aggregate merges them before the last one") {
+  test("groups are aggregated in the join where no aggregate merges them before the last one") {
     sides(rowsOfKey = 1)
     // Rows of `range` are partitioned by their number.
     check(query(clauses = "GROUP BY l.id"), areFew = false)
+    spark.table("l").coalesce(1).createOrReplaceTempView("l")
+    check(query(clauses = "GROUP BY g"), areFew = false)
+    check(query(), areFew = true)
   }
 
   test("matches are aggregated in the join where the index is not known before it runs") {
