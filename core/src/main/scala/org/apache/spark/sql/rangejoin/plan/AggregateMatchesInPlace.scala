@@ -54,6 +54,8 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
             _ <- served(wanted, join) if !isSlower(wanted, join)
             inPlace <- merging(aggregate, aggregated(aggregate, wanted, join))
           } yield {
+            // Tags are copied to what has none.
+            inPlace.copyTagsFrom(aggregate)
             if (MergedBuffers.unapply(inPlace).isDefined) inPlace.setTagValue(PairsTag, aggregate)
             inPlace
           }

@@ -16,10 +16,11 @@ package org.apache.spark.sql.rangejoin.plan
 
 import scala.annotation.tailrec
 
+import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
-import org.apache.spark.sql.execution.{ExpandExec, SortExec, SparkPlan}
+import org.apache.spark.sql.execution.{ExecSubqueryExpression, ExpandExec, SortExec, SparkPlan}
 import org.apache.spark.sql.rangejoin.aggregate.{
   AggregateMatchesExec,
   RestOfRowsExec,
@@ -62,7 +63,7 @@ object MakePairsOfFewMatches extends Rule[SparkPlan] {
       most = if (aggregate.groupingExpressions.isEmpty) FewRowsOfAll else FewRows
       if index.largestGroup <= most
     } yield {
-      val pairs = over(aggregate, fused(join))
+      val pairs = over(aggregate, fused(join), subqueriesOf(buffers))
       pairs.setTagValue(PairsTag, aggregate)
       pairs
     }
@@ -76,10 +77,22 @@ object MakePairsOfFewMatches extends Rule[SparkPlan] {
     case _ => None
   }
 
-  private def over(plan: SparkPlan, join: SparkPlan): SparkPlan = plan match {
+  /** @param subqueries what they are now: some may be those of other operators */
+  private def over(
+      plan: SparkPlan,
+      join: SparkPlan,
+      subqueries: Map[ExprId, ExecSubqueryExpression]): SparkPlan = plan match {
     case _: RangeJoinExec => join
-    case other            => other.withNewChildren(other.children.map(over(_, join)))
+    case other            =>
+      other.withNewChildren(other.children.map(over(_, join, subqueries))).transformExpressions {
+        case subquery: ExecSubqueryExpression => subqueries.getOrElse(subquery.exprId, subquery)
+      }
   }
+
+  private def subqueriesOf(plan: SparkPlan): Map[ExprId, ExecSubqueryExpression] =
+    plan.flatMap(_.expressions).flatMap(_.collect { case subquery: ExecSubqueryExpression =>
+      subquery.exprId -> subquery
+    }).toMap
 
   private def fused(join: BroadcastRangeJoinExec): SparkPlan = join.streamedPlan match {
     case CodegenBoundaryExec(streamed) => join.withStreamedPlan(streamed)

@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.aggregate
 
-import org.apache.spark.sql.execution.InputAdapter
+import org.apache.spark.sql.execution.{InputAdapter, SubqueryExec}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
@@ -107,6 +107,18 @@ class FewMatchesSuite extends RangeJoinTest {
     sides(rowsOfKey = 1)
     for (clauses <- Grouped.take(2))
       check(query(clauses = clauses), areFew = false, isAdaptive = false)
+  }
+
+  test("a subquery of two functions runs once") {
+    sides(rowsOfKey = 2)
+    val greatest = "(SELECT max(id) FROM r)"
+    val twice = query(s"sum(r.id + $greatest), max(r.t * $greatest)", clauses = "GROUP BY g")
+    check(twice, areFew = true)
+    withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true") {
+      val df = spark.sql(twice)
+      df.collect()
+      assert(nodes[SubqueryExec](df).distinct.size == 1, executedPlan(df))
+    }
   }
 
   test("of joins over joins") {
