@@ -56,7 +56,8 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
           } yield {
             // Tags are copied to what has none.
             inPlace.copyTagsFrom(aggregate)
-            if (MergedBuffers.unapply(inPlace).isDefined) inPlace.setTagValue(PairsTag, aggregate)
+            if (wanted.grouping.isEmpty || MergedBuffers.unapply(inPlace).isDefined)
+              inPlace.setTagValue(PairsTag, aggregate)
             inPlace
           }
           replaced.getOrElse(withoutMerge(aggregate))

@@ -38,8 +38,8 @@ import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
 object MakePairsOfFewMatches extends Rule[SparkPlan] {
 
   /**
-   * On what merges buffers, or on what has them for one group: the aggregate over pairs that it replaces. On an aggregate over pairs: that it has been put
-   * back, and is not replaced again.
+   * On what has replaced an aggregate over pairs: that aggregate. On an aggregate over pairs: that it has been put back,
+   * and is not replaced again.
    */
   val PairsTag: TreeNodeTag[BaseAggregateExec] =
     TreeNodeTag[BaseAggregateExec]("rangejoin.aggregateOverPairs")
