@@ -243,8 +243,9 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
       interrupting.start()
     }
     Thread.interrupted()
-    assume(!isBlocked)
-    assert(job.contains(" cancelled"), job)
+    val isCancelled = job.contains(" cancelled")
+    assume(isCancelled || !isBlocked)
+    assert(isCancelled, job)
   }
 
   test("an interrupt that ends a sample is not lost") {
