@@ -22,6 +22,7 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 import org.scalatest.BeforeAndAfterAll
+import org.scalatest.tagobjects.Slow
 
 /**
  * Joins of tasks that have 2.4 MB of memory each, so that operators ask one another for it all the
@@ -82,7 +83,7 @@ class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
     checkAgainstStock(spark.sql(broadcast), engines = RangeJoinTest.TwoEngines)
   }
 
-  test("one skewed key, of which there is no memory for an index") {
+  test("one skewed key, of which there is no memory for an index", Slow) {
     for (name <- Seq("l", "r")) {
       spark.range(0, Rows, 1, 2).selectExpr("id", "id % 1 AS k", "id AS t", "repeat('x', 60) AS p")
         .createOrReplaceTempView(name)
@@ -101,9 +102,7 @@ class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
     }
   }
 
-  test(
-    "a script is fed by another thread than the one that sorts what it puts out",
-    slowIf(repeatsTests): _*) {
+  test("a script is fed by another thread than the one that sorts what it puts out", Slow) {
     side("l")
     side("r")
     withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {

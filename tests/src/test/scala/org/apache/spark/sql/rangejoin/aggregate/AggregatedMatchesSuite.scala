@@ -94,7 +94,7 @@ class AggregatedMatchesSuite extends TiedTables {
     for (by <- Seq("l.k", "l.v, l.k", "l.v + 1", "")) checkAggregated(grouped(by = by))
   }
 
-  test("filters, expressions, HAVING, and what a projection computes below") {
+  test("filters, expressions, HAVING, and what a projection computes below", Slow) {
     sides()
     checkAggregated(grouped(functions =
       "count(*) FILTER (WHERE r.x > 40), sum(r.x * 2 + 1) FILTER (WHERE r.t % 2 = 0), avg(-r.d)"))
@@ -144,7 +144,7 @@ class AggregatedMatchesSuite extends TiedTables {
     checkAggregated(grouped(functions = exact.take(4).mkString(", "), joinType = "INNER"))
   }
 
-  test("intervals of the other side, of which a row may be in many") {
+  test("intervals of the other side, of which a row may be in many", Slow) {
     sides()
     spark.table("r").selectExpr("id", "k", "t AS a", "t + x * 2 - 20 AS b", "x")
       .createOrReplaceTempView("i")
@@ -164,7 +164,7 @@ class AggregatedMatchesSuite extends TiedTables {
       hints = Seq("BROADCAST(i)", "MERGE(i)"))
   }
 
-  test("a residual, which is asked of every pair") {
+  test("a residual, which is asked of every pair", Slow) {
     sides()
     val asked = "l.k = r.k AND r.t BETWEEN l.t - 30 AND l.t AND r.x % 5 <> l.v"
     checkAggregated(grouped(on = asked))
@@ -194,7 +194,7 @@ class AggregatedMatchesSuite extends TiedTables {
     }
   }
 
-  test("a sum of a row overflows only where that of its matches does") {
+  test("a sum of a row overflows only where that of its matches does", Slow) {
     for (k <- Seq(20, 400)) {
       // One more than the greatest in between: what is before a window, or a block within it.
       spark.range(k).selectExpr(
@@ -218,7 +218,7 @@ class AggregatedMatchesSuite extends TiedTables {
     }
   }
 
-  test("a sum that is NULL when it has overflowed, of a block or to the end of a key") {
+  test("a sum that is NULL when it has overflowed, of a block or to the end of a key", Slow) {
     spark.range(256).selectExpr(
       "id AS t",
       "CASE id WHEN 5 THEN -9e37BD WHEN 20 THEN 9e37BD WHEN 21 THEN 9e37BD ELSE 0BD END AS m",
@@ -346,7 +346,7 @@ class AggregatedMatchesSuite extends TiedTables {
     }
   }
 
-  test("what is not aggregated in the join says why") {
+  test("what is not aggregated in the join says why", Slow) {
     sides()
     val refused = Seq(
       grouped(functions = "count(DISTINCT r.x)") -> "distinct",

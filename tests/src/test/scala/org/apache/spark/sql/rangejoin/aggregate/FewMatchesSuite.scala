@@ -20,6 +20,8 @@ import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
 
+import org.scalatest.tagobjects.Slow
+
 /** Where no key of a broadcast side has more than a few rows, adaptive execution has pairs aggregated. */
 class FewMatchesSuite extends RangeJoinTest {
 
@@ -84,7 +86,7 @@ class FewMatchesSuite extends RangeJoinTest {
     check(query(), areFew = false)
   }
 
-  test("of functions that Spark aggregates by sorted rows, and of filters") {
+  test("of functions that Spark aggregates by sorted rows, and of filters", Slow) {
     sides(rowsOfKey = 3)
     for (clauses <- Grouped) {
       check(query("min(r.s), count(*)", clauses = clauses), areFew = true)
@@ -121,7 +123,7 @@ class FewMatchesSuite extends RangeJoinTest {
     }
   }
 
-  test("of joins over joins") {
+  test("of joins over joins", Slow) {
     sides(rowsOfKey = 2)
     val joined = "SELECT l.*, q.id AS q FROM l JOIN r AS q ON l.k = q.k AND q.t <= l.t"
     for (clauses <- Grouped)

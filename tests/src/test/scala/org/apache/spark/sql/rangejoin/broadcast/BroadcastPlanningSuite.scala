@@ -25,6 +25,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.index.RangeIndexMode
 import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinTest}
 
+import org.scalatest.tagobjects.Slow
+
 /** Which broadcast joins become range joins, and what of Spark's planning goes on around them. */
 class BroadcastPlanningSuite extends BroadcastTables {
 
@@ -48,7 +50,9 @@ class BroadcastPlanningSuite extends BroadcastTables {
     else l.join(r.hint("broadcast"), on, name)
 
   for ((name, on) <- Seq("with keys" -> band, "without keys" -> keyless)) {
-    test(s"every join type and build side of stock's broadcast join, $name") {
+    test(
+      s"every join type and build side of stock's broadcast join, $name",
+      slowIf(on == keyless): _*) {
       withConf(Threshold -> "-1") {
         for ((joinType, logical, side) <- hinted) {
           def df = broadcast(side, on, joinType)
@@ -108,7 +112,7 @@ class BroadcastPlanningSuite extends BroadcastTables {
     }
   }
 
-  test("a flag that is switched between planning and running does not matter") {
+  test("a flag that is switched between planning and running does not matter", Slow) {
     withAdaptive { _ =>
       for (on <- Seq(band, keyless)) {
         // A third join, so that adaptive execution plans again after the broadcast.

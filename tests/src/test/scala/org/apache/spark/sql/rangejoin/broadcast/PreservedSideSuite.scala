@@ -108,7 +108,7 @@ class PreservedSideSuite extends BroadcastTables with JobsTest {
       }
     }
 
-  test("EXISTS and NOT EXISTS, alone, as a column and under OR, by the sizes of the sides") {
+  test("EXISTS and NOT EXISTS, alone, as a column and under OR, by the sizes of the sides", Slow) {
     view("l", 90, 1)
     view("few", 90, 1)
     // Of what comes from an RDD Spark knows nothing.

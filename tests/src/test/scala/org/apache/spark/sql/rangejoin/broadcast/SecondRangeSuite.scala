@@ -27,6 +27,8 @@ import org.apache.spark.sql.rangejoin.plan.TwoRanges
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest.JoinTypes
 
+import org.scalatest.tagobjects.Slow
+
 /** Broadcast joins with two ranges, the second of which leaves out rows of the index. */
 class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
 
@@ -141,7 +143,7 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
     }
   }
 
-  test("errors are those of stock Spark, whichever range is searched by") {
+  test("errors are those of stock Spark, whichever range is searched by", Slow) {
     spark.range(0, 60, 1, 1).selectExpr("int(id) AS id", "int(id) AS x", "int(id DIV 1000) AS y")
       .createOrReplaceTempView("p")
     // Half of the boxes have an end that overflows, or a divisor of 0, and are at no point by the second range.

@@ -20,11 +20,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.dsl.expressions._
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.SlowTests
 import org.apache.spark.sql.rangejoin.condition.PairDecision.holds
 import org.apache.spark.sql.rangejoin.shims.RaisingArithmetic.Raising
 import org.apache.spark.sql.types.{ByteType, ShortType}
-
-import org.scalatest.funsuite.AnyFunSuite
 
 /**
  * All pairs of bytes, for the limits where arithmetic of bytes goes wrong. The condition itself is
@@ -36,7 +35,7 @@ import org.scalatest.funsuite.AnyFunSuite
  * Of the pairs whose difference or sum raises every fifth is looked at: to raise takes longer than all else,
  * and no condition holds for them.
  */
-class DifferenceExhaustiveSuite extends AnyFunSuite with TwoSides {
+class DifferenceExhaustiveSuite extends SlowTests with TwoSides {
   private val x = new Columns("l", ByteType).y
   private val y = new Columns("r", ByteType).y
   private val bytes = (Byte.MinValue to Byte.MaxValue).map(b => InternalRow(b.toByte))
@@ -151,7 +150,9 @@ class DifferenceExhaustiveSuite extends AnyFunSuite with TwoSides {
   }
 
   for (mode <- Seq(EvalMode.ANSI, EvalMode.LEGACY)) {
-    test(s"$mode: a sum between two limits loses no pair and adds none") {
+    test(
+      s"$mode: a sum between two limits loses no pair and adds none",
+      slowIf(mode != EvalMode.ANSI): _*) {
       for ((low, high) <- limits; (a, b) = (byte(low), byte(high))) {
         check(a <= Add(x, y, mode) && Add(x, y, mode) <= b)
         check(a < Add(y, x, mode) && Add(y, x, mode) < b)

@@ -79,7 +79,7 @@ class JudgeSuite extends RangeJoinTest {
     assert(runner.run(wrong).fault.exists(_.contains("planned as LeftOuter")))
   }
 
-  test("a case that does not resolve is a fault") {
+  test("a case that does not resolve is a fault", Slow) {
     val join = casesOf(JoinForm.InnerForm).next()
     val wrong = join.copy(query = join.query.copy(sql = "SELECT nothing FROM l"))
     assert(runner.run(wrong).fault.isDefined)

@@ -68,7 +68,7 @@ class WorkSuite extends RangeJoinTest {
     }
 
   for ((data, (left, right)) <- Datasets) {
-    testOfCases(s"the work is bounded on $data", 3)(Shapes) { shapes =>
+    testOfCases(s"the work is bounded on $data", 5)(Shapes) { shapes =>
       side("l", left)
       side("r", right)
       for ((range, rest) <- shapes) {

@@ -107,7 +107,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
     }
   }
 
-  test("rows of a tried join in what is above a limit") {
+  test("rows of a tried join in what is above a limit", Slow) {
     views()
     withConf(Patient: _*) {
       def checked(query: String, most: Int): Unit = {

@@ -169,7 +169,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalSha
          |LEFT JOIN r ON l.s <= r.p AND l.next > r.p""".stripMargin))
   }
 
-  test("under an aggregate, a sort, a limit, and joins with keys") {
+  test("under an aggregate, a sort, a limit, and joins with keys", Slow) {
     views()
     checkPlan(sql(s"SELECT l.g, count(*), sum(r.id) FROM l JOIN r ON $Band GROUP BY l.g"))
     checkPlan(sql(s"SELECT l.id, r.id FROM l JOIN r ON $Band ORDER BY l.id, r.id LIMIT 20"))
@@ -186,7 +186,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalSha
       Buckets -> "5")(assert(sql(s"SELECT * FROM l JOIN r ON $Overlap LIMIT 7").count() == 7))
   }
 
-  test("a self join, a union of two, the same twice, and one within another") {
+  test("a self join, a union of two, the same twice, and one within another", Slow) {
     views()
     checkPlan(sql(s"SELECT l.id, r.id FROM l JOIN l r ON $Overlap"))
     checkPlan(
@@ -205,7 +205,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalSha
     )
   }
 
-  test("EXISTS, NOT EXISTS, and a subquery in a bound") {
+  test("EXISTS, NOT EXISTS, and a subquery in a bound", Slow) {
     views()
     checkPlan(sql(s"SELECT * FROM l WHERE EXISTS (SELECT 1 FROM r WHERE $Overlap)"))
     checkPlan(sql(s"SELECT * FROM l WHERE NOT EXISTS (SELECT 1 FROM r WHERE $Band)"))

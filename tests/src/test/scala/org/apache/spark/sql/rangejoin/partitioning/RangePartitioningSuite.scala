@@ -21,6 +21,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
+import org.scalatest.tagobjects.Slow
+
 /** What suites of joins by range buckets share. */
 trait RangePartitioningTest extends BucketsTest {
 
@@ -170,7 +172,7 @@ class RangePartitioningSuite extends RangePartitioningTest with IntervalShapes {
     } checkPartitioned(joinOn(joinType, shape), counts = Seq(200))
   }
 
-  test("all rows equal, one interval over everything, and no rows on one side") {
+  test("all rows equal, one interval over everything, and no rows on one side", Slow) {
     tables("p INT, s INT, e INT")(
       Seq.fill(30)("5, 5, 5"): _*)(Seq.fill(20)("5, 5, 5") :+ "5, 0, 9": _*)
     for (joinType <- Seq(Inner, LeftOuter, LeftAnti); shape <- Intervals)
@@ -211,7 +213,7 @@ class RangePartitioningSuite extends RangePartitioningTest with IntervalShapes {
     }
   }
 
-  test("a residual condition, and one of a single side") {
+  test("a residual condition, and one of a single side", Slow) {
     intervals("INT")
     for (joinType <- BucketTypes) {
       checkPartitioned(

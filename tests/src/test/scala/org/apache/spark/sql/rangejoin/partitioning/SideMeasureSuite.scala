@@ -19,6 +19,8 @@ import scala.concurrent.duration.{Duration, DurationInt}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 
+import org.scalatest.tagobjects.Slow
+
 class SideMeasureSuite extends RangeJoinTest {
 
   test("a measure reads no more of a partition than it needs, and some partitions first") {
@@ -45,7 +47,7 @@ class SideMeasureSuite extends RangeJoinTest {
     assert(none.isSmall.contains(true))
   }
 
-  test("a side that takes too long to measure is taken for large, and its job is ended") {
+  test("a side that takes too long to measure is taken for large, and its job is ended", Slow) {
     val slow = spark.sparkContext.parallelize(0 until 2, 2).map { i =>
       for (_ <- 1 to 600) {
         if (org.apache.spark.TaskContext.get().isInterrupted()) throw new InterruptedException

@@ -91,7 +91,7 @@ class AsOfJoinSuite extends RangeJoinTest {
     }
   }
 
-  test("every direction, with and without exact matches and a tolerance") {
+  test("every direction, with and without exact matches and a tolerance", Slow) {
     for ((direction, distance, isAnsi) <- Directions) ansi(isAnsi) {
       val (left, right) = sides("$")
       for {

@@ -134,7 +134,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
       s"SELECT o.d, ${subquery("count(*)", "r.d = o.d AND r.t <= o.t")} AS n FROM l AS o")
   }
 
-  test("in WHERE, twice, LATERAL, and over rows that are the same") {
+  test("in WHERE, twice, LATERAL, and over rows that are the same", Slow) {
     sides()
     check(s"SELECT id FROM l WHERE v > ${subquery("avg(r.v)")}")
     check(s"SELECT id, v FROM l WHERE ${subquery("count(*)")} % 3 = 2 OR v = 3")
@@ -149,7 +149,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
           s"max(r.d) + 1 AS m FROM r WHERE $Range) AS x $on")
   }
 
-  test("several of the same rows are one join") {
+  test("several of the same rows are one join", Slow) {
     sides()
     val sum = subquery("sum(r.v)")
     check(

@@ -65,7 +65,7 @@ class FilterMatchesByKeysSuite extends RangeJoinTest with BeforeAndAfterAll {
 
   private def total(where: String = Range): String = s"(SELECT sum(v) FROM r WHERE $where)"
 
-  test("few rows by a filter that the user wrote") {
+  test("few rows by a filter that the user wrote", Slow) {
     for (where <-
         Seq("l.id = 6", "l.id IN (18, 150, 199, 7)", "l.v < 2 AND l.id > 40"))
       check(s"SELECT l.id, ${total()} AS found FROM l WHERE $where")
@@ -108,7 +108,7 @@ class FilterMatchesByKeysSuite extends RangeJoinTest with BeforeAndAfterAll {
       )) check(s"SELECT l.id, ${total(s"$keys AND r.t <= l.t")} AS found FROM l WHERE l.v < 3")
   }
 
-  test("not by keys that may raise an error, of rows that the query leaves out") {
+  test("not by keys that may raise an error, of rows that the query leaves out", Slow) {
     // Only rows that have z.
     val right =
       "(SELECT a.* FROM r a LEFT SEMI JOIN (SELECT id FROM r WHERE z = 1) b ON a.id = b.id)"
@@ -127,7 +127,7 @@ class FilterMatchesByKeysSuite extends RangeJoinTest with BeforeAndAfterAll {
       expected = 0)
   }
 
-  test("not by keys that are more than columns") {
+  test("not by keys that are more than columns", Slow) {
     spark.udf.register("same", (k: Long) => k)
     for (key <- Seq("same(r.z) = l.z", "r.k = CAST(l.v AS INT)", "r.v = length(l.s)"))
       check(
@@ -141,7 +141,7 @@ class FilterMatchesByKeysSuite extends RangeJoinTest with BeforeAndAfterAll {
     check(s"SELECT ${inner.mkString(", ")}", expected = 0)
   }
 
-  test("two subqueries") {
+  test("two subqueries", Slow) {
     check(
       s"SELECT l.id, ${total()} AS found, ${total("r.s = l.s AND r.t > l.t")} AS after " +
         "FROM l WHERE l.v < 3",
@@ -167,7 +167,7 @@ class FilterMatchesByKeysSuite extends RangeJoinTest with BeforeAndAfterAll {
       )) check(s"SELECT l.id, ${total()} AS found FROM $l l", expected = 0)
   }
 
-  test("not where equal keys may have several hashes, or the right side is small") {
+  test("not where equal keys may have several hashes, or the right side is small", Slow) {
     val few = "FROM l WHERE l.id = 6"
     check(s"SELECT l.id, ${total("r.d = l.d AND r.t <= l.t")} AS found $few", expected = 0)
     withConf(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "10m") {

@@ -18,6 +18,8 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LocalLimit}
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 
+import org.scalatest.tagobjects.Slow
+
 /** What a query does with a ranking of matches: reads no column of it, filters left rows, asks for a few. */
 class OptimizeNumberedRowsSuite extends RangeJoinTest {
 
@@ -83,7 +85,7 @@ class OptimizeNumberedRowsSuite extends RangeJoinTest {
     }
   }
 
-  test("filters on left columns go below the join, with what they compute") {
+  test("filters on left columns go below the join, with what they compute", Slow) {
     views()
     def leftFilters(query: String, count: Int): Seq[String] = check(query, count)
       .map(_.left.collect { case Filter(condition, _) => condition.toString }.mkString)

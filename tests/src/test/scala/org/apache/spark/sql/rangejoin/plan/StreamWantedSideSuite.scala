@@ -62,7 +62,7 @@ class StreamWantedSideSuite extends RangeJoinTest {
   private val NoKey = "r.t < l.t AND r.t > l.t - 40"
   private val Keyed = "r.k = l.k AND r.t <= l.t"
 
-  test("what aggregates matches, or ranks them, streams the side that it groups by") {
+  test("what aggregates matches, or ranks them, streams the side that it groups by", Slow) {
     views()
     def queries(on: String) = Seq(
       s"SELECT left_side, count(*), sum(v) FROM ${joined(on)} GROUP BY left_side",
@@ -98,7 +98,7 @@ class StreamWantedSideSuite extends RangeJoinTest {
     assert(!streamsLeft(sums("r.t <= l.t")))
   }
 
-  test("a side of unknown size is not broadcast") {
+  test("a side of unknown size is not broadcast", Slow) {
     views()
     val sums = s"SELECT left_side, sum(v) FROM ${joined(NoKey)} GROUP BY left_side"
     spark.table("r").select("v", "t").createOrReplaceTempView("r")

@@ -231,7 +231,7 @@ class DynamicPruningSuite extends BroadcastTables with JobsTest {
     }
   }
 
-  test("a small table without rows") {
+  test("a small table without rows", Slow) {
     withTables() {
       withAdaptive { on =>
         def none = spark.sql(
@@ -258,7 +258,7 @@ class DynamicPruningSuite extends BroadcastTables with JobsTest {
     }
   }
 
-  test("partitions are left out by keys, and rows of those that are read by ranges") {
+  test("partitions are left out by keys, and rows of those that are read by ranges", Slow) {
     // Sums that wrap around limit no values.
     ansi(on = true)(withTables(part = "id div 20") {
       def query = spark.sql(

@@ -273,7 +273,7 @@ class InferRangeFiltersSuite extends RangeJoinTest {
     checkAgainstStock(query)
   }
 
-  test("strings that are no UTF-8 are no limits, since sources compare others") {
+  test("strings that are no UTF-8 are no limits, since sources compare others", Slow) {
     def strings(hex: String*) =
       hex.map(x => s"(1, string(X'$x'))").mkString("VALUES ", ", ", " AS t(k, t)")
     val folder = Files.createTempDirectory("inferred").resolve("r").toString
@@ -334,7 +334,7 @@ class InferRangeFiltersSuite extends RangeJoinTest {
     check(joined(few, 100) + " UNION ALL " + joined(few, 100), isInferred = true)
   }
 
-  test("a group that is computed is not computed again for its limits") {
+  test("a group that is computed is not computed again for its limits", Slow) {
     views()
     def query(column: String, group: String) = spark.sql(s"""SELECT l.id, q.* FROM l
       JOIN (SELECT k, $column AS a, max(e) AS b FROM r GROUP BY k, $group) q
@@ -347,7 +347,7 @@ class InferRangeFiltersSuite extends RangeJoinTest {
     assert(filters(query("s", "s"))._2.contains("r.s <= 180"))
   }
 
-  test("of a union, an aggregate and an outer join") {
+  test("of a union, an aggregate and an outer join", Slow) {
     views()
     val sides = Seq(
       "(SELECT * FROM r UNION ALL SELECT id, k, s + 1, e + 1 FROM r)",

@@ -201,7 +201,7 @@ class PruneStreamedScansSuite extends Broadcasting {
     }
   }
 
-  test("partitions of a table that no range meets are not listed") {
+  test("partitions of a table that no range meets are not listed", Slow) {
     withTable("events") {
       write("events", "id", partitionBy = Seq("part"))
       val few = ranges("id", 3L -> 4L).selectExpr("k", "s", "e")
@@ -242,7 +242,8 @@ class PruneStreamedScansSuite extends Broadcasting {
   }
 
   test(
-    "values are followed through projections, filters and broadcast joins, while rows have no place") {
+    "values are followed through projections, filters and broadcast joins, while rows have no place",
+    Slow) {
     withTable("events") {
       write("events", "id")
       val few = ranges("id", 350L -> 360L)

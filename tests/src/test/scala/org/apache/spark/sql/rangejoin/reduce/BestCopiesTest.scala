@@ -20,6 +20,8 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 
+import org.scalatest.tagobjects.Slow
+
 /** Joins of which best matches alone are wanted, by buckets of the range: the best rows are copied. */
 trait BestCopiesTest extends BestMatchesTest {
   import BestMatchesTest._
@@ -347,7 +349,7 @@ trait BestCopiesTest extends BestMatchesTest {
     }
   }
 
-  test("other conditions and other orders need all copies") {
+  test("other conditions and other orders need all copies", slowIf(repeatsTests): _*) {
     val random = new Random(8)
     side("l", 60, "BIGINT", random)
     side("r", 80, "BIGINT", random)
@@ -388,7 +390,7 @@ trait BestCopiesTest extends BestMatchesTest {
       }
   }
 
-  test("rows that come when much has been kept go to all buckets", slowIf(repeatsTests): _*) {
+  test("rows that come when much has been kept go to all buckets", Slow) {
     spark.range(0, 40, 1, 1).selectExpr("id", "id * 10 AS t", "1 AS k").createOrReplaceTempView("l")
     // 300 ties of 30 KB in one task.
     spark.range(0, 300, 1, 1).selectExpr("id", "id % 2 AS t", "1 AS k", "repeat('x', 30000) AS s")

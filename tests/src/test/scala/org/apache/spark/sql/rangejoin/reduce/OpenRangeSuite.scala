@@ -83,7 +83,9 @@ class OpenRangeSuite extends BestMatchesTest {
       check(ranked(by, "rank()", 2, joinType).replace("NULLS LAST", "NULLS FIRST"), forms = Forms)
   }
 
-  test("rows whose time is not NULL, by a filter below, and one that both sides have to have") {
+  test(
+    "rows whose time is not NULL, by a filter below, and one that both sides have to have",
+    Slow) {
     sides(5)
     for (form <- Forms; engine <- nextEngine) withConf(engine: _*) {
       val known = ranked("abs(l.t - r.t)", "row_number()", 2)
@@ -148,7 +150,7 @@ class OpenRangeSuite extends BestMatchesTest {
     }
   }
 
-  test("aggregates, and others beside them") {
+  test("aggregates, and others beside them", Slow) {
     sides(19)
     for (join <- Seq("LEFT", "INNER").map(t => s"FROM l $t JOIN r ON l.k = r.k")) {
       check(s"SELECT l.id, min(abs(l.t - r.t)) $join GROUP BY l.id")
@@ -214,7 +216,7 @@ class OpenRangeSuite extends BestMatchesTest {
     checkLeft(ranked(s"abs(${cast("l.t")} - ${cast("r.t")})"))
   }
 
-  test("an interval that overflows raises as in stock Spark") {
+  test("an interval that overflows raises as in stock Spark", Slow) {
     sides(39, "if($ < 40, date_from_unix_date(-200000000), date_from_unix_date($))")
     checkRaises(ranked("abs(l.t - r.t)", "row_number()"))
     sides(41, "timestamp_micros(if($ % 2 = 0, 1, -1) * 9000000000000000000 + $)")
@@ -236,7 +238,7 @@ class OpenRangeSuite extends BestMatchesTest {
     ansi(on = false)(check(ranked("abs(l.t - r.t)", "rank()", 2), forms = Forms))
   }
 
-  test("without a key, over a broadcast") {
+  test("without a key, over a broadcast", Slow) {
     sides(23)
     for (joinType <- Seq("INNER", "LEFT"))
       check(

@@ -129,7 +129,7 @@ class PrefixedValuesSuite extends BestMatchesTest {
       compareMetric("numCandidates", 600L, ranked(range, by, limit = 2), Seq(form))
   }
 
-  test("no pairs are made to be aggregated") {
+  test("no pairs are made to be aggregated", Slow) {
     side("l", 300, 5, Texts)
     side("r", 3000, 6, Texts)
     for (range <- Seq("r.t <= l.t", "r.t BETWEEN l.t AND l.u"); form <- Forms :+ OnDisk)

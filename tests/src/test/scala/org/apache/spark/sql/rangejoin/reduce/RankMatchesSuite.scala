@@ -111,7 +111,8 @@ class RankMatchesSuite extends BestMatchesTest with TiedTables {
   }
 
   test(
-    "a number through projections, filters and sorts, and without a key among the partition columns") {
+    "a number through projections, filters and sorts, and without a key among the partition columns",
+    Slow) {
     sides()
     val below = "(SELECT id, k, t, v, n AS m FROM " +
       s"(SELECT * FROM $Numbered SORT BY t) WHERE v > 0)"

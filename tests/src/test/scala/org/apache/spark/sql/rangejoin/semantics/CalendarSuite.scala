@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.scalatest.tagobjects.Slow
+
 /** Days and months are those of the calendar, in the time zone of the session. */
 class CalendarSuite extends SemanticsTest {
   import SemanticsTest._
@@ -165,9 +167,7 @@ class CalendarSuite extends SemanticsTest {
       assert(checkRange(range, JoinTypes(i % JoinTypes.size)) > 0, range)
   }
 
-  test(
-    "months beyond the last date there is raise, or are not asked for",
-    slowIf(repeatsTests): _*) {
+  test("months beyond the last date there is raise, or are not asked for", Slow) {
     val last = "DATE'+5881580-07-11'"
     tables("k INT, t DATE")(s"1, $last", "2, DATE'2024-01-31'", "3, NULL", s"4, $last")(
       "1, DATE'1900-01-01'",

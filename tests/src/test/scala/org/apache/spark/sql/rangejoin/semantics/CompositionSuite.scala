@@ -17,6 +17,8 @@ package org.apache.spark.sql.rangejoin.semantics
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.desc
 
+import org.scalatest.tagobjects.Slow
+
 /** Range joins within larger queries: below LIMIT and aggregation, on one another, in a union. */
 class CompositionSuite extends SemanticsTest {
   import SemanticsTest._
@@ -45,7 +47,7 @@ class CompositionSuite extends SemanticsTest {
 
   testOfCases(
     "LIMIT above each join type gives that many rows of the join",
-    if (repeatsTests) 4 else 2)(JoinTypes) { joinTypes =>
+    if (repeatsTests) 7 else 4)(JoinTypes) { joinTypes =>
     sides()
     for (joinType <- joinTypes) {
       def all: DataFrame = joinOn(joinType, band)
@@ -63,7 +65,7 @@ class CompositionSuite extends SemanticsTest {
     }
   }
 
-  test("a table joined with itself") {
+  test("a table joined with itself", Slow) {
     sides()
     for (joinType <- Seq(Inner, LeftOuter, FullOuter, LeftAnti)) {
       val columns = if (joinType == LeftAnti) "a.id" else "a.id, b.id"
@@ -102,9 +104,7 @@ class CompositionSuite extends SemanticsTest {
     }
   }
 
-  test(
-    "aggregation by the key, by the range column and of everything",
-    slowIf(repeatsTests): _*) {
+  test("aggregation by the key, by the range column and of everything", Slow) {
     sides()
     for (joinType <- Seq(Inner, LeftOuter, RightOuter, FullOuter)) {
       checkSql(
@@ -141,7 +141,7 @@ class CompositionSuite extends SemanticsTest {
     }
   }
 
-  test("EXISTS twice, with different ranges and tables") {
+  test("EXISTS twice, with different ranges and tables", Slow) {
     sides()
     val inR = s"EXISTS (SELECT 1 FROM r WHERE $band AND r.v <> l.v)"
     val inX = "EXISTS (SELECT 1 FROM x WHERE l.k = x.k AND x.t > l.t + 10)"
@@ -163,7 +163,7 @@ class CompositionSuite extends SemanticsTest {
         "ON l.v <> x.v")
   }
 
-  test("filters above an outer join keep or drop its unmatched rows") {
+  test("filters above an outer join keep or drop its unmatched rows", Slow) {
     sides()
     checkSql(s"SELECT l.id FROM l LEFT JOIN r ON $band WHERE r.id IS NULL")
     checkSql(s"SELECT l.id, r.id FROM l LEFT JOIN r ON $band WHERE r.v > 2 OR r.v IS NULL")

@@ -17,6 +17,8 @@ package org.apache.spark.sql.rangejoin.semantics
 import org.apache.spark.sql.rangejoin.reduce.BestMatchesTest
 import org.apache.spark.sql.rangejoin.reduce.BestMatchesTest._
 
+import org.scalatest.tagobjects.Slow
+
 /**
  * The least and the greatest BIGINT are values of a column like others, though a bound there is unknown where it is
  * an expression that overflows: many tables have the greatest for "no end", and the least for "from the beginning".
@@ -76,7 +78,7 @@ class ExtremeValuesSuite extends BestMatchesTest {
   }
 
   for (on <- Points ++ Intervals)
-    test(s"pairs, counts and sums where $on", slowButOneIn(3)(s"pairs $on"): _*) {
+    test(s"pairs, counts and sums where $on", slowButOneIn(5)(s"pairs $on"): _*) {
       createViews(120)
       val joins = Seq("l.id AS l_id, r.id" -> "JOIN", "l.id AS l_id, r.id" -> "LEFT JOIN") ++
         Seq("LEFT SEMI JOIN", "LEFT ANTI JOIN").map("l.id" -> _)
@@ -95,7 +97,7 @@ class ExtremeValuesSuite extends BestMatchesTest {
   for (on <- Points; direction <- Seq("ASC", "DESC"))
     test(
       s"best matches where $on, by r.a $direction",
-      slowButOneIn(3)(s"best $on $direction"): _*) {
+      slowButOneIn(5)(s"best $on $direction"): _*) {
       createViews(120)
       for {
         (shown, function, limit, join) <- Seq(
@@ -135,13 +137,13 @@ class ExtremeValuesSuite extends BestMatchesTest {
       isBelow(20000L, "numPairs", counted(on))
   }
 
-  test("a few intervals from the least value on cost no pairs") {
+  test("a few intervals from the least value on cost no pairs", Slow) {
     createLarge("l", s"IF(id % 50 = 1, $Least, $Plain)", s"IF(id % 50 = 2, $Greatest, $End)")
     createLarge("r", s"IF(id % 50 = 3, $Least, $Plain)", s"IF(id % 50 = 4, $Greatest, $End)")
     for (on <- Intervals.slice(4, 6)) isBelow(20000L, "numPairs", counted(on))
   }
 
-  test("a few values at the extremes cost no candidates of best matches") {
+  test("a few values at the extremes cost no candidates of best matches", Slow) {
     val values = s"IF(id % 5 = 1, $Least, IF(id % 5 = 2, $Greatest, $Plain))"
     createLarge("l", values, "0")
     createLarge("r", values, "0")

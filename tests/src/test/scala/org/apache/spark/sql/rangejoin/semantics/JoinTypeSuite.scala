@@ -15,6 +15,7 @@
 package org.apache.spark.sql.rangejoin.semantics
 
 import org.scalatest.Tag
+import org.scalatest.tagobjects.Slow
 
 /** Every join type with every shape of a range, with and without a residual. */
 class JoinTypeSuite extends SemanticsTest {
@@ -52,9 +53,7 @@ class JoinTypeSuite extends SemanticsTest {
     }
   }
 
-  test(
-    "a residual that refuses all pairs, and one that is asked before the range",
-    slowIf(repeatsTests): _*) {
+  test("a residual that refuses all pairs, and one that is asked before the range", Slow) {
     sampleTables()
     for (shape <- Shapes.take(5)) {
       check(s"l.v + r.v > 100 AND ${shape.sql}", Seq(LeftOuter, FullOuter, LeftAnti))()

@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.scalatest.tagobjects.Slow
+
 /**
  * A bound need not rise with the column it is made of: what it is made of is not what a side may be
  * sorted by.
@@ -74,7 +76,7 @@ class MonotonicitySuite extends SemanticsTest {
       4 -> 1)
   }
 
-  test("functions of other types that do not rise") {
+  test("functions of other types that do not rise", Slow) {
     val words = Seq("'ba'", "'ab'", "'B'", "'a'", "'zz'", "''").map("1, " + _)
     tables("k INT, t STRING")(words: _*)(words: _*)
     for (bound <- Seq("reverse(l.t)", "lower(l.t)", "substring(l.t, 2)", "concat('b', l.t)")) {

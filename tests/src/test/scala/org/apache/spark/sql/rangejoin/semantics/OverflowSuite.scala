@@ -41,7 +41,7 @@ class OverflowSuite extends SemanticsTest {
       greatest)
 
     // Types are alike, and so are suites.
-    def slow(test: String) = slowButOneIn(if (repeatsTests) 4 else 2)(s"$test $columnType")
+    def slow(test: String) = slowButOneIn(if (repeatsTests) 4 else 3)(s"$test $columnType")
 
     test(
       s"the extremes of $columnType join with themselves and with what is beyond them",

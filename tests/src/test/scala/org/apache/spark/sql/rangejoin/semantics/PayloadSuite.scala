@@ -16,6 +16,8 @@ package org.apache.spark.sql.rangejoin.semantics
 
 import org.apache.spark.sql.DataFrame
 
+import org.scalatest.tagobjects.Slow
+
 /** What rows carry beside key and range arrives unharmed, or is not carried at all. */
 class PayloadSuite extends SemanticsTest {
   import SemanticsTest._
@@ -57,7 +59,7 @@ class PayloadSuite extends SemanticsTest {
     checkOuterAndInner("l.p, l.m, r.s, r.p, l.s, r.m")
   }
 
-  test("values of variable length, from none to some kilobytes") {
+  test("values of variable length, from none to some kilobytes", Slow) {
     sides(
       "repeat('x', cast(id * id AS INT)) AS a",
       "cast(repeat('yz', cast(id AS INT) * 50) AS BINARY) AS b",
@@ -77,7 +79,7 @@ class PayloadSuite extends SemanticsTest {
     }
   }
 
-  test("no column at all, and columns of one side", slowIf(repeatsTests): _*) {
+  test("no column at all, and columns of one side", Slow) {
     sides("'unused' AS p")
     for (joinType <- JoinTypes if joinType != Existence) {
       val semi = joinType == LeftSemi || joinType == LeftAnti

@@ -185,7 +185,7 @@ class TypeSuite extends SemanticsTest {
     "INT" -> "STRING"
   )
 
-  testOfCases("the sides are of different types", if (repeatsTests) 7 else 3)(
+  testOfCases("the sides are of different types", if (repeatsTests) 7 else 5)(
     for (of <- mixed; on <- Seq(true, false)) yield (of, on)) { cases =>
     val values = Map(
       "INT" -> Seq("3", "16777217", "-5"),

@@ -128,7 +128,7 @@ class SkewPlansSuite extends SkewTest {
     }
   }
 
-  test("many keys, and little data, are left alone") {
+  test("many keys, and little data, are left alone", Slow) {
     views("id % 500")
     assert(shuffles(ran(s"SELECT l.id, r.id FROM l JOIN r ON $Band")).isEmpty)
     views(Skewed)
@@ -165,7 +165,7 @@ class SkewPlansSuite extends SkewTest {
     }
   }
 
-  test("where rows have to stay together by key, nothing is split, and EXPLAIN says so") {
+  test("where rows have to stay together by key, nothing is split, and EXPLAIN says so", Slow) {
     views(Skewed)
     val byKey = "an operator above the join needs the rows of a key in one task"
     assertNotSplit(ran(s"SELECT l.k, count(*) FROM l JOIN r ON $Band GROUP BY l.k"), byKey)
@@ -265,7 +265,7 @@ class SkewPlansSuite extends SkewTest {
     }
   }
 
-  test("with partitions coalesced, and without") {
+  test("with partitions coalesced, and without", Slow) {
     views("IF(id % 2 = 0, 0, id % 7)")
     for (coalesced <- Seq("true", "false")) {
       val df = ran(

@@ -213,7 +213,7 @@ class SkewSuite extends SkewTest with IntervalShapes {
     assert(found.head > 20300)
   }
 
-  test("a residual condition, and one of a single side") {
+  test("a residual condition, and one of a single side", Slow) {
     intervals()
     for (joinType <- BucketTypes) {
       checkSplit(

@@ -22,6 +22,7 @@ import org.apache.spark.sql.rangejoin.sort.PrefixLayout._
 import org.apache.spark.sql.types.{DataType, LongType}
 
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.tagobjects.Slow
 
 /** Prefixes are in the order of the rows, whatever sample the layout was made from. */
 class PrefixLayoutSuite extends AnyFunSuite {
@@ -143,7 +144,7 @@ class PrefixLayoutSuite extends AnyFunSuite {
     assert(layout.isLossless)
   }
 
-  test("random columns, samples and rows") {
+  test("random columns, samples and rows", Slow) {
     val random = new Random(7)
     var (exact, inexact) = (0, 0)
     for (_ <- 1 to 3000) {

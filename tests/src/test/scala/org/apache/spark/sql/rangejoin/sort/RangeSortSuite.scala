@@ -73,7 +73,7 @@ class RangeSortSuite extends SortTest {
     inAllWays(8000, Wide, Spread)
   }
 
-  test("rows beyond what the first rows show") {
+  test("rows beyond what the first rows show", Slow) {
     inAllWays(8000, Few, col("id"))
     inAllWays(8000, expr("id div 1000"), expr("if(id < 3000, id % 5, xxhash64(id))"))
     inAllWays(8000, expr("if(id < 5000, 1L, xxhash64(id % 50))"), Narrow)
@@ -108,7 +108,7 @@ class RangeSortSuite extends SortTest {
     inAllWays(8000, number, expr("cast(hash(id) AS FLOAT)"), Few)
   }
 
-  test("other types, and many columns") {
+  test("other types, and many columns", Slow) {
     inAllWays(
       8000,
       expr("id % 2 = 0"),
@@ -190,7 +190,7 @@ class RangeSortSuite extends SortTest {
     inAllWays(80000, Spread, Narrow)
   }
 
-  test("many batches, in order and not, and rows that are larger than one") {
+  test("many batches, in order and not, and rows that are larger than one", Slow) {
     check(80000, Spread, Narrow)
     check(80000, expr("id div 10"), col("id"))
     inAllWays(30000, Few, Narrow, expr("if(id % 9000 = 8999, repeat('y', 600000), 'z')"))

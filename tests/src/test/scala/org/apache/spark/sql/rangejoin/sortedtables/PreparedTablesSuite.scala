@@ -21,6 +21,8 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
+import org.scalatest.tagobjects.Slow
+
 /** Joins of tables that are bucketed by key and sorted by (key, range column). */
 class PreparedTablesSuite extends PreparedTablesTest {
   import RangeJoinTest._
@@ -53,7 +55,9 @@ class PreparedTablesSuite extends PreparedTablesTest {
     }
   }
 
-  test("appends are merged, of a partitioned table too, and under a filter on the partition") {
+  test(
+    "appends are merged, of a partitioned table too, and under a filter on the partition",
+    Slow) {
     withTables("appended", "parts") {
       for (seed <- 1 to 3) write("appended", table(150, seed).repartition(2), mode = "append")
       write("parts", table(200, 5).withColumn("p", col("id") % 4), partitionBy = Seq("p"))
@@ -125,7 +129,7 @@ class PreparedTablesSuite extends PreparedTablesTest {
     }
   }
 
-  test("where the order cannot be used the rows are sorted, as ever") {
+  test("where the order cannot be used the rows are sorted, as ever", Slow) {
     withTables("left_side", "right_side", "by_other") {
       write("left_side", table(300, 1).repartition(3))
       write("right_side", table(200, 2).repartition(3))

@@ -18,13 +18,12 @@ import scala.util.Random
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.SlowTests
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import org.scalatest.funsuite.AnyFunSuite
-
 /** The order of files is checked, and they are merged, in Spark's own order. */
-class SortKeysSuite extends AnyFunSuite {
+class SortKeysSuite extends SlowTests {
   import SortKeysSuite._
 
   for ((dataType, values) <- Columns) {
@@ -42,7 +41,9 @@ class SortKeysSuite extends AnyFunSuite {
       }
     }
 
-    test(s"sources of type ${dataType.sql} are merged to Spark's order") {
+    test(
+      s"sources of type ${dataType.sql} are merged to Spark's order",
+      slowButOneIn(3)(dataType.sql): _*) {
       val random = new Random(15)
       def any = (values :+ null).apply(random.nextInt(values.size + 1))
       // By one column, by two, and by three, the last of which no long stands for.
