@@ -25,16 +25,12 @@ import org.apache.spark.sql.rangejoin.plan.{
   AggregateMatchesInPlace,
   AggregateRowsInPlace,
   CopyBestMatches,
-  FilterMatchesByKeys,
   InferOpenRanges,
-  JoinCorrelatedRows,
   LimitedJoins,
   MakePairsOfFewMatches,
   MarkRangeJoins,
-  OptimizeNumberedRows,
   PlaceRangeJoins,
   PlanBegunStages,
-  RankAsOfJoins,
   RankMatchesInPlace,
   ReadShufflesLocally,
   RemoveRedundantDeferrals,
@@ -48,6 +44,12 @@ import org.apache.spark.sql.rangejoin.pushdown.{
   PruneByIndexedKeys,
   PruneLimitedScans,
   PruneStreamedScans
+}
+import org.apache.spark.sql.rangejoin.rewrite.{
+  FilterMatchesByKeys,
+  JoinCorrelatedRows,
+  OptimizeNumberedRows,
+  RankAsOfJoins
 }
 import org.apache.spark.sql.rangejoin.shims.{BuiltFor, ClassicSession, Hints}
 import org.apache.spark.sql.rangejoin.skew.SplitSkewedKeys

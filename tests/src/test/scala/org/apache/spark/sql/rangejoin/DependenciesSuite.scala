@@ -105,6 +105,7 @@ object DependenciesSuite {
       "sort",
       "sortedtables"
     ),
+    "rewrite" -> Set("condition", "conf", "plan", "reduce", "shims"),
     "explain" -> Set(
       "aggregate",
       "broadcast",

@@ -26,7 +26,7 @@ import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates, RightSide
  * @param grouping with the attributes that the aggregate gives
  * @param expansion what makes several rows of each, for ROLLUP and the like; None where nothing does
  */
-private[plan] case class AggregatedPairs(
+private[rangejoin] case class AggregatedPairs(
     grouping: Seq[NamedExpression],
     functions: Seq[AggregateExpression],
     pairs: SparkPlan,
@@ -40,7 +40,7 @@ private[plan] case class AggregatedPairs(
     AggregatedPairs.sides(grouping, functions, left, right)
 }
 
-private[plan] object AggregatedPairs extends AliasHelper {
+private[rangejoin] object AggregatedPairs extends AliasHelper {
 
   /** As [[AggregatedPairs.sides]], of an aggregate over pairs that may be logical. */
   def sides(

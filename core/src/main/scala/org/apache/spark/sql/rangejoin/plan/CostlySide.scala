@@ -44,7 +44,7 @@ import org.apache.spark.storage.StorageLevel
  * known to be cheap. Reading columnar files, comparing, adding and casting is cheap, and so is a join with a
  * broadcast side by key or by range; functions of users, regular expressions, digests, and joins and aggregates are not.
  */
-private[plan] object CostlySide {
+private[rangejoin] object CostlySide {
 
   /**
    * @param needed columns that are read beforehand: what only others need is computed once anyway

@@ -56,7 +56,7 @@ object InferOpenRanges extends Rule[LogicalPlan] {
   }
 
   /** A join whose nearest matches are found in an open range; None where there is a range, or nothing to win. */
-  private[plan] def of(join: Join, best: BestMatches): Option[Join] = {
+  private[rangejoin] def of(join: Join, best: BestMatches): Option[Join] = {
     val streamed = best.streamedSide(join.left.outputSet)
     for {
       point <- best.point

@@ -41,7 +41,7 @@ import org.apache.spark.sql.rangejoin.shims.{MaxByK, MinByK}
  * @param best the best of a partition, by any expression
  * @param beside other inputs the operator reads; any pair of the streamed row may supply them
  */
-private[plan] case class WantedPairs(
+private[rangejoin] case class WantedPairs(
     partition: Seq[Expression],
     best: BestMatches,
     beside: Seq[Expression] = Nil)
@@ -81,7 +81,7 @@ private[plan] case class WantedPairs(
     }
 }
 
-private[plan] object WantedPairs {
+private[rangejoin] object WantedPairs {
 
   /** What an operator of a physical plan wants. */
   def of(plan: SparkPlan): Option[WantedPairs] = plan match {

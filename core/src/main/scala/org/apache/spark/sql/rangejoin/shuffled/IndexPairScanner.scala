@@ -12,10 +12,11 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.index
+package org.apache.spark.sql.rangejoin.shuffled
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.index.{IndexScanner, MatchMarks, RangeIndex}
 import org.apache.spark.sql.rangejoin.join.PairScanner
 
 /**
@@ -64,7 +65,7 @@ final class IndexPairScanner(scanner: IndexScanner, index: RangeIndex, keepsStre
 
   private def nextUnmatched(): Boolean = {
     while (next < index.size && marks.isMarked(next)) next += 1
-    val found = next < index.size + index.unmatchable.size
+    val found = next < index.sizeOfAll
     if (found) {
       index.readAny(next, unmatched)
       next += 1

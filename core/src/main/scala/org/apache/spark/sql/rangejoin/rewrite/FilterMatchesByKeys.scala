@@ -12,7 +12,7 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.plan
+package org.apache.spark.sql.rangejoin.rewrite
 
 import scala.annotation.tailrec
 
@@ -27,6 +27,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.plan.CostlySide
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 /**

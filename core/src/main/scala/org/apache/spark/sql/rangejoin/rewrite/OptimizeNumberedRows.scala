@@ -12,7 +12,7 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.plan
+package org.apache.spark.sql.rangejoin.rewrite
 
 import scala.annotation.tailrec
 
@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, WINDOW}
 import org.apache.spark.sql.rangejoin.condition.Predicates
+import org.apache.spark.sql.rangejoin.plan.AggregatedPairs
 
 /**
  * Does for [[RankedMatches]] and [[AggregatedMatches]] what Spark's optimizer does for the subqueries and as-of joins

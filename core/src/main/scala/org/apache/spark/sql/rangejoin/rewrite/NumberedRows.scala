@@ -12,7 +12,7 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.plan
+package org.apache.spark.sql.rangejoin.rewrite
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
@@ -22,7 +22,7 @@ import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor}
 import org.apache.spark.sql.types._
 
 /** The left side of a join, with a number of each row: what is grouped by it is of one row. */
-private[plan] object NumberedRows {
+private[rewrite] object NumberedRows {
 
   private val NumberKey = "rangejoin.rowNumber"
 

@@ -12,7 +12,7 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.plan
+package org.apache.spark.sql.rangejoin.rewrite
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
@@ -25,6 +25,7 @@ import org.apache.spark.sql.execution.datasources.v2.{
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.Predicates
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.plan.AggregatedPairs
 import org.apache.spark.sql.rangejoin.shims.ReplacedExpressions
 
 /**
@@ -36,7 +37,7 @@ import org.apache.spark.sql.rangejoin.shims.ReplacedExpressions
  * @param output in the order of the subquery's columns
  * @param isTotal whether the subquery returns a row even if it finds none: an aggregate
  */
-private[plan] case class CorrelatedRows(
+private[rewrite] case class CorrelatedRows(
     rows: LogicalPlan,
     conditions: Seq[Expression],
     order: Seq[SortOrder],
@@ -125,7 +126,7 @@ private[plan] case class CorrelatedRows(
   }
 }
 
-private[plan] object CorrelatedRows {
+private[rewrite] object CorrelatedRows {
 
   /**
    * @param plan a row for each row of the outer query and each row that it finds; with NULLs where there is none
@@ -242,7 +243,7 @@ private[plan] object CorrelatedRows {
     a.size == b.size && a.zip(b).forall { case (x, y) => Predicates.haveSameValue(x, y) }
 
   /** Whether a plan reads columns of an outer query. */
-  private[plan] def isCorrelated(plan: LogicalPlan): Boolean =
+  private[rewrite] def isCorrelated(plan: LogicalPlan): Boolean =
     plan.exists(_.expressions.exists(_.exists(_.isInstanceOf[OuterReference])))
 
   /** Whether a value can be computed above a join. */

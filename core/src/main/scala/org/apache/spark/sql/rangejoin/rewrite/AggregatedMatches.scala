@@ -12,7 +12,7 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.plan
+package org.apache.spark.sql.rangejoin.rewrite
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.plan.AggregatedPairs
 
 /**
  * The aggregated matches of each left row, as plain operators of Spark's:
@@ -32,15 +33,15 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
  * }}}
  *
  * The join aggregates the matches of a row by itself, and as each row is a group by itself, nothing has to be
- * merged ([[AggregateMatchesInPlace]]). The keys are among the groups so that Spark would not shuffle pairs
+ * merged (`AggregateMatchesInPlace`). The keys are among the groups so that Spark would not shuffle pairs
  * once more.
  *
  * @param plan has all left columns, and others
  * @param values what a function is in its columns, by the id of its result
  */
-private[plan] case class AggregatedMatches(plan: LogicalPlan, values: Map[ExprId, Attribute])
+private[rewrite] case class AggregatedMatches(plan: LogicalPlan, values: Map[ExprId, Attribute])
 
-private[plan] object AggregatedMatches {
+private[rewrite] object AggregatedMatches {
 
   /** None where no range join with a key aggregates the matches of these sides. */
   def of(

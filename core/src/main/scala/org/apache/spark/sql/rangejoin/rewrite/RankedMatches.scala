@@ -12,12 +12,13 @@
  * limitations under the License.
  */
 
-package org.apache.spark.sql.rangejoin.plan
+package org.apache.spark.sql.rangejoin.rewrite
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.plan.{InferOpenRanges, WantedPairs}
 import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder, Ranking}
 import org.apache.spark.sql.types.IntegerType
 
@@ -31,8 +32,8 @@ import org.apache.spark.sql.types.IntegerType
  *         Project   the left side, and a number of each row
  * }}}
  *
- * The join finds the best matches of a row by itself ([[WantBestMatches]]), and ranks them in place
- * ([[RankMatchesInPlace]]). Partitions have the keys of the join, too, so that its rows need no other shuffle.
+ * The join finds the best matches of a row by itself (`WantBestMatches`), and ranks them in place
+ * (`RankMatchesInPlace`). Partitions have the keys of the join, too, so that its rows need no other shuffle.
  * It keeps left rows without a match, whatever is made of it: of an inner join Spark may broadcast the left
  * side, which then cannot be streamed.
  *
@@ -40,7 +41,7 @@ import org.apache.spark.sql.types.IntegerType
  * @param right the columns of the right side
  * @param isMatch whether a row of it has a match
  */
-private[plan] case class RankedMatches(
+private[rewrite] case class RankedMatches(
     plan: LogicalPlan,
     right: AttributeSet,
     isMatch: Expression) {
@@ -55,7 +56,7 @@ private[plan] case class RankedMatches(
   }
 }
 
-private[plan] object RankedMatches {
+private[rewrite] object RankedMatches {
 
   /** None where no range join finds the best matches of these sides by this order. */
   def of(
