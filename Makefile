@@ -84,7 +84,11 @@ DOCS_SOURCE := target/docs-source
 SBT_LINT := root/javaFormatCheck scalafmtCheckAll sparkSuites/scalafmtCheckAll scalafmtSbtCheck
 # What is named is run as it is; else tests that are slow are for `test-slow`. Of other lines, all are run.
 QUICK = $(if $(filter-out $(DEFAULT_LINE),$(LINE))$(TEST)$(filter-out *,$(SUITES)),,quick)
+AND_QUICK = $(if $(filter-out $(DEFAULT_LINE),$(LINE)),,and not slow)
 SUITES_AND_TEST = $(SUITES)$(if $(TEST), -- -z \"$(TEST)\")
+# Runs all of these targets, whichever fail.
+run_all = failed=; for target in $(1); do $(MAKE) $$target $(2) || failed="$$failed $$target"; done; \
+	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 PYTEST := $(BIN)/python -m pytest --junitxml
 # Reports of Python tests, each line's in a folder of its own, as sbt has them.
 REPORTS := target/$(if $(filter-out $(DEFAULT_LINE),$(LINE)),spark-$(LINE)/)test-reports
@@ -117,7 +121,7 @@ PYTEST_ARGS ?=
 .PRECIOUS: .venv-spark-%/.dependencies
 .DEFAULT_GOAL := help
 .SECONDEXPANSION:
-.PHONY: help setup jar jars wheel wheel-all demo check test test-all test-scala test-slow test-python \
+.PHONY: help setup jar jars wheel wheel-all demo check test test-all test-scala test-slow test-slow-scala test-slow-python test-python \
 	test-cluster test-lines fuzz-python test-neighbours test-engines spark-suites durations fuzz docs publish-local lint lint-scala \
 	lint-python format bench clean check-java check-python release release-check test-release publish-central
 
@@ -144,10 +148,8 @@ check: $(SBT_LAUNCHER) $(DEPENDENCIES) | check-java ## lint, and the tests that 
 	$(MAKE) lint-python
 	$(MAKE) test-python PYTEST_ARGS='-q -m "not spark" $(PYTEST_ARGS)'
 
-test: ## run what a change has to pass, without slow tests: some twenty minutes on two cores (design/07-tests.md)
-	@failed=; for part in test-scala test-cluster test-python; do \
-		$(MAKE) $$part || failed="$$failed $$part"; \
-	done; test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
+test: ## run what a change has to pass, without slow tests: fifteen minutes on two cores (design/07-tests.md)
+	@$(call run_all,test-scala test-cluster test-python)
 
 test-all: ## run that and all the rest, which takes hours; each part is a target of its own
 	$(MAKE) test
@@ -162,7 +164,10 @@ test-all: ## run that and all the rest, which takes hours; each part is a target
 test-scala: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run the quick Scala tests, or all that are named (SUITES='*WindowSuite' TEST='part of a name')
 	SHARE=$(SHARE) TESTS=$(QUICK) $(SBT) core/packageBin "testOnly $(SUITES_AND_TEST)"
 
-test-slow: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run the slow Scala tests, which `make test` leaves out (SUITES=... SHARE=1/4)
+test-slow: ## run the slow tests, which `make test` leaves out
+	@$(call run_all,test-slow-scala test-slow-python)
+
+test-slow-scala: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run the slow Scala tests (SUITES=... SHARE=1/5)
 	SHARE=$(SHARE) TESTS=slow $(SBT) core/packageBin "tests/testOnly $(SUITES)"
 
 test-lines: ## run all tests, and those of Spark, on every other line of Spark: hours
@@ -198,16 +203,19 @@ fuzz-python: $(INSTALLED) ## the same from PySpark, for a line of Spark (CASES=.
 test-python: $(INSTALLED) ## run the Python tests against the installed wheel (PYTEST_ARGS=...)
 ifeq ($(strip $(PYTEST_ARGS)),)
 	@mkdir -p $(REPORTS)
-	@$(PYTEST)=$(REPORTS)/launched.xml tests/python -m launches \
+	@$(PYTEST)=$(REPORTS)/launched.xml tests/python -m 'launches $(AND_QUICK)' \
 		>$(REPORTS)/launched.log 2>&1 & launched=$$!; \
-	$(PYTEST)=$(REPORTS)/python.xml tests/python -m 'not launches'; status=$$?; \
+	$(PYTEST)=$(REPORTS)/python.xml tests/python -m 'not launches $(AND_QUICK)'; status=$$?; \
 	wait $$launched || status=$$?; cat $(REPORTS)/launched.log; exit $$status
 else
-	$(PYTEST)=$(REPORTS)/python.xml tests/python $(PYTEST_ARGS)
+	$(PYTEST)=$(REPORTS)/python-chosen.xml tests/python $(PYTEST_ARGS)
 endif
 
-test-cluster: $(INSTALLED) ## run the tests on a cluster of two workers on this machine
-	$(PYTEST)=$(REPORTS)/cluster.xml tests/cluster $(PYTEST_ARGS)
+test-cluster: $(INSTALLED) ## run the tests on a cluster of two workers on this machine (PYTEST_ARGS=...)
+	$(PYTEST)=$(REPORTS)/cluster$(if $(PYTEST_ARGS),-chosen).xml tests/cluster $(or $(PYTEST_ARGS),-m '$(if $(AND_QUICK),not slow)')
+
+test-slow-python: $(INSTALLED) ## run the slow Python tests, and those on a cluster
+	@$(call run_all,test-python test-cluster,PYTEST_ARGS='-m slow')
 
 test-neighbours: $(INSTALLED) $(NEIGHBOUR_JARS) $(NEEDS_OF_DEFAULT_LINE) ## run the tests beside other software (LINE=4.1; downloads 2 GB)
 	$(PYTEST)=$(REPORTS)/neighbours.xml $(OTHERS_TESTS) $(PYTEST_ARGS)

@@ -130,9 +130,13 @@ def test_executors_read_a_broadcast_index(
 
 @pytest.mark.parametrize(
     "spark",
-    [KRYO, KRYO | {REGISTRATION: "true"}],
+    [
+        pytest.param(KRYO, id="kryo"),
+        pytest.param(
+            KRYO | {REGISTRATION: "true"}, id="kryo-registered", marks=pytest.mark.slow
+        ),
+    ],
     indirect=True,
-    ids=["kryo", "kryo-registered"],
 )
 def test_kryo_carries_an_index_unless_its_classes_have_to_be_registered(
     spark: SparkSession, stock_rows: Rows
@@ -240,6 +244,7 @@ def test_rows_that_are_lost_when_their_table_has_grown_are_read_again(
         spark.sql("DROP TABLE growing")
 
 
+@pytest.mark.slow
 def test_lost_rows_that_are_longer_when_they_are_read_again_fail(
     spark: SparkSession, cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -276,8 +281,10 @@ def test_places_are_the_same_when_an_executor_is_lost_between_second_shuffle_and
 
 @pytest.mark.parametrize(
     ("query", "by"),
-    [(NEAREST, "rangePartitioning"), (LATEST, "skew")],
-    ids=["nearest", "latest of a key"],
+    [
+        pytest.param(NEAREST, "rangePartitioning", id="nearest"),
+        pytest.param(LATEST, "skew", id="latest of a key", marks=pytest.mark.slow),
+    ],
 )
 def test_the_best_rows_are_copied_again_when_an_executor_is_lost(
     spark: SparkSession, cluster: Cluster, tmp_path: Path, query: str, by: str
@@ -358,6 +365,7 @@ def test_a_straggler_is_overtaken_by_its_copy_and_cleans_up(
     wait_until(lambda: not cluster.spill_files(), "deletion of the straggler's files")
 
 
+@pytest.mark.slow
 def test_spark_submit_ships_the_jar_to_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
     small = ["spark.cores.max=1", "spark.executor.memory=512m", "spark.driver.host=127.0.0.1"]
     words = conf(*small, EXTENSIONS)

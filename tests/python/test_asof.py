@@ -46,8 +46,20 @@ def pairs(df: DataFrame) -> list[tuple[int, int | None]]:
     return [(row[0], row[1]) for row in df.collect()]
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("of", TYPES, ids=lambda of: of.name)
+@pytest.mark.parametrize(
+    ("of", "strategy"),
+    [
+        # One strategy a type is quick.
+        pytest.param(
+            of,
+            strategy,
+            id=f"{of.name}-{strategy}",
+            marks=[pytest.mark.slow] if (i + j) % 3 else [],
+        )
+        for i, of in enumerate(TYPES)
+        for j, strategy in enumerate(STRATEGIES)
+    ],
+)
 def test_the_rows_are_those_of_a_brute_force(
     spark: SparkSession, of: TimeType, strategy: str
 ) -> None:

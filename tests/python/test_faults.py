@@ -44,6 +44,7 @@ def test_a_jar_without_the_extension_is_told_to_list_it(tmp_path: Path) -> None:
     assert not report["ranged"]
 
 
+@pytest.mark.slow
 def test_a_misspelt_extension_is_warned_of_by_spark_and_told_by_check(tmp_path: Path) -> None:
     misspelt = EXTENSIONS.removesuffix("s")
     (report,), errors = launch(tmp_path, SUBMIT, "--jars", jar_path(), "--conf", misspelt, JOB)
@@ -54,7 +55,13 @@ def test_a_misspelt_extension_is_warned_of_by_spark_and_told_by_check(tmp_path: 
     assert not report["ranged"]
 
 
-@pytest.mark.parametrize("first", ["false", "true"], ids=["one loader", "child first"])
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param("false", id="one loader"),
+        pytest.param("true", id="child first", marks=pytest.mark.slow),
+    ],
+)
 def test_the_jar_twice_on_the_class_path_works(tmp_path: Path, second_jar: str, first: str) -> None:
     jars = f"{jar_path()},{second_jar}"
     own = [f"spark.driver.userClassPathFirst={first}", EXTENSIONS]

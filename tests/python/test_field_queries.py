@@ -47,8 +47,15 @@ def query(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[tuple
     spark.catalog.clearCache()
 
 
-@pytest.mark.parametrize("codegen", ["true", "false"], ids=["codegen", "interpreted"])
-@pytest.mark.parametrize("adaptive", ["true", "false"], ids=["aqe", "no aqe"])
+@pytest.mark.parametrize(
+    ("adaptive", "codegen"),
+    [
+        pytest.param("true", "true", id="aqe-codegen"),
+        pytest.param("false", "false", id="no aqe-interpreted"),
+        pytest.param("true", "false", id="aqe-interpreted", marks=pytest.mark.slow),
+        pytest.param("false", "true", id="no aqe-codegen", marks=pytest.mark.slow),
+    ],
+)
 def test_rows_are_those_of_stock_spark(
     spark: SparkSession, query: tuple[FieldQuery, Rows], adaptive: str, codegen: str
 ) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from launching import EXTENSIONS, SUBMIT, TABLE_JOB, launch
 from settings import conf
 
 from rangejoin import jar_path
 
 
+@pytest.mark.slow
 def test_hive_tables_as_text_and_as_parquet(tmp_path: Path) -> None:
     settings = [
         EXTENSIONS,

@@ -21,7 +21,9 @@ def other_jar(tmp_path: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("jars", ["--jars {}", "--conf spark.jars={}"])
+@pytest.mark.parametrize(
+    "jars", ["--jars {}", pytest.param("--conf spark.jars={}", marks=pytest.mark.slow)]
+)
 def test_spark_submit_with_a_jar_and_the_conf_needs_no_call(tmp_path: Path, jars: str) -> None:
     given = jars.format(jar_path()).split()
     (report,), _ = launch(tmp_path, SUBMIT, *given, "--conf", EXTENSIONS, JOB)
