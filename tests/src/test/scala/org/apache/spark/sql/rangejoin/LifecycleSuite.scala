@@ -211,9 +211,7 @@ class LifecycleSuite extends RangeJoinTest {
     }
   }
 
-  test(
-    "many small joins leave no memory and one page's worth of window each",
-    slowIf(repeatsTests): _*) {
+  test("many small joins leave no memory and one page's worth of window each") {
     for (width <- 0 to 2; _ <- 1 to 10) withConf(buffer: _*) {
       val df = rowsOfOneKey(200).as("l").join(
         rowsOfOneKey(200).as("r"),

@@ -14,6 +14,7 @@
 
 package org.apache.spark.sql.rangejoin
 
+import org.scalactic.source.Position
 import org.scalatest.Tag
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.tagobjects.Slow
@@ -21,8 +22,12 @@ import org.scalatest.tagobjects.Slow
 /** Tests that take long: `make test` leaves them out, `make test-slow` runs them (design/07-tests.md). */
 trait SlowTests extends AnyFunSuite {
 
-  /** Whether this suite has the tests of another one, for another kind of join. */
+  /** Whether this suite has the tests of another one, for another kind of join: one in three is quick. */
   protected def repeatsTests: Boolean = false
+
+  override protected def test(name: String, tags: Tag*)(body: => Any)(implicit
+      pos: Position): Unit =
+    super.test(name, tags ++ (if (repeatsTests) slowButOneIn(3)(name) else Nil): _*)(body)
 
   protected def slowIf(isSlow: Boolean): Seq[Tag] = if (isSlow) Seq(Slow) else Nil
 

@@ -89,7 +89,7 @@ class AggregatedMatchesSuite extends TiedTables {
       checkAggregated(grouped(on = s"l.k = r.k AND $range"))
   }
 
-  test("groups of several left rows, of several columns, and of none") {
+  test("groups of several left rows, of several columns, and of none", Slow) {
     sides()
     for (by <- Seq("l.k", "l.v, l.k", "l.v + 1", "")) checkAggregated(grouped(by = by))
   }

@@ -112,7 +112,7 @@ class IntervalAggregatesSuite extends RangeJoinTest {
     }
   }
 
-  test("intervals of points, and of other rows") {
+  test("intervals of points, and of other rows", Slow) {
     // Some rows of the left side are points.
     sides("IF(r.id % 9 = 3, r.a - 20, r.b)")
     for (least <- Seq(0, 1, 500))
@@ -127,7 +127,7 @@ class IntervalAggregatesSuite extends RangeJoinTest {
       compare(query("count(r.x), sum(r.x), avg(r.x), count(*), sum(r.x + 1L)", on))(areFew)
   }
 
-  test("counts that leave out rows, and filters") {
+  test("counts that leave out rows, and filters", Slow) {
     sides()
     compare(query("count(r.x)"))(areFew)
     compare(query("count(*) FILTER (WHERE r.x > 0), sum(r.x) FILTER (WHERE r.x % 3 = 0)"))(areFew)

@@ -142,7 +142,7 @@ class BroadcastPlanningSuite extends BroadcastTables {
     }
   }
 
-  test("a join without a range stays stock") {
+  test("a join without a range stays stock", Slow) {
     checkStock(l.join(r, expr("l.k = r.k")))
     checkStock(l.join(r, expr("l.k = r.k and l.t <> r.t")))
     checkStock(l.join(r, expr("l.t * r.t < 10")))

@@ -202,7 +202,8 @@ class PreservedSideSuite extends BroadcastTables with JobsTest {
   }
 
   test(
-    "an index that keeps rows that match nothing is not one that does not, and is reused as such") {
+    "an index that keeps rows that match nothing is not one that does not, and is reused as such",
+    Slow) {
     views()
     val on = "r.y BETWEEN l.y AND l.z"
     def union(a: String, b: String) =

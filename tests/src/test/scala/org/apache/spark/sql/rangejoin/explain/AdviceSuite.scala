@@ -25,6 +25,7 @@ import org.apache.spark.sql.rangejoin.{
 
 import org.json4s.JsonAST._
 import org.json4s.jackson.JsonMethods.{compact, parse}
+import org.scalatest.tagobjects.Slow
 
 /** What a query that has run says of its joins, and what is suggested; where joins are found. */
 class AdviceSuite extends ReportsTest {
@@ -205,7 +206,7 @@ class AdviceSuite extends ReportsTest {
     assert(interval.contains("in the range of the join: run ANALYZE TABLE"), interval)
   }
 
-  test("a skewed key of a join that is not adaptive is told, and what splitting it needs") {
+  test("a skewed key of a join that is not adaptive is told, and what splitting it needs", Slow) {
     def adviceOf(key: String, isAdaptive: Boolean): Seq[String] =
       withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> isAdaptive.toString) {
         val side = s"(SELECT $key AS k, id AS y FROM range(2000))"

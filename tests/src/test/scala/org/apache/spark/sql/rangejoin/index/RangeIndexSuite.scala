@@ -26,6 +26,7 @@ import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.types._
 
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.tagobjects.Slow
 
 /** What an index finds, against asking every row. */
 class RangeIndexSuite extends AnyFunSuite {
@@ -168,7 +169,7 @@ class RangeIndexSuite extends AnyFunSuite {
     assert(!new ValueOrder(GuardedValue(Upper(column))).isColumn)
   }
 
-  test("intervals of any lengths, long ones before and among short ones") {
+  test("intervals of any lengths, long ones before and among short ones", Slow) {
     val random = new Random(5)
     for ((keys, groups) <- Seq(Keyless -> 1, DenseLongs -> 3, SparseLongs -> 40)) {
       def key() = random.nextInt(groups)

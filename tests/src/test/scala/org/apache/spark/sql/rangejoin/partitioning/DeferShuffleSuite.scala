@@ -26,6 +26,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.plan.DeferShuffle
 import org.apache.spark.sql.{DataFrame, Row}
 
+import org.scalatest.tagobjects.Slow
+
 /** Sides that turn out to be small before they are shuffled by buckets, and those that do not. */
 class DeferShuffleSuite extends SmallSidesTest {
 
@@ -184,7 +186,7 @@ class DeferShuffleSuite extends SmallSidesTest {
     }
   }
 
-  test("aggregates, joins and subqueries on both sides") {
+  test("aggregates, joins and subqueries on both sides", Slow) {
     views()
     staysByBuckets()(sql(s"""SELECT * FROM (SELECT id, min(p) AS p FROM l GROUP BY id) l
       LEFT JOIN (SELECT id, max(p) AS p FROM r GROUP BY id) r ON $Band"""))

@@ -101,7 +101,7 @@ class CoverageSuite extends RangeJoinTest {
   for ((range, i) <- RangeType.all.zipWithIndex) {
     test(
       s"ranges of ${range.name} give stock's rows",
-      slowButOneIn(if (repeatsTests) 3 else 2)(range.name): _*) {
+      slowButOneIn(2)(range.name): _*) {
       val conditions = Shape.comparisons.map(_.condition) ++ range.bands ++ range.differences
       withTables(range) {
         for {

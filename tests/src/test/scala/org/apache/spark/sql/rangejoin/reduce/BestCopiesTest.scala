@@ -195,27 +195,26 @@ trait BestCopiesTest extends BestMatchesTest {
     if (RangeJoinTest.EveryEngine) all else all.grouped(11).map(_.last).toSeq
   }
 
-  testOfCases(
-    "rows that are as near as others because distances are rounded",
-    if (repeatsTests) 8 else 4)(roundedCases) { cases =>
-    import spark.implicits._
-    val random = new Random(31)
-    // So near to each other that they have one distance from points that are far away.
-    def around(middle: Double, step: Double) =
-      Seq.fill(40)(middle + step * random.nextInt(60)) :+ middle
-    for ((middle, step, points, values, of) <- cases) {
-      val t = s"CAST(t AS $of) AS t"
-      val (ofLeft, ofRight) =
-        (around(middle, step) ++ points, around(middle, step) ++ around(0, step) ++ values)
-      view("l", ofLeft.zipWithIndex.toDF("t", "id").repartition(2).selectExpr("id", t))
-      view("r", ofRight.zipWithIndex.toDF("t", "id").repartition(3).selectExpr("id", t))
-      val by = "abs(l.t - r.t)"
-      for (query <- Seq(
-          ranked("true", by, "rank()", shown = "r.id AS rid"),
-          ranked("true", by, "rank()", 5, shown = "r.id AS rid"),
-          ranked("true", s"$by, r.id DESC", limit = 3, shown = "r.id AS rid")
-        )) checkCopies(query, buckets = Some(if (random.nextBoolean()) 6 else 40))
-    }
+  testOfCases("rows that are as near as others because distances are rounded", 4)(roundedCases) {
+    cases =>
+      import spark.implicits._
+      val random = new Random(31)
+      // So near to each other that they have one distance from points that are far away.
+      def around(middle: Double, step: Double) =
+        Seq.fill(40)(middle + step * random.nextInt(60)) :+ middle
+      for ((middle, step, points, values, of) <- cases) {
+        val t = s"CAST(t AS $of) AS t"
+        val (ofLeft, ofRight) =
+          (around(middle, step) ++ points, around(middle, step) ++ around(0, step) ++ values)
+        view("l", ofLeft.zipWithIndex.toDF("t", "id").repartition(2).selectExpr("id", t))
+        view("r", ofRight.zipWithIndex.toDF("t", "id").repartition(3).selectExpr("id", t))
+        val by = "abs(l.t - r.t)"
+        for (query <- Seq(
+            ranked("true", by, "rank()", shown = "r.id AS rid"),
+            ranked("true", by, "rank()", 5, shown = "r.id AS rid"),
+            ranked("true", s"$by, r.id DESC", limit = 3, shown = "r.id AS rid")
+          )) checkCopies(query, buckets = Some(if (random.nextBoolean()) 6 else 40))
+      }
   }
 
   test("rows so far from others that all of these are as near") {
@@ -231,7 +230,7 @@ trait BestCopiesTest extends BestMatchesTest {
     }
   }
 
-  test("the nearest rows, where distances wrap around or raise", slowIf(repeatsTests): _*) {
+  test("the nearest rows, where distances wrap around or raise") {
     import spark.implicits._
     val (least, greatest) = (Long.MinValue, Long.MaxValue)
     val values =
@@ -306,7 +305,7 @@ trait BestCopiesTest extends BestMatchesTest {
     }
   }
 
-  test("values at the ends of the type go to all buckets", slowIf(repeatsTests): _*) {
+  test("values at the ends of the type go to all buckets") {
     import spark.implicits._
     val ends = Seq(Long.MinValue, Long.MinValue + 1, -5L, 0L, 5L, Long.MaxValue - 1, Long.MaxValue)
     view("l", ends.zipWithIndex.toDF("t", "id"))
@@ -349,7 +348,7 @@ trait BestCopiesTest extends BestMatchesTest {
     }
   }
 
-  test("other conditions and other orders need all copies", slowIf(repeatsTests): _*) {
+  test("other conditions and other orders need all copies") {
     val random = new Random(8)
     side("l", 60, "BIGINT", random)
     side("r", 80, "BIGINT", random)

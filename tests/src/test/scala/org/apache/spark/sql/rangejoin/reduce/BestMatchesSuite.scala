@@ -170,7 +170,7 @@ class BestMatchesSuite extends BestMatchesTest {
     }
   }
 
-  test("values next to the extremes, beside an open end") {
+  test("values next to the extremes, beside an open end", Slow) {
     val ends = Seq(Long.MinValue, Long.MinValue + 1, 0L, Long.MaxValue - 1, Long.MaxValue)
     val l = Seq((1, None), (2, Some(0L)), (3, Some(Long.MinValue)), (4, Some(Long.MaxValue)))
     import spark.implicits._

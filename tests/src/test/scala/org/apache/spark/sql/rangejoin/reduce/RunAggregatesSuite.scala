@@ -95,7 +95,7 @@ class RunAggregatesSuite extends AnyFunSuite with TaskMemory {
     }
   }
 
-  test("runs that have one end in common, of several groups, in any order") {
+  test("runs that have one end in common, of several groups, in any order", Slow) {
     val rows = randomRows(3000, 4)
     val groups = Seq(0 -> 17, 17 -> 1000, 1000 -> 1001, 1001 -> 3000)
     val random = new Random(5)

@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.scalatest.tagobjects.Slow
+
 /** Decimals are compared by value, whatever their precision and scale. */
 class DecimalSuite extends SemanticsTest {
   import SemanticsTest._
@@ -63,7 +65,7 @@ class DecimalSuite extends SemanticsTest {
     }
   }
 
-  test("decimals of 38 digits that differ in the last one") {
+  test("decimals of 38 digits that differ in the last one", Slow) {
     val digits = "1234567890123456789012345678901234567"
     for (columnType <- Seq("DECIMAL(38, 0)", "DECIMAL(38, 19)", "DECIMAL(38, 38)")) {
       val scale = columnType.filter(_.isDigit).drop(2).toInt

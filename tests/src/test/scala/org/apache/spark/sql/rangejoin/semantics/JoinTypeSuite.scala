@@ -14,7 +14,6 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
-import org.scalatest.Tag
 import org.scalatest.tagobjects.Slow
 
 /** Every join type with every shape of a range, with and without a residual. */
@@ -25,26 +24,20 @@ class JoinTypeSuite extends SemanticsTest {
   private def sampleTables(): Unit =
     tables("k INT, t INT, u INT, v INT")(Left.map(_.sql): _*)(Right.map(_.sql): _*)
 
-  private def slow(test: String): Seq[Tag] = if (repeatsTests) slowButOneIn(2)(test) else Nil
-
   for (shape <- Shapes) {
-    test(s"${shape.name}, in every join type", slow(s"${shape.name}, in every join type"): _*) {
+    test(s"${shape.name}, in every join type") {
       sampleTables()
       check(shape.sql, JoinTypes)(pairs(shape): _*)
     }
 
-    test(
-      s"${shape.name} with a residual of both sides, in every join type",
-      slow(s"${shape.name} with a residual of both sides, in every join type"): _*) {
+    test(s"${shape.name} with a residual of both sides, in every join type") {
       sampleTables()
       val refused = shape.and("(l.v + r.v) % 2 = 0")((l, r) => (l.v + r.v) % 2 == 0)
       assert(pairs(refused).size < pairs(shape).size)
       check(refused.sql, JoinTypes)(pairs(refused): _*)
     }
 
-    test(
-      s"${shape.name} with conjuncts of one side, in every join type",
-      slow(s"${shape.name} with conjuncts of one side, in every join type"): _*) {
+    test(s"${shape.name} with conjuncts of one side, in every join type") {
       sampleTables()
       val ofLeft = shape.and("l.v > 2")((l, _) => l.v > 2)
       check(ofLeft.sql, Seq(LeftOuter, FullOuter, Existence))(pairs(ofLeft): _*)

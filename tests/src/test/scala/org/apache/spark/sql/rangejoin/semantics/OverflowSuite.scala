@@ -40,8 +40,8 @@ class OverflowSuite extends SemanticsTest {
       greatest - 1,
       greatest)
 
-    // Types are alike, and so are suites.
-    def slow(test: String) = slowButOneIn(if (repeatsTests) 4 else 3)(s"$test $columnType")
+    // Types are alike.
+    def slow(test: String) = slowButOneIn(3)(s"$test $columnType")
 
     test(
       s"the extremes of $columnType join with themselves and with what is beyond them",

@@ -50,7 +50,7 @@ class PayloadSuite extends SemanticsTest {
     }
   }
 
-  test("arrays, maps and structs, nested and NULL", slowIf(repeatsTests): _*) {
+  test("arrays, maps and structs, nested and NULL") {
     sides(
       "if(id % 7 = 0, NULL, array(struct(id AS a, array(cast(id AS STRING), NULL) AS b))) AS p",
       "if(id % 5 = 0, NULL, map(concat('key', id), array(id, NULL))) AS m",
@@ -70,7 +70,7 @@ class PayloadSuite extends SemanticsTest {
     checkOuterAndInner("l.id, l.a, r.b, r.a, l.c, r.c, l.d, r.d, r.e, l.e")
   }
 
-  test("two hundred columns a side", slowIf(repeatsTests): _*) {
+  test("two hundred columns a side") {
     sides((1 to 200).map { i =>
       if (i % 3 == 0) s"concat('c', id, $i) AS c$i" else s"id + $i AS c$i"
     }: _*)

@@ -16,6 +16,8 @@ package org.apache.spark.sql.rangejoin.semantics
 
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 
+import org.scalatest.tagobjects.Slow
+
 /** Strings are in the order of their collation, binary in that of unsigned bytes. */
 class StringSuite extends SemanticsTest {
   import SemanticsTest._
@@ -27,7 +29,7 @@ class StringSuite extends SemanticsTest {
 
   private def ofOneKey(values: Seq[String]) = values.map(v => s"1, '$v'")
 
-  test("strings that differ behind a long common prefix") {
+  test("strings that differ behind a long common prefix", Slow) {
     val prefix = "customer/0000/"
     val left = Seq("", "a", "b", "aa", "b0").map(prefix + _)
     val right = Seq("", "0", "a", "aaa", "b0", "c").map(prefix + _) :+ "customer" :+ "z"

@@ -16,19 +16,12 @@ package org.apache.spark.sql.rangejoin.semantics
 
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 
-import org.scalatest.Tag
-
 /** Ranges of every type that Spark can order. */
 class TypeSuite extends SemanticsTest {
   import SemanticsTest._
 
-  /** Each type by one kind of join or another. */
-  private def slow(test: String): Seq[Tag] = if (repeatsTests) slowButOneIn(3)(test) else Nil
-
   for ((columnType, Seq(a, b, c, d, e)) <- SampleTypes.All) {
-    test(
-      s"intervals and one-sided ranges of $columnType",
-      slow(s"intervals $columnType"): _*)(withTimeType {
+    test(s"intervals and one-sided ranges of $columnType")(withTimeType {
       table("l", s"k INT, t $columnType, u $columnType")(
         s"1, $b, $d",
         s"1, $a, $a",
@@ -105,9 +98,7 @@ class TypeSuite extends SemanticsTest {
   ).filter(measure => TypesOfLine.knows(measure.columnType))
 
   for (measure <- measures) {
-    test(
-      s"bands and differences of ${measure.columnType}",
-      slow(s"bands ${measure.columnType}"): _*)(withTimeType {
+    test(s"bands and differences of ${measure.columnType}")(withTimeType {
       def rows(values: Int*) = values.map(n => s"1, ${measure.value.format(n)}")
       tables(s"k INT, t ${measure.columnType}")(rows(10, 12, 15) :+ "1, NULL": _*)(
         rows(8, 12, 14, 17, 18) :+ "1, NULL": _*)
@@ -137,9 +128,7 @@ class TypeSuite extends SemanticsTest {
     check("abs(l.t - r.t) <= 2L", InnerAndFull)(1 -> 1, 2 -> 2)
   }
 
-  testOfCases(
-    "differences that are divided or rounded before they are compared",
-    if (repeatsTests) 11 else 5)(for {
+  testOfCases("differences that are divided or rounded before they are compared", 5)(for {
     joinType <- Seq(Inner, LeftOuter, RightOuter, FullOuter, LeftSemi, LeftAnti)
     range <- Seq(
       "timestampdiff(MINUTE, l.t, r.t) BETWEEN 0 AND 5",
@@ -185,7 +174,7 @@ class TypeSuite extends SemanticsTest {
     "INT" -> "STRING"
   )
 
-  testOfCases("the sides are of different types", if (repeatsTests) 7 else 5)(
+  testOfCases("the sides are of different types", 5)(
     for (of <- mixed; on <- Seq(true, false)) yield (of, on)) { cases =>
     val values = Map(
       "INT" -> Seq("3", "16777217", "-5"),

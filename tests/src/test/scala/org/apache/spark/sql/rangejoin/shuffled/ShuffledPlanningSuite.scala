@@ -25,6 +25,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.{BandOfTables, RangeJoinTest}
 
+import org.scalatest.tagobjects.Slow
+
 /** Where Spark plans a shuffled hash join. */
 class ShuffledPlanningSuite extends BandOfTables {
   private val joinTypes =
@@ -68,7 +70,7 @@ class ShuffledPlanningSuite extends BandOfTables {
     }
   }
 
-  test("an index that turns out to be too large is given up amid the build side") {
+  test("an index that turns out to be too large is given up amid the build side", Slow) {
     // Of many keys and times, so that few rows match.
     def side(seed: Int) = table(20000, seed).select(
       col("id"),

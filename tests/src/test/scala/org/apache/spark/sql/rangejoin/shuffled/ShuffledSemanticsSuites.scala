@@ -48,6 +48,8 @@ class ShuffledCoverageSuite extends CoverageSuite with Shuffling {
 
 /** An index, and what is sorted in its place, are given back in every case. */
 class ShuffledLifecycleSuite extends LifecycleSuite with Shuffling {
+  override protected def repeatsTests: Boolean = true
+
   override protected def isOfWindow: Boolean = false
 }
 

@@ -100,7 +100,7 @@ class OpenFilesSuite extends PreparedTablesTest {
     }
   }
 
-  test("above the join there is no input file") {
+  test("above the join there is no input file", Slow) {
     withTables("left_side") {
       // Stock Spark takes the function above a join where one side alone is of files.
       withConf(SQLConf.SHUFFLE_PARTITIONS.key -> "3") {

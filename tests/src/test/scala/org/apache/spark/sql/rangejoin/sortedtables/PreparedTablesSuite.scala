@@ -73,7 +73,7 @@ class PreparedTablesSuite extends PreparedTablesTest {
     }
   }
 
-  test("through a projection, a filter, a view and a cache; a bucket that is pruned") {
+  test("through a projection, a filter, a view and a cache; a bucket that is pruned", Slow) {
     withTables("left_side", "right_side") {
       write("left_side", table(300, 1).repartition(3))
       write("right_side", table(200, 2).repartition(3))

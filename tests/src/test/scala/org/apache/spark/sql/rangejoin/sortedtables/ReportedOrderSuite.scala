@@ -31,6 +31,8 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import org.scalatest.tagobjects.Slow
+
 /** Tables of other sources, which tell Spark by what their rows are partitioned and sorted. */
 class ReportedOrderSuite extends PreparedTablesTest {
 
@@ -60,7 +62,9 @@ class ReportedOrderSuite extends PreparedTablesTest {
     }
   }
 
-  test("several splits of a key: not shuffled, and sorted, since the splits follow each other") {
+  test(
+    "several splits of a key: not shuffled, and sorted, since the splits follow each other",
+    Slow) {
     withConf(ByPartition: _*) {
       for (kind <- Kinds) {
         def df = join(reported(0, 300, splits = 3), reported(4, 200), kind)
