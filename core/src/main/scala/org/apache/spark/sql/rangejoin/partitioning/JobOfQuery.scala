@@ -37,49 +37,65 @@ private[rangejoin] object JobOfQuery {
   /** The result of each partition. */
   def run[T, U: ClassTag](rdd: RDD[T], result: Iterator[T] => U): Array[U] = {
     val sc = rdd.sparkContext
-    val results = new Array[U](rdd.getNumPartitions)
-    val job = sc.submitJob(
-      rdd,
-      result,
-      rdd.partitions.indices,
-      (partition: Int, result: U) => results(partition) = result,
-      ())
     val end = Option(sc.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
-      .map(execution => new EndOfQuery(execution.toLong, job))
+      .map(execution => new EndOfQuery(execution.toLong))
+    // Before the job is submitted: the query may end meanwhile.
     end.foreach(sc.addSparkListener)
     try {
-      ThreadUtils.awaitReady(job, Duration.Inf)
-      end.flatMap(_.error).foreach(throw _)
-      job.value.get.get
-      results
-    } finally {
-      end.foreach(sc.removeSparkListener)
-      if (!job.isCompleted) job.cancel()
-    }
+      val results = new Array[U](rdd.getNumPartitions)
+      val job = sc.submitJob(
+        rdd,
+        result,
+        rdd.partitions.indices,
+        (partition: Int, result: U) => results(partition) = result,
+        ())
+      try {
+        end.foreach(_.cancels(job))
+        ThreadUtils.awaitReady(job, Duration.Inf)
+        end.flatMap(_.error).foreach(throw _)
+        job.value.get.get
+        results
+      } finally if (!job.isCompleted) job.cancel()
+    } finally end.foreach(sc.removeSparkListener)
   }
 
   /**
    * Cancels a job when its query ends, or another job of the query fails. Not when that is cancelled: Spark
    * cancels stages that it has no more use for.
    */
-  private class EndOfQuery(execution: Long, job: FutureAction[_]) extends SparkListener {
+  private class EndOfQuery(execution: Long) extends SparkListener {
     private val store = SparkSession.getActiveSession.map(_.sharedState.statusStore)
+    private var job: Option[FutureAction[_]] = None
+    private var hasEnded = false
 
     /** What the query fails with. */
     @volatile var error: Option[Exception] = None
 
+    /** Has it cancel this job; at once if the query has ended. */
+    def cancels(submitted: FutureAction[_]): Unit = synchronized {
+      job = Some(submitted)
+      if (hasEnded) submitted.cancel()
+    }
+
+    private def endJob(): Unit = synchronized {
+      hasEnded = true
+      job.foreach(_.cancel())
+    }
+
     override def onJobEnd(end: SparkListenerJobEnd): Unit = end.jobResult match {
-      case JobFailed(JobCancelled())                                               =>
-      case JobFailed(e) if !job.jobIds.contains(end.jobId) && isOfQuery(end.jobId) =>
+      case JobFailed(JobCancelled())                                 =>
+      case JobFailed(e) if !isJob(end.jobId) && isOfQuery(end.jobId) =>
         error = Some(e)
-        job.cancel()
+        endJob()
       case _ =>
     }
 
     override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
-      case end: SparkListenerSQLExecutionEnd if end.executionId == execution => job.cancel()
+      case end: SparkListenerSQLExecutionEnd if end.executionId == execution => endJob()
       case _                                                                 =>
     }
+
+    private def isJob(id: Int): Boolean = synchronized(job.exists(_.jobIds.contains(id)))
 
     private def isOfQuery(id: Int): Boolean =
       store.flatMap(_.execution(execution)).exists(_.jobs.contains(id))
