@@ -132,9 +132,7 @@ def test_executors_read_a_broadcast_index(
     "spark",
     [
         pytest.param(KRYO, id="kryo"),
-        pytest.param(
-            KRYO | {REGISTRATION: "true"}, id="kryo-registered", marks=pytest.mark.slow
-        ),
+        pytest.param(KRYO | {REGISTRATION: "true"}, id="kryo-registered", marks=pytest.mark.slow),
     ],
     indirect=True,
 )
@@ -262,7 +260,7 @@ def test_lost_rows_that_are_longer_when_they_are_read_again_fail(
         task = held_query.held_task(cluster)
         length.write_text("1000")
         os.kill(cluster.executors()[task.executor], signal.SIGKILL)
-        with pytest.raises(Exception, match=r"has found a longer range .* Run the query again"):
+        with pytest.raises(Exception, match=r"has a longer range after .* Run the query again"):
             held_query.rows()
         # The query that is run again reads the new rows.
         found = rows_of(spark.sql(query))

@@ -182,6 +182,6 @@ def test_what_cannot_be_is_said(spark: SparkSession) -> None:
     for message, columns in cases.items():
         with pytest.raises(rangejoin.RangeJoinError, match=message):
             rangejoin.prepare(df, "said", buckets=4, format="iceberg", **columns)
-    with pytest.raises(rangejoin.RangeJoinError, match="spark_catalog is that of Spark"):
+    with pytest.raises(rangejoin.RangeJoinError, match="spark_catalog is Spark's own"):
         write(df, "spark_catalog.default.said")
     assert not spark.catalog.tableExists("said")

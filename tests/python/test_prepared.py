@@ -112,7 +112,7 @@ def test_a_size_that_spark_does_not_know_is_asked_for(spark: SparkSession) -> No
         ({"keys": [1]}, "keys takes names of columns, and not 1"),
         ({"keys": []}, "keys takes at least one column"),
         ({"keys": ["k", "k"]}, "keys: k, k: a column is named twice"),
-        ({"range": "k"}, "k: a column is a key or has the range"),
+        ({"range": "k"}, "k: a column can be a key or a range column, not both"),
         ({"range": []}, "range takes at least one column"),
         ({"buckets": 0}, "has to be a positive number"),
         ({"buckets": True}, "has to be a positive number"),

@@ -63,7 +63,7 @@ class JoinExplanation:
     streamed: str | None
     """`left` or `right`, the side that is read row by row; None for a stock join."""
     buffered: str | None
-    """The other side, whose rows go through the window or are broadcast."""
+    """The other side, whose rows go through the window, are broadcast or are indexed."""
     reason: str | None
     """Why it is a join of stock Spark; None for a range join."""
     remedy: str | None
@@ -81,11 +81,12 @@ class JoinExplanation:
     candidates: int | None = None
     """Pairs that the range has let through, and the residual was asked of."""
     peak_window_rows: int | None = None
-    """Rows of the window at its peak, the sum over tasks; of a sort-merge range join."""
+    """Rows of the window at its peak, summed over tasks; of a sort-merge or shuffled range join."""
     peak_memory: int | None = None
-    """Bytes of the window at its peak, the sum over tasks; of a sort-merge range join."""
+    """Peak memory in bytes, the sum over tasks: of the window, and in a shuffled range join of the
+    indexes as well."""
     spilled_rows: int | None = None
-    """Rows that did not fit into memory; of a sort-merge range join."""
+    """Rows that did not fit into memory; of a sort-merge or shuffled range join."""
     spill_size: int | None = None
     """Bytes that were written for them."""
     index_rows: int | None = None

@@ -37,14 +37,14 @@ def check(spark: SparkSession, table: str) -> None:
     """
     if EXTENSION not in str(spark.conf.get("spark.sql.extensions", "")):
         raise RangeJoinError(
-            f"the session has not the extension of Iceberg, which orders a table: add {EXTENSION} "
-            "to spark.sql.extensions"
+            "the session lacks Iceberg's extension, which is needed to set a table's order: add "
+            f"{EXTENSION} to spark.sql.extensions"
         )
     catalog = _catalog(spark, table)
     if spark.conf.get(f"spark.sql.catalog.{catalog}", None) is None:
         raise RangeJoinError(
-            f"the catalog {catalog} is that of Spark, and has no tables of Iceberg: write to a "
-            "catalog that is set up for it, as my_catalog.my_namespace.my_table with "
+            f"the catalog {catalog} is Spark's own and holds no Iceberg tables: write to a catalog "
+            "that is set up for Iceberg, such as my_catalog.my_namespace.my_table with "
             "spark.sql.catalog.my_catalog=org.apache.iceberg.spark.SparkCatalog"
         )
 

@@ -50,7 +50,8 @@ def check_same(known: PreparedTable, wanted: PreparedTable) -> None:
     Raises:
         RangeJoinError: the number of buckets, the keys or the order are others.
     """
-    # Iceberg 1.12 replaces buckets by another number so that its own views of the table fail.
+    # After replacing buckets by another number of them, Iceberg 1.12.0 can no longer read the
+    # table's metadata tables.
     anew = "drop it first" if known.format == "iceberg" else "write it anew with mode='overwrite'"
     if wanted.buckets != known.buckets:
         raise RangeJoinError(
@@ -60,7 +61,7 @@ def check_same(known: PreparedTable, wanted: PreparedTable) -> None:
     if _lower(known.keys) != _lower(wanted.keys) or _lower(known.range) != _lower(wanted.range):
         raise RangeJoinError(
             f"the table {known.name} is bucketed by {', '.join(known.keys)} and sorted within them "
-            f"by {', '.join(known.range)}: append by these, or {anew}"
+            f"by {', '.join(known.range)}: append with the same keys and range, or {anew}"
         )
 
 

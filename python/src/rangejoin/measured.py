@@ -24,8 +24,9 @@ def metrics(df: DataFrame) -> list[dict[str, int]]:
         For each range join `numOutputRows` and `numCandidates`. Of a sort-merge or shuffled one
         also `numEvictedRows`, `peakWindowRows`, `peakMemory`, `spilledRows` and `spillSize`; of a
         shuffled one also `buildDataSize`, `buildTime` (milliseconds) and `sortedPartitions`; of a
-        broadcast one also `indexRows`, `indexSize` and `indexTime` (nanoseconds). An empty list
-        where the plan has no range join.
+        broadcast one also `indexRows`, `indexSize` and `indexTime` (nanoseconds). Of a join that
+        aggregates its matches also `numMatches` and `numPairs`; its `numOutputRows` counts rows of
+        aggregates. An empty list where the plan has no range join.
 
     Raises:
         RangeJoinError: `df` is of a Spark Connect session, whose plans stay on the server (its

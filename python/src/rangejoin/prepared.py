@@ -70,7 +70,9 @@ def prepare(
     range_columns = _columns(df, range, "range")
     both = set(key_columns) & set(range_columns)
     if both:
-        raise RangeJoinError(f"{', '.join(sorted(both))}: a column is a key or has the range")
+        raise RangeJoinError(
+            f"{', '.join(sorted(both))}: a column can be a key or a range column, not both"
+        )
     if mode not in _MODES:
         raise RangeJoinError(f"mode is {mode!r}, and may be one of {', '.join(_MODES)}")
     if format.lower() == "delta":

@@ -54,7 +54,7 @@ def _of_server(df: DataFrame, generator: str) -> list[dict[str, Any]]:
         text = str(explained._explain_string())
     except PySparkException as error:
         raise RangeJoinError(
-            "the server cannot explain joins, most likely it has no class "
+            "the server cannot explain joins; most likely it does not have the class "
             f"{generator}: {SERVER_REMEDY}. It says: {error}"
         ) from error
     finally:
@@ -64,7 +64,9 @@ def _of_server(df: DataFrame, generator: str) -> list[dict[str, Any]]:
             conf.unset(EXPLAIN_CONF)
     _, found, below = text.partition(_TITLE)
     if not found:
-        raise RangeJoinError(f"the server's EXPLAIN has nothing of range joins: {SERVER_REMEDY}")
+        raise RangeJoinError(
+            f"the server's EXPLAIN says nothing about range joins: {SERVER_REMEDY}"
+        )
     reports: list[dict[str, Any]] = json.loads(below.strip().splitlines()[0])
     return reports
 

@@ -19,9 +19,8 @@ import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.shims.ExplainProvider
 
 /**
- * Adds to EXPLAIN, and to the plan in the SQL tab, which joins are range joins, and why the others are
- * not: name this class in `spark.sql.extendedExplainProviders`. A join of keys alone is passed
- * over.
+ * Adds to EXPLAIN, and to the plan in the SQL tab, which joins are range joins, and why the others are not: name this
+ * class in `spark.sql.extendedExplainProviders`. Joins on equi keys alone are left out.
  */
 class RangeJoinExplainGenerator extends ExplainProvider {
 
@@ -29,7 +28,7 @@ class RangeJoinExplainGenerator extends ExplainProvider {
 
   override def generateExtendedInfo(plan: SparkPlan): String = {
     val reports = JoinReports.of(plan).filter(_.isOfInterest)
-    if (reports.isEmpty) "No join of this plan compares its sides by more than equi keys.\n"
+    if (reports.isEmpty) "No join of this plan has a condition beside its equi keys.\n"
     else {
       reports.zipWithIndex.map { case (report, i) => s"${i + 1}. ${report.text}\n" }.mkString
     }

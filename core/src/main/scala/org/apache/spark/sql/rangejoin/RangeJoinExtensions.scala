@@ -63,31 +63,31 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[ResolveRangeJoinHint]]     | analysis: with Spark's join hints; in Hive sessions, later  |
  * | [[KeepRangeJoinHint]]        | analysis: when relations are resolved                       |
  * | [[RankAsOfJoins]]            | between analysis and optimizer, once for each query         |
- * | [[JoinCorrelatedRows]]       | likewise                                                    |
+ * | [[JoinCorrelatedRows]]       | between analysis and optimizer, once for each query         |
  * | [[OptimizeNumberedRows]]     | optimizer: with Spark's rules for filters and columns       |
  * | [[InferRangeFilters]]        | optimizer: pre-CBO rule, after predicate pushdown           |
- * | [[InferOpenRanges]]          | optimizer: pre-CBO rule, the next one                       |
- * | [[StreamWantedSide]]         | optimizer: pre-CBO rule, likewise                           |
- * | [[LimitedJoins]]             | optimizer: pre-CBO rule, likewise                           |
- * | [[FilterMatchesByKeys]]      | optimizer: pre-CBO rule, the last one                       |
+ * | [[InferOpenRanges]]          | optimizer: pre-CBO rule, after the one above                |
+ * | [[StreamWantedSide]]         | optimizer: pre-CBO rule, after the one above                |
+ * | [[LimitedJoins]]             | optimizer: pre-CBO rule, after the one above                |
+ * | [[FilterMatchesByKeys]]      | optimizer: pre-CBO rule, after the one above                |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
  * | [[PlanBegunStages]]          | planner strategy: joins over stages that have begun         |
- * | [[ReadShufflesLocally]]      | adaptive execution: when a query stage is about to run      |
- * | [[SplitSkewedKeys]]          | adaptive execution: likewise, when sizes are known          |
- * | [[MakePairsOfFewMatches]]    | adaptive execution: likewise, when an index is there        |
- * | [[PruneStreamedScans]]       | likewise                                                    |
- * | [[RemoveRedundantDeferrals]] | adaptive execution: a query stage preparation rule          |
- * | [[WantBestMatches]]          | adaptive execution: the next preparation rules, in order    |
- * | [[WantAggregatedMatches]]    | likewise                                                    |
- * | [[PlaceRangeJoins]]          | likewise                                                    |
- * | [[CopyBestMatches]]          | likewise                                                    |
- * | [[RankMatchesInPlace]]       | likewise                                                    |
- * | [[AggregateMatchesInPlace]]  | likewise                                                    |
- * | [[AggregateRowsInPlace]]     | likewise                                                    |
- * | [[PruneLimitedScans]]        | likewise                                                    |
- * | [[SortPreparedWrites]]       | likewise                                                    |
- * | [[WriteCostlySides]]         | likewise                                                    |
- * | [[PruneByIndexedKeys]]       | likewise                                                    |
+ * | [[ReadShufflesLocally]]      | adaptive execution: stage about to run                      |
+ * | [[SplitSkewedKeys]]          | adaptive execution: stage about to run, sizes known         |
+ * | [[MakePairsOfFewMatches]]    | adaptive execution: stage about to run, index built         |
+ * | [[PruneStreamedScans]]       | adaptive execution: stage about to run, index built         |
+ * | [[RemoveRedundantDeferrals]] | adaptive execution: first stage preparation rule            |
+ * | [[WantBestMatches]]          | adaptive execution: stage preparation rule, in this order   |
+ * | [[WantAggregatedMatches]]    | adaptive execution: stage preparation rule, in this order   |
+ * | [[PlaceRangeJoins]]          | adaptive execution: stage preparation rule, in this order   |
+ * | [[CopyBestMatches]]          | adaptive execution: stage preparation rule, in this order   |
+ * | [[RankMatchesInPlace]]       | adaptive execution: stage preparation rule, in this order   |
+ * | [[AggregateMatchesInPlace]]  | adaptive execution: stage preparation rule, in this order   |
+ * | [[AggregateRowsInPlace]]     | adaptive execution: stage preparation rule, in this order   |
+ * | [[PruneLimitedScans]]        | adaptive execution: stage preparation rule, in this order   |
+ * | [[SortPreparedWrites]]       | adaptive execution: stage preparation rule, in this order   |
+ * | [[WriteCostlySides]]         | adaptive execution: stage preparation rule, in this order   |
+ * | [[PruneByIndexedKeys]]       | adaptive execution: stage preparation rule, in this order   |
  *
  * Without adaptive execution, the rules from [[WantBestMatches]] to [[PruneByIndexedKeys]] run in
  * the same order before columnar transitions and code generation.

@@ -22,13 +22,13 @@ import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 import org.json4s.JsonDSL._
 import org.json4s.jackson.JsonMethods.compact
 
-/** What the range joins of a query have measured, for those who are not in the JVM. */
+/** The metrics of the range joins of a query, for callers outside the JVM. */
 object RangeJoinMetrics extends AdaptiveSparkPlanHelper {
 
   /**
-   * The metrics of each range join in the plan that was executed last, from the top of the plan: a
-   * JSON array of objects, by the names of the metrics. With them those of what aggregates its matches, whose rows
-   * are the rows that come out.
+   * The metrics of each range join in the plan that was executed last, from the top of the plan: a JSON array of
+   * objects, by the names of the metrics. If the matches of a join are aggregated, the metrics of that node are merged
+   * in; `numOutputRows` then counts rows of aggregates.
    */
   def json(query: QueryExecution): String = {
     val aggregates = collect(query.executedPlan) { case node: AggregateMatchesExec => node }

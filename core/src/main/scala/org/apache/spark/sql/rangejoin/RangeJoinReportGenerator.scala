@@ -18,7 +18,10 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.shims.ExplainProvider
 
-/** The same for programs, and of all joins: one line of JSON. `rangejoin.explain` asks a server for it. */
+/**
+ * Adds a report on every join to EXPLAIN, for programs: one line of JSON. `rangejoin.explain` asks a Spark Connect
+ * server for it.
+ */
 class RangeJoinReportGenerator extends ExplainProvider {
 
   override def title: String = "Range joins as JSON"

@@ -98,7 +98,7 @@ class ScannerBenchmark {
 
   @Benchmark
   def scan(blackhole: Blackhole): Unit = {
-    val window = Windows.create(WindowLimits.None)
+    val window = Windows.create(WindowLimits.Unlimited)
     val scanner = StreamedRangeScanner(
       streamed.iterator,
       buffered.iterator,

@@ -57,7 +57,7 @@ class WindowBenchmark {
 
   private def withWindow(use: RangeWindow => Unit): Unit = {
     val onDisk = WindowLimits(math.max(1, held / 10), Long.MaxValue)
-    val window = Windows.create(if (rowsIn == "memory") WindowLimits.None else onDisk)
+    val window = Windows.create(if (rowsIn == "memory") WindowLimits.Unlimited else onDisk)
     try use(window)
     finally window.close()
   }

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.shims
 
 import org.apache.spark.sql.types.DataType
 
-/** The type TIME, which is not there yet: matches nothing. */
+/** The type TIME, which these lines of Spark do not have: matches nothing. */
 object TimeOfDay {
   def unapply(dataType: DataType): Boolean = false
 }

@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.shims
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Strings in the order of their bytes: all of them, before there were collations. */
+/** Strings that are ordered by their bytes: in Spark 3.5, which has no collations, all of them. */
 object BinaryStrings {
 
   /** Whether a column of strings may have an order of its own. */

@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.shims
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Strings in the order of their bytes: those without a collation that has another. */
+/** Strings that are ordered by their bytes: those whose collation has no other order. */
 object BinaryStrings {
 
   /** Whether a column of strings may have an order of its own. */

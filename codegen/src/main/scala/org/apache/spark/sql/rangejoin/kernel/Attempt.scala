@@ -21,8 +21,8 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow
 import org.apache.spark.sql.types.{BooleanType, DataType, StructField, StructType}
 
 /**
- * What became of evaluating an expression, as a column that can be sent to where it is needed: a
- * struct of whether it raised, and of its value. Never raises itself.
+ * The outcome of evaluating an expression, as a column that can be sent to where it is needed: a struct of whether it
+ * raised, and its value. Never raises itself.
  */
 case class Attempt(child: Expression) extends Guarded {
 
@@ -74,7 +74,7 @@ object Attempt {
     StructField("raised", BooleanType, nullable = false),
     StructField("value", e.dataType)))
 
-  /** Raised in the place of what was raised where the expression was evaluated. */
+  /** Raised instead of the error that was raised where the expression was evaluated. */
   object Failed extends RuntimeException("raised before", null, false, false)
 
   def raise(): Unit = throw Failed

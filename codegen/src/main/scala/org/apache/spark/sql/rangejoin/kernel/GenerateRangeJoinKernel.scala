@@ -18,9 +18,8 @@ import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 
 /**
- * Generates the kernel of a [[KernelSpec]]: one class whose methods have the names of their
- * interpreted twins. Emitting ([[source]]) is apart from compiling, so that the Java source can
- * be looked at without a session.
+ * Generates the kernel of a [[KernelSpec]]: one class whose methods have the names of their interpreted twins. Emitting
+ * ([[source]]) is apart from compiling, so that the Java source can be read without a session.
  */
 object GenerateRangeJoinKernel extends CodeGenerator[KernelSpec, RangeJoinKernel] {
 

@@ -20,8 +20,8 @@ import org.apache.spark.TaskKilledException
 import org.apache.spark.sql.rangejoin.shims.EvaluatedInPlace
 
 /**
- * An expression that answers where evaluating its children raises an error: ranges are read ahead
- * of the condition, of rows that the condition may never see.
+ * An expression that has a value even if evaluating its children raises an error: ranges are read ahead of the
+ * condition, of rows that the condition may never see.
  *
  * Nothing below may be evaluated ahead of it (as a common subexpression, for example), since that
  * would raise outside of the guard.
@@ -31,8 +31,8 @@ trait Guarded extends EvaluatedInPlace
 object Guarded {
 
   /**
-   * Lets pass what the value of a row can cause, and raises again what it cannot: a killed task,
-   * an interrupt, an error of the JVM.
+   * Swallows errors that the value of a row can cause, and raises others again: a killed task, an interrupt, an error
+   * of the JVM.
    */
   def rethrowUnlessOfData(error: Throwable): Unit = error match {
     case e: TaskKilledException => throw e

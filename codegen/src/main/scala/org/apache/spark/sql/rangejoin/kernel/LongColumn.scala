@@ -21,7 +21,7 @@ import org.apache.spark.sql.types._
 final class LongColumn private (val ordinal: Int, read: Int) {
   import LongColumn._
 
-  /** Of a row in which it is not NULL. */
+  /** The long of a row in which the column is not NULL. */
   def of(row: UnsafeRow): Long = (read: @annotation.switch) match {
     case OfLong    => row.getLong(ordinal)
     case OfInt     => row.getInt(ordinal).toLong

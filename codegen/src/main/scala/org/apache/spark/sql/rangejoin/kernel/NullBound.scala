@@ -15,8 +15,7 @@
 package org.apache.spark.sql.rangejoin.kernel
 
 /**
- * What a bound says of a row in which it is NULL, of a test in which NULL is the open end of a side: as in
- * `until IS NULL OR t < until`.
+ * What a NULL bound means, in a test in which NULL is the open end of a side, as in `until IS NULL OR t < until`.
  */
 sealed trait NullBound
 
@@ -25,13 +24,13 @@ object NullBound {
   /** It is the open end of its side: every row of the other side passes. */
   case object OpenEnd extends NullBound
 
-  /** The open ends of the other side pass, and no value does. */
+  /** Only open ends of the other side pass; no value does. */
   case object OpenEndOnly extends NullBound
 
   /** It passes, as all values do, and is behind them. */
   case object BehindValues extends NullBound
 
-  /** Nothing is known of its place; values are all in front of the open end of the other side. */
+  /** Its position is unknown; all values are before the open end of the other side. */
   case object OutOfOrder extends NullBound
 
   /** The original condition decides about every pair. */

@@ -86,7 +86,7 @@ object OrderedLong {
     bits ^ ((bits >> 63) & Long.MaxValue)
   }
 
-  /** The number of which `encoded` is the long. */
+  /** The number that `encoded` is the long of. */
   def toDouble(encoded: Long): Double =
     java.lang.Double.longBitsToDouble(encoded ^ ((encoded >> 63) & Long.MaxValue))
 
@@ -109,7 +109,7 @@ object OrderedLong {
     (bits.toLong << 55) | leading
   }
 
-  /** Of the first bytes, in unsigned order; the two bits lost keep it off the extremes. */
+  /** A long of the first bytes, in unsigned order; the two bits lost keep it off the extremes. */
   def prefixOf(value: UTF8String): Long = value.getPrefix >>> 2
 
   def prefixOf(value: Array[Byte]): Long = ByteArray.getPrefix(value) >>> 2

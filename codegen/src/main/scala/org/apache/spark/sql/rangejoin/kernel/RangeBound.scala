@@ -40,10 +40,9 @@ import org.apache.spark.sql.types.{DataType, LongType}
  * @param trusted a condition without which the value of `child` says nothing
  * @param unboundedBelow whether unknown means the smallest long (a lower bound of the streamed
  *   side, or the sort bound of the buffered side) or the greatest
- * @param strict whether the test excludes equality. Only a bound of the streamed side is strict:
- *   it is moved by one, unless it is at the end. There it meets none but the bounds that may be
- *   unknown, which the original condition decides. Not for a type whose encoding is a prefix: there
- *   the values decide where the longs are equal.
+ * @param strict whether the test excludes equality. Only a bound of the streamed side is strict: it is moved by one,
+ *   unless it is at the extreme. There it equals only bounds that may be unknown, and the original condition decides
+ *   those pairs. Not for a type whose encoding is a prefix: there the values decide where the longs are equal.
  * @param nulls what a NULL of `child` means, where NULL is the open end of either side of the test
  *   ([[NullBound]]); None where such a row matches nothing
  */
@@ -120,7 +119,7 @@ case class RangeBound(
     else if (unboundedBelow) value + 1
     else value - 1
 
-  /** A value that would pass for an open end is unknown, or at the other end of those that are none. */
+  /** Keeps a value from being taken for an open end; see `beforeNulls` and `besideOpenEnds`. */
   private def placed(value: Long): Long =
     if (isBeforeNulls) RangeBound.beforeNulls(value)
     else if (hasOpenEnds) RangeBound.besideOpenEnds(value, unboundedBelow)

@@ -17,12 +17,16 @@ package org.apache.spark.sql.rangejoin.shims
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 
-/** What `max_by(value, order, k)` is ordered by, and `k`: there is no such function yet. */
+/**
+ * What `max_by(value, order, k)` is ordered by, and `k`: these lines of Spark have no such function.
+ */
 object MaxByK {
   def unapply(function: AggregateFunction): Option[(Expression, Int)] = None
 }
 
-/** What `min_by(value, order, k)` is ordered by, and `k`: there is no such function yet. */
+/**
+ * What `min_by(value, order, k)` is ordered by, and `k`: these lines of Spark have no such function.
+ */
 object MinByK {
   def unapply(function: AggregateFunction): Option[(Expression, Int)] = None
 }

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.shims
 
 import org.apache.spark.sql.execution.SparkPlan
 
-/** What adds to EXPLAIN: Spark asks nobody yet, so that only other code of ours does. */
+/** Extends EXPLAIN. Spark 3.5 has no such extension point, so only our own code calls it. */
 trait ExplainProvider {
   def title: String
 

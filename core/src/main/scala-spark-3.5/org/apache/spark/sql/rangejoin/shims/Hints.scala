@@ -21,7 +21,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedHint}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.{Column, SparkSessionExtensions}
 
-/** Hints before extensions could have rules for them: they are resolved with all else. */
+/**
+ * In Spark 3.5 extensions cannot add hint rules, so hints are resolved by an ordinary resolution rule.
+ */
 object Hints {
   def inject(extensions: SparkSessionExtensions, rule: Rule[LogicalPlan]): Unit =
     extensions.injectResolutionRule(_ => rule)

@@ -16,5 +16,5 @@ package org.apache.spark.sql.rangejoin.shims
 
 import org.apache.spark.sql.ExtendedExplainGenerator
 
-/** What adds to EXPLAIN, where `spark.sql.extendedExplainProviders` names it. */
+/** Extends EXPLAIN, if `spark.sql.extendedExplainProviders` names it. */
 trait ExplainProvider extends ExtendedExplainGenerator

@@ -32,17 +32,17 @@ import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 import org.apache.spark.sql.rangejoin.reduce.MatchAggregation
 
 /**
- * Aggregates the matches of each streamed row of a range join as the join finds them: in the place of rows that
- * are pairs come the partial buffers of aggregate functions, one row for each streamed row. Who merges
- * buffers is above, as above any partial aggregate of Spark's.
+ * Aggregates the matches of each streamed row while the join finds them: instead of pairs it returns one row of partial
+ * aggregate buffers for each streamed row. An aggregate above merges the buffers, as above any partial aggregate of
+ * Spark.
  *
- * The rows of a child that is no range join are aggregated as the pairs that they are, to the same result: what
- * replaces a join has to know nothing of this node.
+ * If the child is no range join any more, its rows are pairs and are aggregated as such, with the same result, so a
+ * rule may replace the join without knowing this node.
  *
  * @param grouping of columns of the streamed side
  * @param functions each of columns of one side, partial
  * @param buffers the columns that hold their buffers
- * @param number a column that each streamed row has for itself, where nobody merges buffers above
+ * @param number a column that is unique for each streamed row; set if no aggregate above merges buffers
  */
 case class AggregateMatchesExec(
     grouping: Seq[NamedExpression],
@@ -90,9 +90,9 @@ case class AggregateMatchesExec(
   }
 
   private def ofMatches(join: RangeJoinExec): AggregatedMatchIteratorFactory = {
-    // Of a row without a match they are NULL.
+    // They are NULL for a row without a match.
     val buffered =
-      if (join.keepsStreamed) join.bufferedOutput.map(_.withNullability(true))
+      if (join.preservesStreamed) join.bufferedOutput.map(_.withNullability(true))
       else join.bufferedOutput
     val columns = AttributeSet(join.streamedPlan.output)
     aggregates(
@@ -101,7 +101,7 @@ case class AggregateMatchesExec(
       buffered,
       join.pairResidual,
       join.streamedPlan.output.filter(join.references.contains),
-      join.keepsStreamed
+      join.preservesStreamed
     )
   }
 
@@ -112,7 +112,7 @@ case class AggregateMatchesExec(
       child.output,
       None,
       Nil,
-      keepsStreamed = false)
+      preservesStreamed = false)
 
   /** @param isStreamed by function, whether it reads the streamed row */
   private def aggregates(
@@ -121,7 +121,7 @@ case class AggregateMatchesExec(
       buffered: Seq[Attribute],
       residual: Option[Expression],
       condition: Seq[Attribute],
-      keepsStreamed: Boolean): AggregatedMatchIteratorFactory = {
+      preservesStreamed: Boolean): AggregatedMatchIteratorFactory = {
     val (ofStreamed, ofBuffered) = functions.zip(isStreamed).partition(_._2)
     val (first, second) = (
       MatchAggregation.of(ofStreamed.map(_._1), streamed),
@@ -133,7 +133,7 @@ case class AggregateMatchesExec(
       inOrder(isStreamed, streamed.size, first.types.size),
       residual,
       bindReferences[Expression](condition, streamed),
-      keepsStreamed,
+      preservesStreamed,
       buffered.size,
       AggregatedMatchIteratorFactory.Metrics(
         longMetric("numOutputRows"),
@@ -171,6 +171,6 @@ object AggregateMatchesExec {
   /** On a stock join that is about to be replaced by a range join: the side that it has to stream. */
   val StreamedTag: TreeNodeTag[Side] = TreeNodeTag[Side]("rangejoin.streamed")
 
-  /** On a range join below an aggregate that it has to give all pairs to: why. */
+  /** On a range join that has to return all pairs to the aggregate above: why. */
   val RefusalTag: TreeNodeTag[String] = TreeNodeTag[String]("rangejoin.aggregateRefusal")
 }

@@ -26,7 +26,7 @@ private[aggregate] final class AggregatedMatchIterator(
     scanner: CandidateScanner,
     parts: AggregatedMatchIteratorFactory)
     extends Iterator[InternalRow] {
-  import parts.{keepsStreamed, metrics, ofBuffered}
+  import parts.{metrics, ofBuffered, preservesStreamed}
 
   private[this] val readsBuffered = !ofBuffered.isEmpty
   private[this] val test = parts.residual.map(PairPredicate.create).orNull
@@ -35,7 +35,7 @@ private[aggregate] final class AggregatedMatchIterator(
   private[this] val known =
     if (test == null) null
     else new KnownResults(parts.condition, TaskContext.get().taskMemoryManager())
-  // Who reads the rows may have enough before the last one.
+  // Not every reader of the rows reads them to the end.
   TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {
     override def onTaskCompletion(context: TaskContext): Unit = close()
   })
@@ -76,7 +76,7 @@ private[aggregate] final class AggregatedMatchIterator(
       val matches =
         if (ofRun >= 0) ofRun.toLong else if (before != null) before.matches else aggregatePairs()
       metrics.matches += matches
-      val isUnmatched = matches == 0L && keepsStreamed
+      val isUnmatched = matches == 0L && preservesStreamed
       if (isUnmatched) {
         single.clear()
         single.update(noMatch)

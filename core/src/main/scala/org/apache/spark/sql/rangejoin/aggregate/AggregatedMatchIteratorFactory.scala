@@ -28,8 +28,8 @@ import org.apache.spark.sql.rangejoin.reduce.MatchAggregation
  * @param ofBuffered functions of the buffered row
  * @param order the buffers in their order, bound to the streamed row and the buffers of either kind
  * @param residual bound to the streamed row followed by the buffered row
- * @param condition the columns of the streamed row on which it depends what its matches are
- * @param keepsStreamed whether a streamed row without a match counts as one with a match of NULLs
+ * @param condition the columns of the streamed row that determine its matches
+ * @param preservesStreamed whether a streamed row without a match is aggregated as if it had one match of NULLs
  */
 final case class AggregatedMatchIteratorFactory(
     grouping: Seq[Expression],
@@ -38,7 +38,7 @@ final case class AggregatedMatchIteratorFactory(
     order: Seq[BoundReference],
     residual: Option[Expression],
     condition: Seq[Expression],
-    keepsStreamed: Boolean,
+    preservesStreamed: Boolean,
     bufferedFields: Int,
     metrics: AggregatedMatchIteratorFactory.Metrics) {
 
@@ -51,7 +51,7 @@ object AggregatedMatchIteratorFactory {
 
   /**
    * @param matches counts the pairs that were aggregated
-   * @param pairs counts those that were looked at one by one
+   * @param pairs counts those that were visited one by one
    */
   final case class Metrics(rows: SQLMetric, matches: SQLMetric, pairs: SQLMetric)
 }

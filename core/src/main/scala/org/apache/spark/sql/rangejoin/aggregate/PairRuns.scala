@@ -28,7 +28,7 @@ private[aggregate] final class PairRuns(pairs: Iterator[UnsafeRow], number: Opti
     extends CandidateScanner {
   private[this] var first: UnsafeRow = _
   private[this] var candidate: UnsafeRow = _
-  // Of the next run, read already.
+  // The first row of the next run, read already.
   private[this] var next: UnsafeRow = _
 
   override def currentStreamed: InternalRow = first

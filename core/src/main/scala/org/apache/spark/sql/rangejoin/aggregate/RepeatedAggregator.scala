@@ -19,8 +19,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.rangejoin.reduce.{CountBuffers, MatchAggregation, MatchAggregator}
 
 /**
- * Aggregates one row as often as it has matches: values of the streamed side, and `count(*)`. Buffers of
- * 1, 2, 4, .. times the row are merged, so that no buffer is of more rows than the result is.
+ * Aggregates one row as many times as it has matches: for functions of the streamed side, and `count(*)`. It merges
+ * buffers of 1, 2, 4, ... times the row, and never makes one of more rows than the result.
  */
 final class RepeatedAggregator(aggregation: MatchAggregation) {
   private[this] val power = MatchAggregator.create(aggregation)

@@ -15,9 +15,9 @@
 package org.apache.spark.sql.rangejoin.aggregate
 
 /**
- * Finds out whether groups repeat in rows, by a bit for each hash of a group. A row whose bit was set before is of a
- * group that came before, or shares the bit with another group. The share of bits that are set says how often the
- * latter happens.
+ * Finds out whether groups repeat in rows, by a bit for each hash of a group. If the bit of a row was set before, its
+ * group came before, or shares the bit with another group. The share of bits that are set tells how often the latter
+ * happens.
  *
  * Takes 512 KiB.
  */
@@ -26,7 +26,7 @@ private[aggregate] final class RepeatedGroups {
 
   private[this] val bits = new Array[Long](Bits / 64)
   private[this] var bitsSet = 0
-  // Of the rows that are looked at together, in the end `wanted`.
+  // Rows of the current batch, up to `wanted`.
   private[this] var rows = 0
   private[this] var wanted = FirstRows
   private[this] var setBefore = 0
@@ -60,13 +60,13 @@ private[aggregate] final class RepeatedGroups {
 private[aggregate] object RepeatedGroups {
   private val Bits = 1 << 22
 
-  /** Rows are looked at in as many at first, then in twice as many, up to the most. */
+  /** Sizes of batches: the first one, doubled each time up to the largest. */
   private val FirstRows = 64
   private val MostRows = 4096
 
-  /** To merge a row takes a third of what it takes to shuffle it and merge it there. */
+  /** Merging a row costs a third of shuffling it and merging it there. */
   private val MostRepeated = 1.0 / 3
 
-  /** Then the bits say little. */
+  /** Beyond this share of set bits the bits tell little. */
   private val MostSet = 0.9
 }

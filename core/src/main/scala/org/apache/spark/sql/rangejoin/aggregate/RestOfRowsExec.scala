@@ -21,10 +21,10 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.{Partition, TaskContext}
 
-/** The rows of its child, or of a [[RestOfPartition]] those that it has left. */
+/** The rows of its child or, for a [[RestOfPartition]], the rows that are left of it. */
 case class RestOfRowsExec(child: SparkPlan) extends UnaryExecNode {
 
-  /** Those of its child. */
+  /** The rows of its child. */
   @transient lazy val rows: RDD[InternalRow] = child.execute()
 
   override def output: Seq[Attribute] = child.output
@@ -39,7 +39,7 @@ case class RestOfRowsExec(child: SparkPlan) extends UnaryExecNode {
     copy(child = newChild)
 }
 
-/** A partition, some rows of which went elsewhere. */
+/** What is left of a partition, if some of its rows went elsewhere. */
 private[aggregate] final class RestOfPartition(
     override val index: Int,
     val rows: Iterator[InternalRow]

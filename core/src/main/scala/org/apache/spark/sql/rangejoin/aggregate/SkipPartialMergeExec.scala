@@ -29,9 +29,9 @@ import org.apache.spark.sql.execution.{
 import org.apache.spark.{Partition, TaskContext}
 
 /**
- * Merges partial buffers in the task only where that makes fewer of them. Rows go past the aggregate while nearly
- * every row is the first of its group, as where a query groups by an identifier; once many of them are of groups
- * that came before, the rest of the task's rows is merged.
+ * Merges partial buffers in the task only where that makes fewer of them. Rows go past the aggregate while nearly every
+ * row is the first of its group, as where a query groups by an identifier; once many of them belong to groups that came
+ * before, the rest of the task's rows is merged.
  *
  * {{{
  *   SkipPartialMerge             rows that went past, then merged ones
@@ -40,7 +40,7 @@ import org.apache.spark.{Partition, TaskContext}
  *         AggregateMatches
  * }}}
  *
- * Where something else was put in the place of the aggregate, or between the nodes, all rows go through it.
+ * If something else has replaced the aggregate, or stands between the nodes, all rows go through it.
  */
 case class SkipPartialMergeExec(child: SparkPlan) extends UnaryExecNode {
 
@@ -85,7 +85,7 @@ object SkipPartialMergeExec {
   def over(merge: HashAggregateExec): SkipPartialMergeExec =
     SkipPartialMergeExec(merge.withNewChildren(Seq(RestOfRowsExec(merge.child))))
 
-  /** Not that of shuffles, in a partition of which all hashes have the same remainder. */
+  /** Not the seed of shuffles: within a partition all those hashes have the same remainder. */
   private val Seed = 73
 }
 

@@ -73,7 +73,7 @@ private[broadcast] class BroadcastRangeJoinCodegen(
   /** The code for a streamed row that has no match, and whose keys are not evaluated. */
   private def withoutMatch(emit: Emit): String =
     behavior.emission match {
-      case EveryPair if behavior.keepsStreamed =>
+      case EveryPair if behavior.preservesStreamed =>
         emit(build.map(a => ExprCode.forNullValue(a.dataType)))
       case StreamedRow(false) => emit(Nil)
       case MatchFlag          => emit(Seq(FalseFlag))
@@ -82,9 +82,9 @@ private[broadcast] class BroadcastRangeJoinCodegen(
 
   private def search(emit: Emit): String = {
     val pairs = behavior.emission match {
-      case EveryPair if behavior.keepsStreamed => everyPairOrNone(emit)
-      case EveryPair                           => everyPair(emit)
-      case StreamedRow(ifMatched)              =>
+      case EveryPair if behavior.preservesStreamed => everyPairOrNone(emit)
+      case EveryPair                               => everyPair(emit)
+      case StreamedRow(ifMatched)                  =>
         s"""
            |$firstMatch
            |if (${if (ifMatched) matched else s"!$matched"}) {
@@ -130,10 +130,10 @@ private[broadcast] class BroadcastRangeJoinCodegen(
   private def search: String = {
     val (lowerBound, upperBound) =
       (range.lowerBound.map(ofStreamed), range.upperBound.map(ofStreamed))
-    val ties = AttributeSet((range.upperTie ++ range.lowerTie).flatMap(_.references))
+    val byValue = AttributeSet((range.upperByValue ++ range.lowerByValue).flatMap(_.references))
     val read =
       lowerBound ++ upperBound ++ join.boundPoint ++ join.boundSecond ++ streamed.filter(
-        ties.contains).map(ofStreamed)
+        byValue.contains).map(ofStreamed)
     val parameters = SplitExpression.parameters(ctx, read.toSeq)
     val (lower, upper) = (valueOf(lowerBound), valueOf(upperBound))
     val aim = join.boundPoint.map(_.genCode(ctx)).fold("") { point =>
@@ -175,7 +175,7 @@ private[broadcast] class BroadcastRangeJoinCodegen(
 
   /** Answers what the search asks, where bounds are only prefixes. */
   private def answers: String = {
-    val tests = Seq("" -> range.upperTie, "!" -> range.lowerTie).collect {
+    val tests = Seq("" -> range.upperByValue, "!" -> range.lowerByValue).collect {
       case (not, Some(test)) => s"if ($not$cursor.asksUpper()) ${holdsOnly(test)}"
     }
     if (tests.isEmpty) ""
@@ -290,8 +290,8 @@ private[broadcast] class BroadcastRangeJoinCodegen(
   }
 
   /**
-   * Code that sets `holds` for the current candidate. What the range and the residual share is there
-   * once: the residual is the condition for a pair whose bounds decide.
+   * Code that sets `holds` for the current candidate. Code that the range and the residual share is emitted once: the
+   * residual is the condition for a pair whose bounds decide.
    */
   private def check: String = range.residual match {
     case None           => s"if ($cursor.isUndecided()) ${holdsOnly(condition)}"

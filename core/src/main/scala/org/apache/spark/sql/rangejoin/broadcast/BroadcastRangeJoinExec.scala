@@ -34,14 +34,14 @@ import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.rangejoin.shims.HashJoins
 
 /**
- * A join of which one side is broadcast, and whose condition holds a range, with or without equi
- * keys. The broadcast side is a [[RangeIndex]]: a streamed row looks up its key and, in the rows of
- * the key, those in its range. The streamed side is neither shuffled nor sorted.
+ * A join with one side broadcast, and a range in its condition, with or without equi keys. The broadcast side is a
+ * [[RangeIndex]]: a streamed row looks up its key and, in the rows of the key, those in its range. The streamed side is
+ * neither shuffled nor sorted.
  *
  * Where rows of the broadcast side come out without a match, or are all that comes out, its tasks mark
  * those that have one ([[MarkedRows]]).
  *
- * Takes the place of a `BroadcastHashJoinExec`, or where there are no keys of a `BroadcastNestedLoopJoinExec`.
+ * Replaces a `BroadcastHashJoinExec` or, if there are no keys, a `BroadcastNestedLoopJoinExec`.
  */
 case class BroadcastRangeJoinExec(
     leftKeys: Seq[Expression],
@@ -112,7 +112,9 @@ case class BroadcastRangeJoinExec(
     (keys.toSeq :+ s"range: ${ofRange.mkString(", ")}").mkString(", ")
   }
 
-  /** What broadcasts the index of a plan's rows: that of the build side, or one of the same columns. */
+  /**
+   * The exchange that broadcasts the index of the rows of a plan: the build side, or one with the same columns.
+   */
   def exchangeOver(build: SparkPlan): RangeIndexExchangeExec = {
     val columns = AttributeMap(buildColumns.zip(build.output))
     val bounds = buildBounds.added.map(_.transform {
@@ -273,8 +275,8 @@ case class BroadcastRangeJoinExec(
 object BroadcastRangeJoinExec {
 
   /**
-   * The range join in the place of a broadcast hash join or a broadcast nested loop join, with the matches
-   * that are wanted by its tag.
+   * The range join that replaces a broadcast hash join or a broadcast nested loop join, with the matches that are
+   * wanted by its tag.
    */
   def of(join: SparkPlan): Option[BroadcastRangeJoinExec] = join match {
     case j: BroadcastHashJoinExec if !j.isNullAwareAntiJoin =>

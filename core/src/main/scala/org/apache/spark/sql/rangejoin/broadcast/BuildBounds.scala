@@ -21,7 +21,7 @@ import org.apache.spark.sql.rangejoin.kernel.{Attempt, AttemptedValue, GuardedVa
 import org.apache.spark.sql.types.{MetadataBuilder, ObjectType}
 
 /**
- * The bounds of the broadcast side, as an index asks for them of a row.
+ * The bounds of the broadcast side, as an index computes them from a row.
  *
  * An index is built on the driver, in a thread without a task. Arithmetic is evaluated there. What
  * runs a user's code, or could ask for the `TaskContext`, is a column of what is broadcast, computed
@@ -58,13 +58,14 @@ private[broadcast] case class BuildBounds(
 
   def evict: Option[Expression] = range.evictBound.map(read)
 
-  /** What the bound is a prefix of, if it is. */
+  /** The value that the bound is a prefix of, if it is one. */
   def sortValue: Option[Expression] = range.sortBound.flatMap(_.prefixedValue).map(read)
 
   def evictValue: Option[Expression] = range.evictBound.flatMap(_.prefixedValue).map(read)
 
   private def unlessKeyIsNull(attempt: Attempt): Expression =
-    // A key that raises here raises on the driver, as in stock; one with a user's code runs there only.
+    // An error of a key is hidden here (`GuardedValue`) and raised on the driver, as in stock Spark. A key that calls
+    // user code is evaluated on the driver only.
     keys.filter(key => key.nullable && !needsTask(key))
       .map(key => IsNull(GuardedValue(key)))
       .reduceOption[Expression](Or(_, _))
@@ -122,9 +123,9 @@ private[broadcast] object BuildBounds {
   }
 
   /**
-   * The outermost parts of a bound that have to be evaluated in a task. What is evaluated for some
-   * rows only, like a branch of a CASE, is not one by itself, but the whole CASE; that of an IF is,
-   * since Spark puts one around each Scala function of primitive arguments.
+   * The outermost parts of a bound that have to be evaluated in a task. A part that is evaluated for some rows only,
+   * like a branch of a CASE, is not taken alone: the whole CASE is. The exception is IF, since Spark wraps one around
+   * each Scala function with primitive arguments.
    */
   private def taskParts(e: Expression, when: Option[Expression]): Seq[TaskPart] = e match {
     case _ if !needsTask(e)                              => Nil

@@ -28,19 +28,19 @@ import org.apache.spark.sql.rangejoin.condition._
  *   streamed ──▶ marks of a task ──shuffle──▶ marks ──▶ index rows ┴──▶ rows of the join
  * }}}
  *
- * Every task marks the rows of the index that its streamed rows match, one bit a row. The bits are
- * shuffled by slices of the index, and who reads a slice puts them together and gives the rows of the slice
- * that are wanted, each once. A shuffle takes the marks of one attempt of each task, so that retries
- * and speculation change nothing. The rows themselves are in the broadcast already.
+ * Every task marks the rows of the index that its streamed rows match, one bit a row. The bits are shuffled by slices
+ * of the index, and the task that reads a slice merges them and returns the wanted rows of the slice, each once. A
+ * shuffle takes the marks of one attempt of each task, so that retries and speculation change nothing. The rows
+ * themselves are in the broadcast already.
  *
- * It costs what the join costs that marks nothing, twice in outer joins, whose streamed side is read
- * twice as in stock Spark, and the shuffle of a bit for each row of the index and task. All of it happens
- * as the rows of the join are asked for; stock runs a job of its own for semi, anti and existence joins as
- * soon as the plan is executed, and has their rows go through the driver.
+ * Cost: that of the same join without marks (twice that in outer joins, which read the streamed side twice, as stock
+ * Spark does), plus a shuffle of one bit per index row and task. All of it runs when the rows of the join are
+ * requested; stock Spark runs a separate job for semi, anti and existence joins as soon as the plan is executed, and
+ * sends their rows through the driver.
  */
 private[broadcast] object MarkedRows {
 
-  /** A slice is as many rows of the index as one task gives. */
+  /** Rows of the index per slice; one task returns the rows of a slice. */
   private val RowsOfSlice = 1 << 18
   private val WordsOfSlice = RowsOfSlice / 64
 
@@ -53,7 +53,7 @@ private[broadcast] object MarkedRows {
   /** The rows of the index that come out once all streamed rows have been seen. */
   private def ofIndex(streamed: RDD[InternalRow], task: MarkingTask): RDD[InternalRow] = {
     val rows = task.cursors.index.value.sizeOfAll
-    // One even of an index without rows: it is a job of no task otherwise.
+    // At least one slice, even of an empty index: otherwise the shuffle would have no task.
     val slices = math.max(1, (rows + RowsOfSlice - 1L) / RowsOfSlice).toInt
     val marks = streamed.mapPartitions(task.marks(_).slices(WordsOfSlice))
     new ShuffledRDD[Int, Array[Long], Array[Long]](marks, new HashPartitioner(slices))

@@ -21,7 +21,7 @@ import org.apache.spark.sql.rangejoin.index._
 import org.apache.spark.sql.rangejoin.join.{JoinOutput, RangeJoinIterator}
 import org.apache.spark.util.TaskCompletionListener
 
-/** What a task needs, whether it gives pairs, marks or rows of the index. */
+/** What a task needs, whether it returns pairs, marks or rows of the index. */
 private[broadcast] case class MarkingTask(
     scanners: IndexScannerFactory,
     cursors: CursorFactory,
@@ -47,7 +47,9 @@ private[broadcast] case class MarkingTask(
     marks
   }
 
-  /** Stock asks every pair, whether the row has a match already or not, and so may raise. */
+  /**
+   * Stock Spark evaluates the condition for every pair, even if the row has a match already, and so may raise.
+   */
   private def mark(scanner: IndexScanner, output: JoinOutput, marks: MatchMarks): Unit = {
     val context = TaskContext.get()
     var steps = 0
@@ -59,7 +61,7 @@ private[broadcast] case class MarkingTask(
             marks.mark(scanner.rowIndex)
           }
           steps += 1
-          // No row is asked for in between, where Spark would see that the task is to end.
+          // No row is requested in between, where Spark would notice that the task is to end.
           if ((steps & 0xffff) == 0) context.killTaskIfInterrupted()
         }
       }
@@ -87,8 +89,8 @@ private object MarkingTask {
   private val OfMatches = JoinTypeBehavior(None, EveryPair)
 
   /**
-   * Has the task account for the marks, so that others make room. Where there is none the marks are made
-   * all the same: a bit for each row of the index, which is on the heap with the row.
+   * Accounts for the marks in the memory of the task, so that other consumers make room. If there is none, the marks
+   * are made all the same: a bit for each row of the index, which is on the heap with the row.
    */
   private def account(bytes: Long): Unit = {
     val context = TaskContext.get()

@@ -17,14 +17,14 @@ package org.apache.spark.sql.rangejoin.condition
 import org.apache.spark.sql.catalyst.expressions._
 
 /**
- * Says in the condition of a join which of its ranges drives it, where that is not the one that the
- * condition itself would have drive it. True of every pair, and its child is never evaluated: the
- * conjuncts are asked in the order in which the user has written them, and so raise what they raise. Being a
- * part of the condition it stays with the join through every rule, unlike a tag.
+ * Says in the condition of a join which of its ranges drives it, where that is not the one that the form of the
+ * condition selects. True of every pair, and its child is never evaluated: the conjuncts are evaluated in the order in
+ * which the user has written them, and so raise what they raise. Being a part of the condition it stays with the join
+ * through every rule, unlike a tag.
  *
  * @param child the conjuncts of the range once more
  */
-case class DrivenBy(child: Expression) extends UnaryExpression with PlanningMark {
+case class DrivenBy(child: Expression) extends UnaryExpression with PlanningConjunct {
 
   override def toString: String = s"driven by $child"
 

@@ -21,18 +21,18 @@ import org.apache.spark.sql.types._
 /**
  * Ranges joined by OR: the one that covers them all, and the whole disjunction as the residual.
  *
- * If each part implies a test `a_i <= b_i` in one direction, then so does the disjunction the test
- * `least(a_i) <= greatest(b_i)`: of the part that holds, `least <= a_i <= b_i <= greatest`. `least` and
- * `greatest` have the order of the comparisons (NaN, collations), and pass over NULL as they have to: a part
- * with a NULL does not hold, and says nothing against another. Where all are NULL, no part holds. A row
- * that is not to be trusted in one of its parts is not in the hull, nor is one for which a part raises.
+ * If each part implies a test `a_i <= b_i` in one direction, then the disjunction implies
+ * `least(a_i) <= greatest(b_i)`: for the part that holds, `least <= a_i <= b_i <= greatest`. `least` and `greatest`
+ * have the order of the comparisons (NaN, collations), and pass over NULL as they have to: a part with a NULL does not
+ * hold, and says nothing against another. Where all are NULL, no part holds. A row that one part does not trust, or for
+ * which a part raises, is not trusted by the enclosing range either.
  *
  * A part that bounds nothing in a direction may still read one side alone: it opens that side, which then
  * passes with everything where the part holds ([[OpenEnds]]).
  *
- * Any other range with both ends on one value comes before a hull (`RangeExtractor`). There is none in a
- * direction in which some part has no test and opens no side (`NOT BETWEEN`), nor where
- * the parts have no columns in common on either side, since such a hull bounds next to nothing.
+ * Any other range with both ends on one value takes precedence (`RangeExtractor`). There is no enclosing range in a
+ * direction in which some part has no test and opens no side (`NOT BETWEEN`), nor if the parts share columns on neither
+ * side, since it would exclude almost nothing.
  */
 private[condition] object EnclosingRange {
 
@@ -55,14 +55,14 @@ private[condition] object EnclosingRange {
       first <- inDirection.headOption.toSeq.flatten
       openings = others.map(_.opening(first, sideOf))
       if openings.forall(_.isDefined)
-      hull <- of(first +: inDirection.tail.map(likest(first, _))).toSeq
+      enclosing <- of(first +: inDirection.tail.map(likest(first, _))).toSeq
     } yield {
       val isExact = isWhole && openings.flatten.forall(_.isWhole) && bounded.size == 1 &&
         bounded.head.isAll(first)
-      val opened = (openings.flatten.map(o => o.side -> o.condition) ++ openEnds(hull))
+      val opened = (openings.flatten.map(o => o.side -> o.condition) ++ openEnds(enclosing))
         .groupBy(_._1).map { case (s, conditions) => s -> conditions.map(_._2) }
       OpenEnds.of(
-        hull.test.copy(predicate = predicate, exact = if (isExact) Exact else Inexact),
+        enclosing.test.copy(predicate = predicate, exact = if (isExact) Exact else Inexact),
         opened,
         isExact)
     }
@@ -76,7 +76,10 @@ private[condition] object EnclosingRange {
       conjuncts.size == 1 && conjuncts.head.eq(test.predicate) && test.exact == Exact &&
         test.trusted.isEmpty && !test.hasOpenEnds && Comparison.of(test.predicate).isDefined
 
-    /** What of the part opens a side of a test; the side whose value is asked for NULL, if there are two. */
+    /**
+     * The conjuncts of the part that open a side of a test; if both sides have some, those that read the value of the
+     * test.
+     */
     def opening(test: RangeTest, sideOf: Expression => Option[Side]): Option[Opening] = {
       val ofSides = for {
         side <- Sides
@@ -104,7 +107,7 @@ private[condition] object EnclosingRange {
   /** Where the condition holds, every row of the other side passes. */
   private case class Opening(side: Side, condition: Expression, isWhole: Boolean)
 
-  /** Not one that has its result later, or from elsewhere, or is another one for each pair. */
+  /** Whether the row alone determines the result, at once: deterministic, without a subquery. */
   private def isOfRow(e: Expression): Boolean =
     e.deterministic && !e.exists {
       case _: Attribute                          => false
@@ -112,7 +115,10 @@ private[condition] object EnclosingRange {
       case _                                     => false
     }
 
-  /** Of more the hull is wide, and takes long to be found: each part is compared with the others. */
+  /**
+   * A disjunction of more parts is not read: its range would be wide, and slow to find, since each part is compared
+   * with the others.
+   */
   private val MostParts = 32
 
   /** The test that has most in common with another. */
@@ -149,9 +155,9 @@ private[condition] object EnclosingRange {
   }
 
   /** A side that is open in one of the tests is so in all: `greatest` passes over the NULL. */
-  private def openEnds(hull: Covering): Seq[(Side, Expression)] =
+  private def openEnds(enclosing: Covering): Seq[(Side, Expression)] =
     for {
-      test <- hull.covered
+      test <- enclosing.covered
       (side, NullBound.OpenEnd) <- test.nulls.toSeq
     } yield side -> IsNull(test.on(side))
 

@@ -40,14 +40,14 @@ import org.apache.spark.sql.catalyst.plans._
  * | existence       | right    | buffered row and a flag |                |                |
  *
  * @param streamed the side that has to be streamed; None where the range decides
- * @param keepsStreamed whether a streamed row without a match is emitted, beside NULLs
- * @param keepsBuffered likewise for a buffered row
+ * @param preservesStreamed whether a streamed row without a match is emitted, beside NULLs
+ * @param preservesBuffered likewise for a buffered row
  */
 case class JoinTypeBehavior(
     streamed: Option[Side],
     emission: Emission,
-    keepsStreamed: Boolean = false,
-    keepsBuffered: Boolean = false
+    preservesStreamed: Boolean = false,
+    preservesBuffered: Boolean = false
 ) {
 
   /** Whether one match of a streamed row is all that is looked for. */
@@ -57,13 +57,13 @@ case class JoinTypeBehavior(
   }
 
   /** Whether it has to be known at the end which of the buffered rows have had a match. */
-  def marksBuffered: Boolean = keepsBuffered || emission.isInstanceOf[AfterStreamed]
+  def marksBuffered: Boolean = preservesBuffered || emission.isInstanceOf[AfterStreamed]
 
   /** Whether buffered rows that can match nothing, such as those with NULL in a bound, come out. */
   def showsUnmatchable: Boolean = marksBuffered && emission != BufferedRow(ifMatched = true)
 
   /** Whether streamed rows without candidates are of any interest. */
-  def visitsAllStreamed: Boolean = keepsStreamed || (emission match {
+  def visitsAllStreamed: Boolean = preservesStreamed || (emission match {
     case StreamedRow(ifMatched) => !ifMatched
     case MatchFlag              => true
     case _                      => false
@@ -73,7 +73,7 @@ case class JoinTypeBehavior(
    * Whether Spark's hash joins evaluate the keys of streamed rows, which may raise, even if the
    * other side has no row: in outer and existence joins.
    */
-  def evaluatesKeysIfEmpty: Boolean = keepsStreamed || emission == MatchFlag
+  def evaluatesKeysIfEmpty: Boolean = preservesStreamed || emission == MatchFlag
 }
 
 object JoinTypeBehavior {
@@ -85,7 +85,7 @@ object JoinTypeBehavior {
   def of(joinType: JoinType, streamed: Side): Option[JoinTypeBehavior] =
     (joinType, streamed) match {
       case (LeftOuter, RightSide) | (RightOuter, LeftSide) =>
-        Some(JoinTypeBehavior(Some(streamed), EveryPair, keepsBuffered = true))
+        Some(JoinTypeBehavior(Some(streamed), EveryPair, preservesBuffered = true))
       case (LeftSemi, RightSide) =>
         Some(JoinTypeBehavior(Some(streamed), BufferedRow(ifMatched = true)))
       case (LeftAnti, RightSide) =>
@@ -97,10 +97,10 @@ object JoinTypeBehavior {
   /** The behavior of a join type; None for one that is left to stock Spark. */
   def of(joinType: JoinType): Option[JoinTypeBehavior] = Option(joinType).collect {
     case _: InnerLike => JoinTypeBehavior(None, EveryPair)
-    case LeftOuter    => JoinTypeBehavior(Some(LeftSide), EveryPair, keepsStreamed = true)
-    case RightOuter   => JoinTypeBehavior(Some(RightSide), EveryPair, keepsStreamed = true)
+    case LeftOuter    => JoinTypeBehavior(Some(LeftSide), EveryPair, preservesStreamed = true)
+    case RightOuter   => JoinTypeBehavior(Some(RightSide), EveryPair, preservesStreamed = true)
     case FullOuter    =>
-      JoinTypeBehavior(None, EveryPair, keepsStreamed = true, keepsBuffered = true)
+      JoinTypeBehavior(None, EveryPair, preservesStreamed = true, preservesBuffered = true)
     case LeftSemi         => JoinTypeBehavior(Some(LeftSide), StreamedRow(ifMatched = true))
     case LeftAnti         => JoinTypeBehavior(Some(LeftSide), StreamedRow(ifMatched = false))
     case ExistenceJoin(_) => JoinTypeBehavior(Some(LeftSide), MatchFlag)

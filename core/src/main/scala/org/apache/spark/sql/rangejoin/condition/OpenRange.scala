@@ -38,7 +38,7 @@ case class OpenRange(
     excludesNaN: Boolean = false,
     greatest: Option[Long] = None,
     rounding: Option[Rounding] = None)
-    extends BinaryExpression with PlanningMark {
+    extends BinaryExpression with PlanningConjunct {
 
   override def left: Expression = value
 

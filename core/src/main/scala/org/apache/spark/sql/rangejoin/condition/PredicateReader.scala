@@ -42,8 +42,9 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
     val tests = compared.collect { case Tested(ts) => ts }.flatten ++ ofDifferences
     val ordered = predicates.flatMap(p => tests.filter(_.predicate.eq(p)))
     // Last, since they say less than they come from.
-    val hulls = predicates.filterNot(p => tests.exists(_.predicate.eq(p))).flatMap(readAlternatives)
-    (compared.collect { case Refused(r) => r } ++ refused, ordered ++ hulls)
+    val enclosing =
+      predicates.filterNot(p => tests.exists(_.predicate.eq(p))).flatMap(readAlternatives)
+    (compared.collect { case Refused(r) => r } ++ refused, ordered ++ enclosing)
   }
 
   /** The tests of a predicate that is no comparison of the sides, but is made of some. */

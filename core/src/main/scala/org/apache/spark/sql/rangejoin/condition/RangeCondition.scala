@@ -81,10 +81,10 @@ case class RangeCondition(
   }
 
   /** What decides the upper test where its longs are equal; None where equal longs pass it. */
-  def upperTie: Option[Expression] = upperTest.flatMap(_.tie)
+  def upperByValue: Option[Expression] = upperTest.flatMap(_.byValue)
 
   /** What decides the lower test where its longs are equal; None where equal longs pass it. */
-  def lowerTie: Option[Expression] = lowerTest.flatMap(_.tie)
+  def lowerByValue: Option[Expression] = lowerTest.flatMap(_.byValue)
 
   /**
    * The condition of the join, where `decided` says of a pair whether its bounds decide about the

@@ -39,15 +39,14 @@ import org.apache.spark.sql.execution.joins.BaseJoinExec
  *   1. whose tests are of one type, if they share no columns,
  *   1. that was written first,
  *
- * unless the condition says which one drives the join ([[DrivenBy]]), since less is known by its form than by figures.
- * The halves of an overlap, `a.start < b.end` and `b.start < a.end`, compare columns of the same names crosswise. Neither
- * makes a range with an unrelated test, as `a.id < b.id`.
+ * unless the condition names the range that drives the join ([[DrivenBy]]): that choice was made from statistics or a
+ * sample, which say more than the form. The halves of an overlap, `a.start < b.end` and `b.start < a.end`, compare
+ * columns of the same names crosswise. Neither makes a range with an unrelated test, as `a.id < b.id`.
  *
- * Which side is streamed is up to the join type ([[JoinTypeBehavior]]). Where it is open, points
- * are buffered and intervals streamed: points leave the window in the order they came, so that it
- * holds no more than the range of one streamed row, while intervals would stay as long as the
- * longest. A range of one direction streams the greater side, which then need not be sorted by its
- * bound, and whose scans visit nothing but matches.
+ * Which side is streamed is up to the join type ([[JoinTypeBehavior]]). Where the join type leaves the choice, points
+ * are buffered and intervals streamed: points leave the window in the order they came, so that it holds no more than
+ * the range of one streamed row, while intervals would stay as long as the longest. A one-sided range streams the
+ * greater side, which then need not be sorted by its bound, and whose scans visit nothing but matches.
  */
 object RangeExtractor {
 
@@ -80,8 +79,8 @@ object RangeExtractor {
   }
 
   /**
-   * The ranges that may drive a join, the one that does first. Of others only what has two ends, which are as
-   * much in relation as those of the first: any of them leaves out what is not near.
+   * The ranges that may drive a join, the driving one first. Of the others, only ranges with two ends whose tests are
+   * as much related as those of the first: each of them excludes distant pairs.
    */
   def ranges(
       joinType: JoinType,
@@ -102,11 +101,11 @@ object RangeExtractor {
     }
 
   /**
-   * A second range of a join beside the one that drives it, by which an index can leave out rows: both have two ends,
-   * of conjuncts of their own, and the bounds of the first are its values. A pair that is left out must not be one for
-   * which a conjunct raises: those that are written before the second range, and those that its bounds do not decide,
-   * may not raise. Of such a one the bounds do not say whether it is FALSE or NULL, and where it is NULL the conjuncts
-   * behind it are evaluated, too.
+   * A second range beside the driving one, by which an index can leave out rows. Both have two ends and come from
+   * different conjuncts, and the bounds of the first are values, not prefixes. Leaving out a pair must not hide an
+   * error: no conjunct before the second range may raise, and if the bounds of the second range do not decide its
+   * conjuncts, no conjunct at all may raise. In that case the bounds do not tell FALSE from NULL, and after a NULL the
+   * following conjuncts are evaluated, too.
    */
   def second(
       joinType: JoinType,
@@ -129,7 +128,7 @@ object RangeExtractor {
           else asked
         before.filterNot(isDecided).forall(Predicates.neverRaises)
       }
-      if (first.hasTwoEnds && first.upperTie.isEmpty && first.lowerTie.isEmpty)
+      if (first.hasTwoEnds && first.upperByValue.isEmpty && first.lowerByValue.isEmpty)
         found.tail.find(range => isApart(range) && raisesNothing(range))
       else None
     }
@@ -237,8 +236,8 @@ object RangeExtractor {
       (leftBelowRight ++ rightBelowLeft).exists(_.isEnclosing)
 
     /**
-     * How good the range is, the greater the better. A hull lets pass what lies between its parts: it
-     * comes after any other range whose ends are related.
+     * How good the range is, the greater the better. An enclosing range lets pass what lies between its parts: it comes
+     * after any other range whose ends are related.
      */
     def preference: (Boolean, Int, Int, Boolean) = (
       !hasEnclosingRange && isRelated,
@@ -269,7 +268,7 @@ object RangeExtractor {
       if (streamed == LeftSide) (range.rightBelowLeft, range.leftBelowRight)
       else (range.leftBelowRight, range.rightBelowLeft)
     val tests = upper.toSeq ++ lower
-    // What the tests cover entirely need not be asked again, nor what is true of all.
+    // Conjuncts that the tests cover entirely need not be evaluated again, nor those that are true of every pair.
     val covered = tests.filter(isCovered(_, tests)).map(_.predicate) ++
       predicates.filter(_.isInstanceOf[OpenRange])
     RangeCondition(

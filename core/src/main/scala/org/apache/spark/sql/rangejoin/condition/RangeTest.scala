@@ -65,7 +65,7 @@ case class RangeTest(
     else None
 
   /** The comparison itself, where bounds are only prefixes of the values. */
-  def tie: Option[Expression] =
+  def byValue: Option[Expression] =
     if (isLosslessType) None
     else Some(if (strict) LessThan(lesser, greater) else LessThanOrEqual(lesser, greater))
 }

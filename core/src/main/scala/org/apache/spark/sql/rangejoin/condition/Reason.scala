@@ -71,7 +71,7 @@ object Reason {
           s"in ${predicate.sql}, and need not hold where another branch is taken"
       case _: IsNull | _: IsNotNull =>
         s"the comparison of the sides is inside ${if (predicate.isInstanceOf[IsNull]) "IS NULL"
-          else "IS NOT NULL"} in ${predicate.sql}, which asks whether it has an answer, and not whether it holds"
+          else "IS NOT NULL"} in ${predicate.sql}, which tests whether the comparison is NULL, and not whether it holds"
       case _ =>
         s"the comparison of the sides is a part of ${predicate.sql}, which does not bound one side " +
           "by the other"
@@ -126,7 +126,7 @@ object Reason {
     override def remedy: Option[String] = Some("compute the value as a column before the join")
   }
 
-  /** The join type is not taken. */
+  /** The join type is not supported. */
   case class UnsupportedJoinType(joinType: JoinType) extends Reason {
     override def cause: String =
       s"a ${joinType.sql} join cannot run as a range join; supported are INNER, LEFT OUTER, RIGHT " +
@@ -137,8 +137,8 @@ object Reason {
   /** The nearest rows are looked for in what is not streamed. */
   case object RankedSideBuilt extends Reason {
     override def cause: String =
-      "the matches are ranked for rows of the side that Spark broadcasts or builds a table of, so that all " +
-        "rows of the other side are read for them"
+      "the matches are ranked for each row of the side that Spark broadcasts or builds a hash table of, and " +
+        "that side cannot be streamed"
     override def remedy: Option[String] = Some(
       "give the other side the BROADCAST hint if it fits into memory, or this join the MERGE hint; a LEFT JOIN " +
         "that keeps the rows of this side streams them")

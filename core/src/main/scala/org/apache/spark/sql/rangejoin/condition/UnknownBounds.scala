@@ -46,7 +46,7 @@ final case class UnknownBounds(
 object UnknownBounds {
 
   /** Where all bounds may be unknown. */
-  val Any: UnknownBounds = UnknownBounds(
+  val All: UnknownBounds = UnknownBounds(
     lower = true,
     upper = true,
     sort = true,

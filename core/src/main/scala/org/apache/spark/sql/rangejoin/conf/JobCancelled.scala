@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.conf
 
 import org.apache.spark.SparkException
 
-/** The error of a job that somebody has cancelled, and the query with it. */
+/** The error of a job that was cancelled, and the query with it. */
 private[rangejoin] object JobCancelled {
 
   /** Spark 3.5 has no class of this error. */

@@ -16,10 +16,10 @@ package org.apache.spark.sql.rangejoin.conf
 
 import org.apache.spark.SparkContext
 
-/** What Spark's UI says of the jobs that a range join starts by itself. */
+/** The description, in Spark's UI, of the jobs that a range join starts by itself. */
 private[rangejoin] object JobDescription {
 
-  /** Runs what starts jobs, which are described so, after what the user says of the query. */
+  /** Runs `body`; the jobs it starts get this description, appended to the user's own. */
   def within[T](sc: SparkContext, description: String)(body: => T): T = {
     val users = Option(sc.getLocalProperty(SparkContext.SPARK_JOB_DESCRIPTION))
     sc.setJobDescription((users.toSeq :+ description).mkString(": "))

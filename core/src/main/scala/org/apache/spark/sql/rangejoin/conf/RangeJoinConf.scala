@@ -24,10 +24,10 @@ import org.apache.spark.sql.internal.SQLConf
 object RangeJoinConf {
 
   val Enabled: ConfigEntry[Boolean] = flag("spark.sql.join.smj.useInnerRangeOptimization")(
-    "When true, a join with a range runs as a range join, which pairs only the rows " +
-      "within the range: a sort-merge join with a range on top of its equi keys, and what " +
-      "spark.sql.join.broadcastRange.enabled says. When false, plans are those of " +
-      "stock Spark. Can be set at any time in a session.")
+    "When true, a join with a range runs as a range join, which pairs only the rows within the " +
+      "range; further settings switch off single kinds of range joins (broadcast, shuffled, " +
+      "without keys). When false, all plans are those of stock Spark. Can be set at any time in " +
+      "a session.")
 
   val Broadcast: ConfigEntry[Boolean] = flag("spark.sql.join.broadcastRange.enabled")(
     "When true, and range joins are on, a broadcast hash join with a range on top of its " +
@@ -87,9 +87,9 @@ object RangeJoinConf {
 
   val FirstRowsTimeout: ConfigEntry[Long] =
     entry("spark.sql.join.rangePartitioning.firstRows.timeout")(
-      "How long a range join without equi keys, of which a LIMIT reads a few rows, lets stock " +
-        "Spark's join compare rows for them before it shuffles its sides. The time in which the " +
-        "rows of both sides are made does not count. 0 does not try.")(
+      "Time limit for trying stock Spark's join first, where a LIMIT reads a few rows of a range " +
+        "join without equi keys; after that the sides are shuffled. The time spent producing the " +
+        "rows of both sides does not count. 0 skips the trial.")(
       _.timeConf(TimeUnit.MILLISECONDS)
         .checkValue(_ >= 0, "The time must not be negative.")
         .createWithDefaultString("1s"))
@@ -118,16 +118,15 @@ object RangeJoinConf {
     _.bytesConf(ByteUnit.BYTE).createWithDefaultString("8MB"))
 
   val SortedTables: ConfigEntry[Boolean] = flag("spark.sql.join.sortedTables.enabled")(
-    "When true, and range joins are on, a sort-merge range join takes the rows of a table that is " +
-      "bucketed and sorted in the order of its files, merging those of a bucket, and does not sort " +
-      "them; and rows that are written to such a table are sorted as those of a range join. When " +
-      "false, a join sorts them, unless stock Spark relies on their order, and stock Spark sorts " +
-      "what is written.")
+    "When true, and range joins are on, a sort-merge range join reads a bucketed and sorted table " +
+      "in the order of its files, merging the files of a bucket, instead of sorting its rows; and " +
+      "writes to such a table are sorted by the range join's sort. When false, a join sorts the " +
+      "rows, unless stock Spark relies on their order, and stock Spark sorts the writes.")
 
   val SortedTablesFiles: ConfigEntry[Int] =
     entry("spark.sql.join.sortedTables.maxFilesPerBucket")(
-      "The number of sorted files of a bucket that a task of a range join reads at a time; each " +
-        "takes the memory of a reader, which Spark does not account for. Where a bucket has more, the " +
+      "Maximum number of sorted files of a bucket that a task of a range join reads at a time; each " +
+        "takes the memory of a reader, which Spark does not account for. If a bucket has more, the " +
         "rows of the table are sorted.")(
       _.intConf
         .checkValue(_ >= 0, "The number of files must not be negative.")
@@ -135,12 +134,12 @@ object RangeJoinConf {
 
   val SortedTablesBytes: ConfigEntry[Long] =
     entry("spark.sql.join.sortedTables.maxBytesPerBucket")(
-      "Where a bucket has several sorted files, the number of bytes that their readers may have in " +
-        "memory of them at a time, in each task and for each side of the join: the sum of the files' " +
-        "lengths, each at most a row group of Parquet (parquet.block.size) or a stripe of ORC " +
-        "(orc.stripe.size). Where a bucket has more, the rows of the table are sorted. It is an " +
-        "estimate: columns that are not read take nothing, and those that are read take more once " +
-        "they are decompressed.")(
+      "Where a bucket has several sorted files, the number of bytes that their readers may hold in " +
+        "memory at a time, per task and side of the join: the sum of the files' lengths, each " +
+        "counted as at most one row group of Parquet (parquet.block.size) or stripe of ORC " +
+        "(orc.stripe.size). If a bucket has more, the rows of the table are sorted. This is an " +
+        "estimate: columns that are not read take no memory, and columns that are read take more " +
+        "once decompressed.")(
       _.bytesConf(ByteUnit.BYTE)
         .checkValue(_ >= 0, "The number of bytes must not be negative.")
         .createWithDefaultString("64MB"))
@@ -156,23 +155,24 @@ object RangeJoinConf {
 
   val BestMatches: ConfigEntry[Boolean] = flag("spark.sql.join.bestMatches.enabled")(
     "When true, and range joins are on, a range join below a ranking of the matches of each row (such " +
-      "as row_number() = 1 by the range column of the other side, or max_by) gives the best of them, " +
-      "and not all.")
+      "as row_number() = 1 by the range column of the other side, or max_by) returns only the best " +
+      "of them.")
 
   val AsOf: ConfigEntry[Boolean] = flag("spark.sql.join.asOfJoin.enabled")(
-    "When true, and range joins and best matches are on, an as-of join of Spark's with an equi " +
-      "key, with a tolerance or of the nearest rows is planned as a range join and a ranking, where the join finds " +
-      "the best match of a row by itself.")
+    "When true, and range joins and best matches are on, Spark's as-of join is planned as a " +
+      "ranking above a range join that finds only the best match of each row. It needs an equi " +
+      "key, a tolerance, the direction nearest, or a right side that is small enough to broadcast.")
 
   val Correlated: ConfigEntry[Boolean] = flag("spark.sql.join.correlatedSubqueries.enabled")(
-    "When true, and range joins and best matches are on, a correlated subquery that asks for the first rows of a range, " +
-      "LATERAL or of one value, is planned as a range join and a ranking; and when aggregated matches are on, one that " +
-      "aggregates the rows of a range and a key, as a range join and an aggregate.")
+    "When true, and range joins and best matches are on, a correlated subquery (LATERAL or " +
+      "scalar) that selects the first rows of a range is planned as a range join and a ranking. If " +
+      "aggregated matches are on as well, one that aggregates the rows of a key and a range is " +
+      "planned as a range join and an aggregate.")
 
   val AggregatedMatches: ConfigEntry[Boolean] =
     flag("spark.sql.join.aggregatedMatches.enabled")(
-      "When true, and range joins are on, a range join below an aggregate that is grouped by columns of one side " +
-        "aggregates the matches of each row of it, and makes no pairs.")
+      "When true, and range joins are on, a range join below an aggregate that is grouped by " +
+        "columns of one side aggregates the matches of each row of that side, and produces no pairs.")
 
   /** All entries, in the order they are documented. */
   val all: Seq[ConfigEntry[_]] = Seq(

@@ -60,15 +60,15 @@ object Advice {
           sorted(join, side, sides(side))
       }
 
-  /** All matches of a row are made, and most of them ranked away. */
+  /** Every match of a row is produced, and most are then ranked away. */
   private def unranked(join: BaseJoinExec): Option[String] =
     join.getTagValue(BestMatches.RefusalTag).map(remedy =>
-      s"all matches of a row are made, to be ranked; to have the best ones alone, $remedy")
+      s"every match of a row is produced and then ranked; to produce only the best ones, $remedy")
 
-  /** All matches of a row are made, to be aggregated. */
+  /** Every match of a row is produced, and then aggregated. */
   private def unaggregated(join: BaseJoinExec): Option[String] =
     join.getTagValue(AggregateMatchesExec.RefusalTag).map(remedy =>
-      s"all matches of a row are made, to be aggregated: $remedy")
+      s"every match of a row is produced and then aggregated: $remedy")
 
   private def oneSided(range: RangeCondition): Option[String] =
     if (!range.isOneSided) None
@@ -144,7 +144,7 @@ object Advice {
 
   private def mayBroadcast(join: BaseJoinExec, side: Side): Boolean =
     JoinTypeBehavior.of(join.joinType).exists { behavior =>
-      !behavior.keepsBuffered && behavior.streamed.forall(_ != side)
+      !behavior.preservesBuffered && behavior.streamed.forall(_ != side)
     }
 
   private def sorted(join: BaseJoinExec, side: Side, figures: SideFigures): Option[String] =

@@ -47,7 +47,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
   /** All joins of a plan, its subqueries included, from the top of the plan. */
   def of(plan: SparkPlan): Seq[JoinReport] = {
     val isOver = Option(plan).exists(isFinal)
-    // In the place of which there are rows.
+    // Stock joins that are not run again, since their trial has kept the rows.
     val notRun = Option(plan).toSeq.flatMap(
       collectWithSubqueries(_) {
         case first: FirstRowsExec if first.firstRows.rowsOf(first.output).isDefined => first.tried
@@ -98,14 +98,14 @@ object JoinReports extends AdaptiveSparkPlanHelper {
   def json(plan: SparkPlan): String = compact(of(plan).map(_.json))
 
   /**
-   * The joins that there is a report of, and what they are in. Those of cached data come once, in the
-   * place where it is read first; those of a command that has run come in its place.
+   * The joins to report on, and what contains them. Joins of cached data are reported once, where the cache is first
+   * read; joins of a command that has run are reported in the command's position.
    */
   private def found(plan: SparkPlan): Seq[Found] = {
     var caches = Set.empty[CachedRDDBuilder]
     // Joins that are run to choose a plan, and are no part of the query.
     var probed = Seq.empty[SparkPlan]
-    // Those come before their joins.
+    // Aggregates are visited before the joins below them.
     var aggregates = Seq.empty[AggregateMatchesExec]
     def within(plan: SparkPlan, place: Option[Place]): Seq[Found] =
       collectWithSubqueries(plan) {
@@ -213,7 +213,9 @@ object JoinReports extends AdaptiveSparkPlanHelper {
     case other            => other.sql
   }
 
-  /** The owner's are of both sides, and the other side knows its copies alone. */
+  /**
+   * The figures of the owner cover both sides; the other side contributes only its number of copies.
+   */
   private def bucketFigures(buckets: RangeBucketExec): Map[String, Long] =
     metricsOf(buckets).filter { case (name, _) =>
       if (buckets.isOwner) name != "numOutputRows" else name == "numCopies"

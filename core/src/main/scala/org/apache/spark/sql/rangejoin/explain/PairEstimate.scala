@@ -203,7 +203,7 @@ object PairEstimate {
     case _: SortMergeRangeJoinExec
         if skewed.pairs >= ManyPairs && !node.conf.adaptiveExecutionEnabled =>
       Some(
-        s"about ${skewed.pairs.round} pairs are of the key ${skewed.key}, all in one task: " +
+        s"about ${skewed.pairs.round} pairs have the key ${skewed.key}, all in one task: " +
           "splitting skewed keys needs adaptive execution, and " +
           s"${SQLConf.ADAPTIVE_EXECUTION_ENABLED.key} is false")
     case _ => None

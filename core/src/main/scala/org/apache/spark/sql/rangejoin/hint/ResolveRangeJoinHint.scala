@@ -69,7 +69,7 @@ object ResolveRangeJoinHint extends Rule[LogicalPlan] {
     case name: UnresolvedAttribute => Some(name.nameParts)
     // There is a column of that name, and rules for columns came first.
     case column: NamedExpression => Some(Seq(column.name))
-    // What is no name is that of no relation.
+    // A string that is no valid name matches no relation.
     case StringLiteral(name) =>
       Some(Try(UnresolvedAttribute.parseAttributeName(name)).getOrElse(Seq(name)))
     case _ => None

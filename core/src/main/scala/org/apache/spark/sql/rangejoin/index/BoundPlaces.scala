@@ -57,7 +57,7 @@ private[rangejoin] object BoundPlaces {
   private final val ObjectBytes = 48L
 
   /**
-   * Of the sorted bounds of a group; null where there are too few, or all but a few are the same.
+   * The places of the sorted bounds of a group; null if they are too few, or all but a few are the same.
    *
    * @param leastEntries how many are not too few
    * @param finerBits by what power of two there are more parts than usual

@@ -37,12 +37,12 @@ private[index] object CoveredRanges {
 
   private val Nowhere = new CoveredRanges(Array.emptyLongArray, Array.emptyLongArray)
 
-  /** Of rows with two bounds, any of which may be an extreme. */
+  /** For rows with two bounds, each of which may be an extreme. */
   def ofTwo(size: Int, sort: Int => Long, evict: Int => Long): CoveredRanges =
     if (size == 0) Nowhere
     else new Cells(size, i => math.min(sort(i), evict(i)), i => math.max(sort(i), evict(i))).covered
 
-  /** Of rows with a sort bound alone: each is in range from there on. */
+  /** For rows with a sort bound alone: each is in range from there on. */
   def from(size: Int, sort: Int => Long): CoveredRanges =
     if (size == 0) Nowhere
     else {
@@ -55,7 +55,7 @@ private[index] object CoveredRanges {
       new CoveredRanges(Array(first), Array(Long.MaxValue))
     }
 
-  /** Of rows with an evict bound alone: each is in range up to there. */
+  /** For rows with an evict bound alone: each is in range up to there. */
   def until(size: Int, evict: Int => Long): CoveredRanges =
     if (size == 0) Nowhere
     else {

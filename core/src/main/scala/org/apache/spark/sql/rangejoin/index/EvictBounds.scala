@@ -20,11 +20,11 @@ import org.apache.spark.sql.rangejoin.kernel.SortedBounds
  * The evict bounds of the rows of an index, in the order of their sort bounds, where the two are not
  * the same: finds the rows of a run that reach up to a lower bound, from the end of the run. Immutable.
  *
- * Where bounds never fall within a group, as those of disjoint ranges and of ranges of one length do not,
- * the rows that reach are the last ones of a run: the search ends at the first one that does not reach.
- * Elsewhere a bit tells of which rows this is true: those that reach as far as every row before them.
- * Above the bounds are the maxima of blocks of 16, of blocks of 16 blocks, and so on, so that a search
- * passes over what does not reach far enough.
+ * Where bounds never fall within a group, as those of disjoint ranges and of ranges of one length do not, the rows that
+ * reach are the last ones of a run: the search ends at the first one that does not reach. Elsewhere a bit for each row
+ * tells whether it reaches as far as every row before it, so that the search ends there if it does not reach far
+ * enough. Above the bounds are the maxima of blocks of 16, of blocks of 16 blocks, and so on, so that a search passes
+ * over what does not reach far enough.
  *
  * @param bounds of the rows, or their ranks within the group
  * @param byRank the rows of each group in the order of their bounds; null where these are no ranks
@@ -135,7 +135,7 @@ private[index] object EvictBounds {
   private final val BlockMask = (1 << BlockBits) - 1
 
   /**
-   * Of bounds in the order of the index.
+   * For bounds in the order of the index.
    *
    * @param starts the first entry of each group, and the end of the last
    * @param byRank null where the bounds are no ranks

@@ -23,13 +23,13 @@ trait IndexMemory {
   /** Takes note of bytes that are no longer in use. */
   def release(bytes: Long): Unit
 
-  /** What another consumer of the task needs to begin with, which is to take over what is held. */
+  /** Bytes that another consumer of the task needs to begin with, to take over what is held. */
   def toBeginWith: Long
 }
 
 object IndexMemory {
 
-  /** Of an index that is made on the driver, whose exchange has limits of its own. */
+  /** For an index that is made on the driver: its exchange has limits of its own. */
   object Unlimited extends IndexMemory {
     override def acquire(bytes: Long): Boolean = true
     override def release(bytes: Long): Unit = ()

@@ -15,10 +15,10 @@
 package org.apache.spark.sql.rangejoin.index
 
 /**
- * What an index was built of.
+ * What an index was built from.
  *
  * @param buildIsEmpty whether there were no rows; those that cannot match are rows, too
- * @param covered where the ranges of the rows that can match are; None where nobody asks
+ * @param covered where the ranges of the rows that can match are; None if that is not needed
  */
 private[index] final case class IndexOrigin(
     buildIsEmpty: Boolean,

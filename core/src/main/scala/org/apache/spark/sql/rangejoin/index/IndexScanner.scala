@@ -26,8 +26,8 @@ import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairTests}
 import org.apache.spark.sql.rangejoin.reduce.{RunAggregates, StreamedPoint}
 
 /**
- * Scans an index for one streamed row after the other, which may come in any order.
- * `nextStreamed` stops at rows that have no candidates, too, if the join visits all of them.
+ * Scans an index for one streamed row after the other, which may come in any order. If the join visits all streamed
+ * rows, `nextStreamed` also stops at rows without candidates.
  *
  * @param keyOf the key of a streamed row; null where there are no keys
  * @param boundsOf the lower and the upper bound of a streamed row
@@ -51,8 +51,8 @@ final class IndexScanner(
   private[this] val readsStreamed = visitsAll || keyOf == null || evaluatesKeys
   private[this] val stopsAtMatch = behavior.stopsAtMatch
   private[this] val condition = tests.condition
-  private[this] val upperTie = tests.upperTie.orNull
-  private[this] val lowerTie = tests.lowerTie.orNull
+  private[this] val upperByValue = tests.upperByValue.orNull
+  private[this] val lowerByValue = tests.lowerByValue.orNull
   private[this] val pair = new JoinedRow
   private[this] val pointOf = point.map(new StreamedPoint(_)).orNull
 
@@ -94,7 +94,7 @@ final class IndexScanner(
         }
         cursor.search(bounds.getLong(0), bounds.getLong(1))
         while (cursor.asks()) {
-          val test = if (cursor.asksUpper) upperTie else lowerTie
+          val test = if (cursor.asksUpper) upperByValue else lowerByValue
           cursor.answer(test.eval(pair(streamedRow, cursor.row)))
         }
       } else {
@@ -120,7 +120,9 @@ final class IndexScanner(
 
   override def step(row: UnsafeRow): Boolean = cursor.step(row)
 
-  /** Marks all candidates of the streamed row at once; false where they have to be looked at. */
+  /**
+   * Marks all candidates of the streamed row at once; false if they have to be visited one by one.
+   */
   def markRun(marks: MatchMarks): Boolean = cursor.markRun(marks)
 
   override def aggregateRun(runs: RunAggregates): Int = cursor.aggregateRun(runs)
@@ -128,7 +130,7 @@ final class IndexScanner(
   /** The index of the current candidate among all rows. */
   def rowIndex: Int = cursor.rowIndex
 
-  /** The cursor knows by itself. */
+  /** Nothing to do: the cursor keeps it itself. */
   override def keepStep(row: UnsafeRow): Unit = ()
 
   override def markMatched(): Unit = {

@@ -18,24 +18,25 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.rangejoin.reduce.{RunAggregates, RunRows}
 
 /**
- * Counts, and sums, the rows of intervals by their sorted ends ([[EvictOrder]], [[IntervalSums]]), from the time on
- * that as many pairs were looked at as there are rows: a sort is to be worth it.
+ * Counts and sums matching intervals by their sorted ends ([[EvictOrder]], [[IntervalSums]]). The ends are sorted only
+ * once the search has visited as many pairs as the index has rows (for sums, several times as many), so that the sort
+ * pays.
  *
  * @param rows of the index
  */
 private[index] final class IndexedIntervals(index: RangeIndex, rows: RunRows) {
-  // Null where rows cannot be counted, or were not yet.
+  // Null if rows cannot be counted, or were not yet.
   private[this] var order: EvictOrder = _
-  // Null where each row counts as one.
+  // Null if each row counts as one.
   private[this] var sums: IntervalSums = _
   private[this] var tried = false
 
   /**
-   * Makes the result of `runs` that of the rows of a group from its first up to an end that reach a lower
-   * bound, and begin up to an upper bound.
+   * Sets the result of `runs` to the aggregate of those rows of a group, before `end`, whose evict bound is at least
+   * `lower`; all of them have a sort bound of at most `upper`.
    *
-   * @param visited how many pairs were looked at
-   * @return their number; -1 where matches have to be looked at
+   * @param visited how many pairs the search has visited so far
+   * @return their number; -1 if matches have to be visited one by one
    */
   def aggregate(
       group: Int,
@@ -60,7 +61,7 @@ private[index] final class IndexedIntervals(index: RangeIndex, rows: RunRows) {
       }
     }
 
-  /** To sum a row, in two orders, costs what it costs to look at some pairs. */
+  /** How many visited pairs cost as much as sorting one row, or summing it in two orders. */
   private def pairsOfRow(runs: RunAggregates): Long =
     if (runs.countsOnly) 1L else 2L + runs.exact.width
 
@@ -73,7 +74,7 @@ private[index] final class IndexedIntervals(index: RangeIndex, rows: RunRows) {
       }
     }
 
-  /** Of counts: whether they count each row. */
+  /** For counts: whether every row counts as one. */
   private def isCountOfRows(runs: RunAggregates): Boolean =
     runs.exact.width == 0 || {
       val row = new UnsafeRow(rows.runFields)

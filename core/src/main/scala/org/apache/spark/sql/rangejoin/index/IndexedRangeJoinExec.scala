@@ -20,7 +20,7 @@ import org.apache.spark.sql.execution.joins.HashJoin
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeCondition, RightSide, Side}
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 
-/** A range join one side of which is indexed: what those share beyond [[RangeJoinExec]]. */
+/** What range joins with an index of one side share beyond [[RangeJoinExec]]. */
 trait IndexedRangeJoinExec extends RangeJoinExec {
 
   /** The side that is indexed. */

@@ -109,7 +109,7 @@ private[index] object PackedRows {
     private[this] val closed = mutable.ArrayBuffer.empty[Array[Byte]]
     private[this] var chunk = newChunk(FirstChunkBytes)
     private[this] var used = 0
-    // Of the rows, and of the end of the last one.
+    // The addresses of the rows, and of the end of the last one.
     private[this] var addresses = new Array[Int](math.max(expected, 16) + 1)
     private[this] var count = 0
     private[this] var rowSize = 0
@@ -279,7 +279,7 @@ private[index] object PackedRows {
   /** Up to this size a loop is faster than the call that copies memory. */
   private final val ShortBytes = 256
 
-  /** Of how many rows reads may overlap. */
+  /** For how many rows reads may overlap. */
   private final val TouchedRows = 16
 
   /** Copies a row, whose bytes are a multiple of eight. */

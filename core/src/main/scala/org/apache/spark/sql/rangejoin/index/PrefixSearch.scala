@@ -30,8 +30,8 @@ private[index] final class PrefixSearch(mode: GroupSearch, rows: PackedRows, row
   private[this] val evict = bounds.evict
   private[this] val points = bounds.points
 
-  // A binary search that asks: what for, and among which rows or places.
-  private[this] var asking = Nothing
+  // A binary search that asks the test: what it looks for, and among which rows or places.
+  private[this] var asking = Idle
   private[this] var low = 0
   private[this] var high = 0
   private[this] var probe = 0
@@ -40,7 +40,7 @@ private[index] final class PrefixSearch(mode: GroupSearch, rows: PackedRows, row
   private[this] var groupEnd = 0
   private[this] var knownEnd = 0
 
-  // What is left of the group, and its lower bound: a rank, once it was asked for.
+  // What is left of the group, and its lower bound: a rank, once it was searched for.
   private[this] var position = 0
   private[this] var end = 0
   private[this] var lower = 0L
@@ -54,7 +54,7 @@ private[index] final class PrefixSearch(mode: GroupSearch, rows: PackedRows, row
   def lowerBound: Long = lower
 
   /** Has nothing to ask. */
-  def clear(): Unit = asking = Nothing
+  def clear(): Unit = asking = Idle
 
   /**
    * Begins to narrow down the rows of a group.
@@ -78,8 +78,8 @@ private[index] final class PrefixSearch(mode: GroupSearch, rows: PackedRows, row
 
   /** Whether the search has to know what a test says of the current row. */
   def asks(): Boolean = {
-    while (asking != Nothing && low >= high) concludes()
-    val goesOn = asking != Nothing
+    while (asking != Idle && low >= high) concludes()
+    val goesOn = asking != Idle
     if (goesOn) {
       probe = (low + high) >>> 1
       rows.read(if (asking == Rank) evict.rowByRank(probe) else probe, row)
@@ -90,7 +90,7 @@ private[index] final class PrefixSearch(mode: GroupSearch, rows: PackedRows, row
   /** Whether it is the upper test that is asked. */
   def asksUpper: Boolean = asking == End && !mode.descending
 
-  /** What the test says of the current row. */
+  /** Takes the result of the test for the current row. */
   def answer(holds: Boolean): Unit =
     // The test by which rows are sorted holds up to a row, the other one from a row on.
     if (holds == (asking == End)) low = probe + 1 else high = probe
@@ -101,10 +101,10 @@ private[index] final class PrefixSearch(mode: GroupSearch, rows: PackedRows, row
       end = found
       if (points) beginStart()
       else if (mode.asks.evict && lower != Long.MinValue) beginRank()
-      else asking = Nothing
+      else asking = Idle
     } else {
       if (asking == Start) position = found else lower = evict.rankAt(found, knownEnd)
-      asking = Nothing
+      asking = Idle
     }
   }
 
@@ -126,7 +126,7 @@ private[index] final class PrefixSearch(mode: GroupSearch, rows: PackedRows, row
 private object PrefixSearch {
   // What is asked for: nothing; the end of the rows in reach; the first of them; the rank of the
   // lower bound. Constants, so that comparing them is cheap.
-  private final val Nothing = 0
+  private final val Idle = 0
   private final val End = 1
   private final val Start = 2
   private final val Rank = 3

@@ -37,9 +37,9 @@ import org.apache.spark.sql.rangejoin.reduce._
  *
  * Where bounds are prefixes of values, equal ones say nothing, and the search asks the test itself ([[PrefixSearch]]).
  *
- * Where only the best matches are wanted, `next` begins with the best, and has an end when `take` was
- * called for as many; if they are in no order of the index, it gives all. `aim` goes before `search` where
- * they are compared with a point.
+ * Where only the best matches are wanted, `next` begins with the best, and has an end when `take` was called for as
+ * many; if they are in no order of the index, it returns all candidates. `aim` goes before `search` where they are
+ * compared with a point.
  *
  * @param best which candidates of a streamed row are wanted; None for all of them
  * @param unknown which bounds may be unknown
@@ -179,7 +179,9 @@ final class RangeCursor(
   /** Whether a search by two ranges is likely to come to far fewer rows: then `aimSecond` has to come before it. */
   def wantsSecond(): Boolean = slabs != null && slabs.isWanted(group, end - position, visited)
 
-  /** Takes the bounds by the second range of the streamed row that is searched for next; not called where one is NULL. */
+  /**
+   * Takes the bounds by the second range of the streamed row that is searched for next; not called where one is NULL.
+   */
   def aimSecond(lower: Long, upper: Long): Unit = bySlabs = slabs.aim(lower, upper)
 
   /** Narrows down to the rows in reach of a streamed row with these bounds. */
@@ -226,7 +228,7 @@ final class RangeCursor(
   /** Whether it is the upper test that is asked. */
   def asksUpper: Boolean = prefixes.asksUpper
 
-  /** What the test says of the current row. */
+  /** Takes the result of the test for the current row. */
   def answer(holds: Boolean): Unit = prefixes.answer(holds)
 
   /** Only rows whose bounds are known are in the order of their values. */
@@ -341,10 +343,10 @@ final class RangeCursor(
     searching && !counting && !streamedUnknown && !mayBeUnknown && !bySlabs
 
   /**
-   * Aggregates all that is left of a search and goes to its end, if those are rows one behind the other whose
-   * bounds say that they match, or if they need not be looked at.
+   * Aggregates all that is left of a search and goes to its end, if those are adjacent rows whose bounds say that they
+   * match, or if they need not be visited.
    *
-   * @return their number; -1 where they have to be, and nothing was done
+   * @return their number; -1 if they have to be visited, and nothing was done
    */
   def aggregateRun(runs: RunAggregates): Int =
     if (position >= end && !bySlabs) 0

@@ -84,7 +84,7 @@ final class RangeIndex private[index] (
    */
   def cursor(
       best: Option[BestOrder] = None,
-      unknown: UnknownBounds = UnknownBounds.Any,
+      unknown: UnknownBounds = UnknownBounds.All,
       second: Option[SecondBounds] = None): RangeCursor =
     new RangeCursor(this, best, unknown, second)
 

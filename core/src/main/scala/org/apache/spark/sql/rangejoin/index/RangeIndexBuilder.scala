@@ -204,12 +204,12 @@ private[index] final class RangeIndexBuilder(
       RangeIndex.Objects
   }
 
-  /** Of who keeps the rows, and has to mark them. */
+  /** Of a scanner that marks the rows, if unmatched ones are kept. */
   private def ofMarks: Long = if (keepsUnmatchable) groups.size / 8L + 8L else 0L
 
   /**
-   * Gives all rows away, those that match nothing included, and their memory back as they go. The
-   * builder is of no more use.
+   * Passes all rows on, including those that match nothing, and gives their memory back meanwhile. The builder is of no
+   * more use afterwards.
    */
   def drain(visit: UnsafeRow => Unit): Unit = {
     def release(bytes: Long): Unit = holdOnly(math.max(0L, held - bytes))
@@ -218,7 +218,7 @@ private[index] final class RangeIndexBuilder(
     evict = null
     val kept = rows.allocatedBytes + keys.allocatedBytes +
       (if (unmatchable == null) 0L else unmatchable.allocatedBytes)
-    // Who takes them has to begin with something.
+    // The consumer that takes them over needs some memory to begin with.
     holdOnly(math.max(0L, math.min(held, kept) - memory.toBeginWith))
     rows.drain(visit, fields)(release)
     if (unmatchable != null) unmatchable.drain(visit, fields)(release)

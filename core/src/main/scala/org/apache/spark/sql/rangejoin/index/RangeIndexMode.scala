@@ -34,7 +34,7 @@ import org.apache.spark.{SparkConf, SparkEnv}
  * @param evictValue likewise of `evictBound`
  * @param linearScanThreshold up to this number of rows of a key are not searched
  * @param keepsUnmatchable whether a broadcast index has the rows that match nothing beside the others
- * @param keyTypes of the columns that keys are packed of, for who asks the index for its keys
+ * @param keyTypes types of the columns that keys are packed from, to read the keys of the index
  * @param sortMayBeUnknown whether `sortBound` may be unknown where it is at the extreme; likewise the other
  * @param second the bounds of a second range, by which a search may leave out rows; None where there is none
  * @param columns what is indexed, in words for EXPLAIN; modes that differ in it alone are equal
@@ -81,10 +81,10 @@ case class RangeIndexMode(
   }
 
   /**
-   * Without a second range, which a join uses if the index it gets has it: so one index serves several joins.
-   * Keys as in Spark's hash joins. Bounds stay as they are: the canonical form of a sum has its terms in
-   * another order, and a sum of doubles, or one that may overflow, has another value then. Pairs of the
-   * index are not asked again.
+   * Leaves out the second range, so that one index can serve several joins; a join uses a second range only if the
+   * index has it. Keys are canonicalized as in Spark's hash joins. Bounds are not: the canonical form reorders the
+   * terms of a sum, and a sum of doubles, or one that may overflow, can then have another value, while pairs found by
+   * the index are not tested again.
    */
   override lazy val canonicalized: RangeIndexMode =
     copy(keys = keys.map(_.canonicalized), second = None)("")
@@ -94,7 +94,9 @@ case class RangeIndexMode(
 
 object RangeIndexMode {
 
-  /** Whether what is broadcast has to be of classes that Kryo was told of, as those of Spark are. */
+  /**
+   * Whether only classes that are registered with Kryo, as those of Spark are, can be broadcast.
+   */
   def needsRegistration: Boolean =
     Option(SparkEnv.get).exists(env => needsRegistration(env.serializer, env.conf))
 

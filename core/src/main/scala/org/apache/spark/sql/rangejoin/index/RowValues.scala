@@ -75,8 +75,8 @@ private[index] final class RowValues(
   }
 
   /**
-   * Puts ranks in the place of the bounds of a group, whose places are sorted by bound and value. A bound
-   * that may be unknown stays what it is.
+   * Replaces the bounds of a group, whose places are sorted by bound and value, by ranks. A bound that may be unknown
+   * stays what it is.
    */
   def rank(bounds: Array[Long], places: Array[Int], from: Int, end: Int): Unit = {
     val ranks = new Array[Long](end - from)

@@ -15,9 +15,10 @@
 package org.apache.spark.sql.rangejoin.index
 
 /**
- * Chooses for each streamed row whether it is searched by one range or by two, by what that has cost for rows before it: a
- * few rows are searched by two, a few by one, then many the cheaper way, and so on. A trial ends as soon as it has cost
- * more than the other way, or than that can cost, so that trials cost little, however dear one way is.
+ * Chooses, for each streamed row, between a search by one range and a search by two, from the measured cost of earlier
+ * rows: it tries two ranges for a few rows, one range for a few, then takes the cheaper way for many rows, tries the
+ * other way again, and so on. A trial stops once it has cost more than the other way did, or could at most, so a bad
+ * way is never tried for long.
  */
 private[index] final class ScanChoice {
   import ScanChoice._
@@ -26,7 +27,7 @@ private[index] final class ScanChoice {
   private[this] var isTrial = true
   private[this] var rows = 0L
   private[this] var costBefore = 0L
-  // What the rows would have cost at most by one range.
+  // Upper bound of what these rows would have cost by one range.
   private[this] var mostByOne = 0L
   private[this] var period = FirstPeriod
   // What a row has cost each way; of the way that was tried last.
@@ -57,7 +58,7 @@ private[index] final class ScanChoice {
   private def isOver(cost: Long): Boolean =
     if (isTrial)
       rows >= TriedRows || cost > TriedRows * costOfOther || (bySecond && cost > mostByOne)
-    else rows >= period || (rows >= TriedRows && cost > rows * costOfOther * TimesDearer)
+    else rows >= period || (rows >= TriedRows && cost > rows * costOfOther * TimesCostlier)
 
   private def costOfOther: Double = if (bySecond) costOfOne else costOfTwo
 
@@ -68,7 +69,7 @@ private[index] final class ScanChoice {
       isTrial = false
       bySecond = costOfTwo < costOfOne
     } else {
-      // Whether the other way is cheaper by now.
+      // Tries the other way again: it may be cheaper by now.
       period = math.min(period * PeriodFactor, LongestPeriod)
       isTrial = true
       bySecond = !bySecond
@@ -81,8 +82,8 @@ private[index] object ScanChoice {
   /** Rows of a trial. */
   val TriedRows = 16
 
-  /** The other way is tried early where rows cost this many times what it did. */
-  private val TimesDearer = 2
+  /** A period ends early if its rows cost this many times what rows cost the other way. */
+  private val TimesCostlier = 2
 
   /** Rows between the first two trials, each further time between trials, and the longest. */
   private val FirstPeriod = 4096L

@@ -18,8 +18,8 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.rangejoin.condition.UnknownBounds
 
 /**
- * The bounds of a second range, of which a search leaves out what does not meet them. A row of which one is NULL, or
- * may be unknown, is not left out.
+ * The bounds of a second range: a search leaves out rows that do not meet it. A row with a bound that is NULL, or may
+ * be unknown, is not left out.
  *
  * @param sort the bound of the upper test
  * @param evict the bound of the lower test

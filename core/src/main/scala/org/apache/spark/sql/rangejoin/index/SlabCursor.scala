@@ -26,7 +26,7 @@ package org.apache.spark.sql.rangejoin.index
  *   }
  * }}}
  *
- * Rows of the index come in no order.
+ * Rows of the index are returned in no order.
  */
 private[index] final class SlabCursor(slabs: Slabs) {
   private[this] val choice = new ScanChoice
@@ -43,14 +43,14 @@ private[index] final class SlabCursor(slabs: Slabs) {
   private[this] var start = 0
   private[this] var end = 0
 
-  // What searches by slabs have cost beside the rows they came to, in rows.
+  // The cost of searches by slabs, beside the rows they visited, in rows.
   private[this] var extraCost = 0L
 
   /**
    * Whether the next row is to be searched by two ranges.
    *
    * @param rows the number of rows of the group
-   * @param visited the number of rows that the cursor came to so far, by one range or by two
+   * @param visited the number of rows that the cursor has visited so far, by one range or by two
    */
   def isWanted(group: Int, rows: Int, visited: Long): Boolean =
     slabs.areOf(group) && choice.next(visited + extraCost, rows.toLong)
@@ -98,7 +98,7 @@ private[index] final class SlabCursor(slabs: Slabs) {
 
 private[index] object SlabCursor {
 
-  /** A row that is found by slabs costs as much as this many more that are next to each other. */
+  /** Extra cost of a row found by slabs, in rows that are adjacent in memory. */
   final val RowsOfRow = 2
 
   /** A search in a slab costs as much as this many rows. */

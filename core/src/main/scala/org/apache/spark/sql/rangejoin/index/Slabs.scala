@@ -86,11 +86,11 @@ private[index] final class Slabs private (
 
 private[index] object Slabs {
 
-  /** Rows that are looked at for the boundaries of slabs, for each slab. */
+  /** Rows that are sampled for the boundaries of slabs, for each slab. */
   private val SampledOfSlab = 16
 
   /**
-   * Of an index whose rows are these, some group of which has as many as the second range asks for.
+   * The slabs of an index with these rows, of which some group reaches the threshold of the second range.
    *
    * @param starts the first row of each group, and the end of the last
    * @param bounds by the first range, which has two ends

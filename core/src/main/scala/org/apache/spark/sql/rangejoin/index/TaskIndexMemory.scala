@@ -18,9 +18,9 @@ import org.apache.spark.TaskKilledException
 import org.apache.spark.memory.{MemoryConsumer, MemoryMode, TaskMemoryManager}
 
 /**
- * The memory of an index, accounted to a task. Its arrays are on the heap, and stay there as long as
- * somebody reads them: to give them back is to say so. So a thread that reads the index while the task
- * ends reads what is still there, and no other consumer of the task can take a part of it.
+ * The memory of an index, accounted to a task. Its arrays are on the heap and live as long as something reads them;
+ * giving memory back only changes the accounting. So a thread that reads the index while the task ends never reads
+ * freed memory, and no other consumer of the task can take part of it.
  *
  * @param limit bytes there may be at most
  */
@@ -34,7 +34,7 @@ final class TaskIndexMemory(tasks: TaskMemoryManager, limit: Long)
   /** Greatest number of bytes held at a time. */
   def peakBytes: Long = synchronized(peak)
 
-  /** As declared; who still builds an index when its task has ended, in another thread, ends here. */
+  /** As declared. Also ends a thread that still builds an index after its task has ended. */
   override def acquire(bytes: Long): Boolean = synchronized {
     if (closed) throw new TaskKilledException("the task of a range join has ended")
     // Spark takes a request for nothing to be an error.
@@ -48,7 +48,7 @@ final class TaskIndexMemory(tasks: TaskMemoryManager, limit: Long)
 
   override def release(bytes: Long): Unit = synchronized(freeMemory(math.min(bytes, getUsed)))
 
-  /** Pages of its own, and of others that it meets. */
+  /** Room for pages of the consumer itself, and of others it runs into. */
   override def toBeginWith: Long = 2L * tasks.pageSizeBytes
 
   /** Gives back what is held, for good. */

@@ -41,7 +41,7 @@ trait CandidateScanner {
   /** The candidate found last, valid until the next call; null where there is none. */
   def currentCandidate: UnsafeRow
 
-  /** Whether the condition of the join was asked of the current candidate, and holds. */
+  /** Whether the condition of the join was evaluated for the current candidate, and holds. */
   def isMatch: Boolean
 
   /** Whether the scan of the current streamed row may have candidates left. */
@@ -73,8 +73,8 @@ trait CandidateScanner {
   def step(): Boolean
 
   /**
-   * Takes a step with a row of the caller's, who has to say by `keepStep` where it is before
-   * anything else of the scanner is called.
+   * Takes a step with a row of the caller, which has to call `keepStep` with it before it calls anything else of the
+   * scanner.
    */
   def step(row: UnsafeRow): Boolean
 
@@ -84,11 +84,10 @@ trait CandidateScanner {
   def keepStep(row: UnsafeRow): Unit
 
   /**
-   * Aggregates the candidates of the current streamed row and ends its scan, if all of them are matches by
-   * their bounds and one run of rows; nothing is done where they are not. Called before any candidate was
-   * asked for.
+   * Aggregates the candidates of the current streamed row and ends its scan, if all of them are matches by their bounds
+   * and one run of rows; otherwise does nothing. Called before the first `nextCandidate`.
    *
-   * @return the number of matches; -1 where they have to be looked at one by one
+   * @return the number of matches; -1 if they have to be visited one by one
    */
   def aggregateRun(runs: RunAggregates): Int = -1
 

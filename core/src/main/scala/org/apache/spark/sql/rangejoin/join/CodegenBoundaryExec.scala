@@ -23,9 +23,9 @@ import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 /**
  * Passes rows on, and ends whole-stage code generation there.
  *
- * Spark gives the children of its own shuffled joins a stage of their own, which it decides by the
- * class of the join. Below the range join this node does it, and above it where `UNION` would
- * otherwise fuse with a join of two inputs.
+ * Spark puts each child of its own shuffled joins into a separate code generation stage, and recognises these joins by
+ * class. For range joins this node does that, and it also stands above a join of two inputs that `UNION` would
+ * otherwise fuse with.
  */
 case class CodegenBoundaryExec(child: SparkPlan) extends UnaryExecNode {
   override def output: Seq[Attribute] = child.output

@@ -21,9 +21,9 @@ import org.apache.spark.sql.rangejoin.kernel.Guarded
 /**
  * The error of a streamed row, raised unless the row has a match.
  *
- * A join that stops at the first match must not raise for a pair that stock Spark, whose rows of a
- * key come in another order, has no need to look at. The first error of a pair is therefore kept until
- * it is known that the streamed row has no match, in which case stock looks at every pair as well.
+ * A join that stops at the first match must not raise for a pair that stock Spark, whose rows of a key come in another
+ * order, has no need to test. The first error of a pair is therefore kept until it is known that the streamed row has
+ * no match, in which case stock Spark tests every pair as well.
  */
 final class ErrorUnlessMatched {
   private[this] var kept: Throwable = _

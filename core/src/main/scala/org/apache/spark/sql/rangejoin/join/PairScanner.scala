@@ -39,7 +39,7 @@ trait PairScanner {
   /** Whether the current rows are a candidate, and not a row without a match. */
   def isPair: Boolean
 
-  /** Whether the condition of the join was asked of the current candidate, and holds. */
+  /** Whether the condition of the join was evaluated for the current candidate, and holds. */
   def isMatch: Boolean
 
   /** Says that the current candidate is a match. */

@@ -18,23 +18,23 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.rangejoin.condition.{RangeCondition, UnknownBounds}
 
 /**
- * What is asked about a pair whose bounds do not decide.
+ * The tests for a pair whose bounds do not decide.
  *
  * @param condition the original condition of the join, for a bound that may be unknown
- * @param upperTie the upper test itself, for equal prefixes; None where equal bounds pass it
- * @param lowerTie likewise the lower test
+ * @param upperByValue the upper test itself, for equal prefixes; None where equal bounds pass it
+ * @param lowerByValue likewise the lower test
  * @param unknown which bounds may be unknown
  * @param areNeighbours whether buffered rows are in the order of values, and those that match are neighbours
  */
 final case class PairTestSpec(
     condition: Expression,
-    upperTie: Option[Expression],
-    lowerTie: Option[Expression],
+    upperByValue: Option[Expression],
+    lowerByValue: Option[Expression],
     unknown: UnknownBounds,
     areNeighbours: Boolean
 ) {
   def map(f: Expression => Expression): PairTestSpec =
-    PairTestSpec(f(condition), upperTie.map(f), lowerTie.map(f), unknown, areNeighbours)
+    PairTestSpec(f(condition), upperByValue.map(f), lowerByValue.map(f), unknown, areNeighbours)
 }
 
 object PairTestSpec {
@@ -49,8 +49,8 @@ object PairTestSpec {
       inOrderOfLowerTest: Boolean): PairTestSpec =
     PairTestSpec(
       condition,
-      range.upperTie,
-      range.lowerTie,
+      range.upperByValue,
+      range.lowerByValue,
       range.unknown,
       range.areNeighbours && (range.upperTest.isDefined || inOrderOfLowerTest)
     )

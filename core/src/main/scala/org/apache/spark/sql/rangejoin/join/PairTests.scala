@@ -20,19 +20,19 @@ import org.apache.spark.sql.rangejoin.condition.UnknownBounds
 /** The predicates of a [[PairTestSpec]], over the streamed row followed by the buffered row. */
 final case class PairTests(
     condition: BasePredicate,
-    upperTie: Option[BasePredicate] = None,
-    lowerTie: Option[BasePredicate] = None,
-    unknown: UnknownBounds = UnknownBounds.Any,
+    upperByValue: Option[BasePredicate] = None,
+    lowerByValue: Option[BasePredicate] = None,
+    unknown: UnknownBounds = UnknownBounds.All,
     areNeighbours: Boolean = false
 )
 
 object PairTests {
 
-  /** Of expressions bound to the streamed row followed by the buffered row. */
+  /** The predicates of expressions bound to the streamed row followed by the buffered row. */
   def create(spec: PairTestSpec): PairTests = PairTests(
     PairPredicate.create(spec.condition),
-    spec.upperTie.map(PairPredicate.create),
-    spec.lowerTie.map(PairPredicate.create),
+    spec.upperByValue.map(PairPredicate.create),
+    spec.lowerByValue.map(PairPredicate.create),
     spec.unknown,
     spec.areNeighbours
   )

@@ -17,10 +17,10 @@ package org.apache.spark.sql.rangejoin.join
 /** The scan of one partition in a join of two inputs. */
 trait PartitionScan extends AutoCloseable {
 
-  /** Of a join that keeps no rows of the side that is not streamed. */
+  /** The scanner of a join that keeps no rows of the side that is not streamed. */
   def scanner: CandidateScanner
 
-  /** Of a join that does. */
+  /** The scanner of a join that keeps them. */
   def pairScanner: PairScanner
 
   /** Gives back what is held, once no more rows are needed. */

@@ -27,9 +27,9 @@ import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
 
 /**
- * What the nodes of range joins share. Each takes the place of a stock join late in planning and promises
- * what that node promised: output, partitioning and order. The range is derived from `condition`, which
- * stays whole, so that the node can always be explained, rewritten and compared like the stock one.
+ * What the nodes of range joins share. Each replaces a stock join late in planning and promises what that node
+ * promised: output, partitioning and order. The range is derived from `condition`, which stays whole, so that the node
+ * can always be explained, rewritten and compared like the stock one.
  */
 trait RangeJoinExec extends JoinCodegenSupport {
 
@@ -52,7 +52,7 @@ trait RangeJoinExec extends JoinCodegenSupport {
    */
   def normalForm: Either[Reason, RangeCondition] = derived
 
-  /** The range that the join runs by. */
+  /** The normal form before a node's own restrictions; see `normalForm`. */
   protected lazy val derived: Either[Reason, RangeCondition] =
     RangeExtractor.normalForm(joinType, condition, left.outputSet, right.outputSet, fixedSide)
 
@@ -128,7 +128,7 @@ trait RangeJoinExec extends JoinCodegenSupport {
 
   // ---------------------------------------------------------------- whose matches are aggregated
 
-  /** The columns of the rows that scanners give as candidates. */
+  /** The columns of a candidate row. */
   def bufferedOutput: Seq[Attribute] = otherPlan.output
 
   /** What else has to hold for a candidate, bound to the streamed row followed by the candidate. */
@@ -137,7 +137,7 @@ trait RangeJoinExec extends JoinCodegenSupport {
 
   /** The side whose rows may have their matches aggregated; None where rows of the other side come out. */
   def aggregatedFor: Option[Side] =
-    if (behavior.emission == EveryPair && !behavior.keepsBuffered && best.isEmpty)
+    if (behavior.emission == EveryPair && !behavior.preservesBuffered && best.isEmpty)
       Some(streamedSide)
     else None
 
@@ -145,9 +145,9 @@ trait RangeJoinExec extends JoinCodegenSupport {
   def hasResidual: Boolean = range.residual.isDefined
 
   /** Whether streamed rows without a match come out. */
-  def keepsStreamed: Boolean = behavior.keepsStreamed
+  def preservesStreamed: Boolean = behavior.preservesStreamed
 
-  /** What is made of the scan of each partition, in the place of the rows of this join. */
+  /** What `rows` makes of the scan of each partition, instead of the rows of this join. */
   final def scanned(rows: CandidateScanner => Iterator[InternalRow]): RDD[InternalRow] =
     // Subqueries of the condition have to have run.
     executeQuery(doScan(rows))
@@ -167,7 +167,7 @@ trait RangeJoinExec extends JoinCodegenSupport {
     longMetric("numOutputRows")
   )
 
-  // The search goes on after a fused LIMIT has all its rows unless it asks.
+  // Lets the loop check a fused LIMIT; otherwise it would go on searching after the limit has all its rows.
   override protected def canCheckLimitNotReached: Boolean = true
 
   /** The columns of the left side and then those of the right. */

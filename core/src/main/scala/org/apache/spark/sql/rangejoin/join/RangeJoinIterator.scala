@@ -59,7 +59,7 @@ object RangeJoinIterator {
       behavior: JoinTypeBehavior,
       output: JoinOutput
   ): RangeJoinIterator = behavior.emission match {
-    case EveryPair              => new PairIterator(scanner, behavior.keepsStreamed, output)
+    case EveryPair              => new PairIterator(scanner, behavior.preservesStreamed, output)
     case StreamedRow(ifMatched) => new StreamedRowIterator(scanner, ifMatched, output)
     case MatchFlag              => new MatchFlagIterator(scanner, output)
     case after: AfterStreamed   => after.notOfStreamed
@@ -69,7 +69,7 @@ object RangeJoinIterator {
 /** Inner, left and right outer joins. */
 private final class PairIterator(
     scanner: CandidateScanner,
-    keepsStreamed: Boolean,
+    preservesStreamed: Boolean,
     output: JoinOutput
 ) extends RangeJoinIterator(output) {
 
@@ -88,7 +88,7 @@ private final class PairIterator(
   }
 
   private def nextCandidate(): Boolean =
-    if (keepsStreamed) scanner.nextCandidateOrNone() else scanner.nextCandidate()
+    if (preservesStreamed) scanner.nextCandidateOrNone() else scanner.nextCandidate()
 
   override protected def current: InternalRow =
     output(scanner.currentStreamed, scanner.currentCandidate)

@@ -26,7 +26,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 /** Code for the columns of a row that is a variable. */
 private[rangejoin] object RowColumns {
 
-  /** The columns, each read where its code is. */
+  /** The columns; each is read where its code is placed. */
   def of(ctx: CodegenContext, row: String, attributes: Seq[Attribute]): Seq[ExprCode] = {
     ctx.currentVars = null
     ctx.INPUT_ROW = row
@@ -57,8 +57,8 @@ private[rangejoin] object RowColumns {
     }
 
   /**
-   * Columns that are read, each of a name: code that declares the variables, and the columns. What is
-   * no variable, like the negation of one, could not be the parameter of a method.
+   * Gives every column a variable of its own: returns the declarations, and the columns. An expression such as the
+   * negation of a variable could not be the parameter of a method.
    */
   def named(ctx: CodegenContext, columns: Seq[ExprCode]): (String, Seq[ExprCode]) = {
     val declarations = Seq.newBuilder[String]

@@ -30,8 +30,8 @@ import org.apache.spark.sql.types.BooleanType
  * it in memory (`step`). After each output row the loop asks whether to stop, and
  * resumes the scan where it stood, so that rows of a skewed key do not pile up.
  *
- * @param asksOften whether the scanner asks the condition of many candidates, of which the residual then
- *   need not be asked again
+ * @param asksOften whether the scanner evaluates the condition for many candidates, for which the residual then need
+ *   not be evaluated again
  * @param goOn condition, ending in `&&` where there is one, without which no more rows are needed
  * @param stopCheck statement that leaves the loop when the consumer has to be served first
  */
@@ -54,14 +54,14 @@ private[rangejoin] class ScannerCodegen(
   /**
    * The loop.
    *
-   * @param emit code for one output row from the columns of the streamed and of the buffered side;
-   *   for an existence join the flag stands in the place of the latter
+   * @param emit code for one output row from the columns of the streamed and of the buffered side; for an existence
+   *   join the flag replaces the latter
    */
   def loop(behavior: JoinTypeBehavior)(emit: Emit): String = behavior.emission match {
-    case EveryPair if behavior.keepsBuffered => everyRow(emit)
-    case EveryPair if behavior.keepsStreamed => everyStreamedRow(emit)
-    case EveryPair                           => everyPair(emit)
-    case StreamedRow(ifMatched)              =>
+    case EveryPair if behavior.preservesBuffered => everyRow(emit)
+    case EveryPair if behavior.preservesStreamed => everyStreamedRow(emit)
+    case EveryPair                               => everyPair(emit)
+    case StreamedRow(ifMatched)                  =>
       firstMatch { (streamedColumns, found) =>
         s"""
            |if (${if (ifMatched) found else s"!$found"}) {
@@ -198,7 +198,7 @@ private[rangejoin] class ScannerCodegen(
   private def readForResidual(attributes: Seq[Attribute], columns: Seq[ExprCode]): String =
     RowColumns.read(attributes, columns, residual)
 
-  /** The beginning of a statement that is for candidates the condition was not asked of. */
+  /** The beginning of a statement for candidates whose condition the scanner has not evaluated. */
   private def unlessAsked(otherwise: String): String =
     if (asksOften) s"if ($scanner.isMatch()) { $otherwise } else" else ""
 

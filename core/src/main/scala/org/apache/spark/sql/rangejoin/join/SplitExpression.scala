@@ -88,10 +88,10 @@ private[rangejoin] case class SplitExpression(child: Expression) extends UnaryEx
 private[rangejoin] object SplitExpression {
 
   /**
-   * A predicate that gives the same and raises the same, and whose code is split into methods.
+   * A predicate with the same results and errors, whose code is split into methods.
    *
-   * Chains of AND and of OR become trees of little depth: both are associative, in what they give as
-   * in what they evaluate.
+   * Chains of AND and of OR become trees of little depth: both are associative, in their result and in what they
+   * evaluate.
    */
   def split(predicate: Expression): Expression = predicate match {
     case _: And => balanced(operands(predicate) { case And(l, r) => (l, r) }.map(split), And(_, _))

@@ -32,17 +32,17 @@ trait TwoInputRangeJoinExec extends ShuffledJoin with RangeJoinExec {
     if (best.isDefined) range.preferredOrderOf(side) else range.orderOf(side)
 
   /**
-   * What a task makes its scan of a partition with.
+   * What a task needs to create its scan of a partition.
    *
    * @param generated whether in generated code
    */
   protected def scans(generated: Boolean): PartitionScanFactory
 
-  /** The class of the scanner, of which generated code makes direct calls. */
+  /** The class of the scanner, which generated code calls directly. */
   protected def scannerClass: Class[_] =
-    if (behavior.keepsBuffered) classOf[PairScanner] else classOf[CandidateScanner]
+    if (behavior.preservesBuffered) classOf[PairScanner] else classOf[CandidateScanner]
 
-  /** Whether the scanner asks the condition of many candidates, as in [[ScannerCodegen]]. */
+  /** Whether the scanner evaluates the condition for many candidates, as in [[ScannerCodegen]]. */
   protected def asksOften: Boolean
 
   /** What names in generated code begin with: that of a skewed join is no identifier. */
@@ -52,7 +52,7 @@ trait TwoInputRangeJoinExec extends ShuffledJoin with RangeJoinExec {
     val newOutput = outputFactory
     val behavior = this.behavior
     ofPartitions { scan =>
-      if (behavior.keepsBuffered) new PairScannerIterator(scan.pairScanner, newOutput())
+      if (behavior.preservesBuffered) new PairScannerIterator(scan.pairScanner, newOutput())
       else RangeJoinIterator(scan.scanner, behavior, newOutput())
     }
   }
@@ -65,7 +65,7 @@ trait TwoInputRangeJoinExec extends ShuffledJoin with RangeJoinExec {
     val scans = this.scans(generated = false)
     streamedPlan.execute().zipPartitions(otherPlan.execute()) { (streamed, other) =>
       val scan = scans.create(streamed, other)
-      // What is held would be held as long as the task runs, which may have several partitions.
+      // Otherwise it would be held as long as the task runs, which may have several partitions.
       CompletionIterator[InternalRow, Iterator[InternalRow]](rows(scan), scan.close())
     }
   }
@@ -104,7 +104,7 @@ trait TwoInputRangeJoinExec extends ShuffledJoin with RangeJoinExec {
       shouldStopCheckCode
     )
     val (className, get) =
-      (scannerClass.getName, if (behavior.keepsBuffered) "pairScanner" else "scanner")
+      (scannerClass.getName, if (behavior.preservesBuffered) "pairScanner" else "scanner")
     s"""
        |$className $scanner = ($className) $scan.$get();
        |${loop.loop(behavior)((streamed, other) => emit(ctx, shown(streamed, other)))}

@@ -32,12 +32,11 @@ import org.apache.spark.sql.rangejoin.scan._
  * by key and, within a key, by a bound of the range; [[RangeScanner]] slides a window over the
  * buffered side, so that only rows within the range are ever paired.
  *
- * Takes the place of a `SortMergeJoinExec`. A condition without a range is taken as well: every row of a
- * key is within it.
+ * Replaces a `SortMergeJoinExec`. A condition without a range is accepted as well: then every row of a key is in range.
  *
  * @param leftRangeKey column of the left child, after its own columns, that holds the bound the
  *   left side is sorted by; None where a column of the left side itself is in that order
- * @param rightRangeKey likewise for the right side
+ * @param rightRangeKey the same for the right side
  * @param streamed the side that has to be streamed; None where the range decides, or what `best` asks for
  */
 case class SortMergeRangeJoinExec(
@@ -108,7 +107,7 @@ case class SortMergeRangeJoinExec(
     SortedSides(scannerFactory, Seq(left, right))
 
   override protected def scannerClass: Class[_] =
-    if (behavior.keepsBuffered) classOf[BufferedPreservingScanner]
+    if (behavior.preservesBuffered) classOf[BufferedPreservingScanner]
     else classOf[StreamedRangeScanner]
 
   override protected def asksOften: Boolean = false
@@ -124,7 +123,9 @@ case class SortMergeRangeJoinExec(
 
 object SortMergeRangeJoinExec {
 
-  /** The range join in the place of a sort-merge join, whose sides are yet to be in order by the range. */
+  /**
+   * The range join that replaces a sort-merge join; its sides are not yet in order by the range.
+   */
   def of(join: SortMergeJoinExec): SortMergeRangeJoinExec = SortMergeRangeJoinExec(
     join.leftKeys,
     join.rightKeys,

@@ -18,13 +18,13 @@ import org.apache.spark.sql.rangejoin.condition.Rounding
 import org.apache.spark.sql.rangejoin.kernel.OrderedLong
 
 /**
- * Of a range that has no end, where the nearest rows are wanted: each row of the owner matches all rows of the other
- * side. It lies in one cell, and so do those that are near it. The nearest beyond it are known in any other cell
- * ([[BestCopies]]), unless distances from the row might wrap around or raise, or are rounded too much: then all rows
- * have to be looked at.
+ * Describes a range without an end, of which only the nearest rows are wanted: every row of the owner matches every row
+ * of the other side. A row of the owner lies in one bucket, together with the rows near it; the nearest rows of the
+ * buckets before and after it are copied there ([[BestCopies]]). That is not enough if distances from the row might
+ * wrap around, raise, or be rounded too much: then the row needs all rows.
  *
  * @param greatest beyond it distances wrap around, or raise; None where they never do
- * @param rounding how distances are rounded, where rows that are as far by that are wanted, too; else None
+ * @param rounding how distances are rounded, if all rows that tie by a rounded distance are wanted; else None
  */
 case class AnyDistance(greatest: Option[Long], rounding: Option[Rounding] = None) {
 
@@ -37,8 +37,8 @@ case class AnyDistance(greatest: Option[Long], rounding: Option[Rounding] = None
 object AnyDistance {
 
   /**
-   * How far a point may be from 0, of distances that are rounded. From there they are rounded to some billionth part
-   * of the greatest boundary, of FLOAT some hundred thousandth part: few rows are as near to each other.
+   * How far from 0 a point may be if distances are rounded. At this distance the last digit is about 2^-32^ of the
+   * greatest boundary (FLOAT: 2^-19^), so that few rows tie.
    */
   def farthest(cells: CellSearch, rounding: Rounding): Double =
     cells.greatestNumber * (if (rounding.single) 1 << 4 else 1 << 20)

@@ -39,8 +39,8 @@ import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder, BestRows, 
  * it, or behind it, or both. They are those of one map task and one key: a bucket has as many copies of a key as there
  * are tasks and ranks.
  *
- * Rows of which it is not known where they are go to all buckets, and so do wanted ones that come when much has
- * been kept. Rows of the owner that are no points want all rows that match them.
+ * Rows with an unknown position go to all buckets. Wanted rows that arrive once the memory limit is reached go to all
+ * buckets in which they may have matches. Rows of the owner that are no points want all rows that match them.
  */
 final class BestCopies(layout: RowLayout, columns: KeyedColumns, order: BestOrder)
     extends RowAssignment {
@@ -79,7 +79,7 @@ final class BestCopies(layout: RowLayout, columns: KeyedColumns, order: BestOrde
     buckets.firstBucket(points, cells.own)
 
   /**
-   * Whether further buckets get what they need of a row in the end, as it has been kept or is not wanted.
+   * Whether other buckets will be served at the end of the task: the row is kept for them, or is not wanted there.
    *
    * @param own the bucket that the row is in
    */
@@ -170,7 +170,7 @@ object BestCopies {
     }
   }
 
-  /** A task of a join of wide rows or many ranks is not to run out of memory for it. */
+  /** Limit to the bytes of the rows that a task keeps: rows may be wide, and ranks many. */
   private val MostBytes = 4L << 20
 
   /** Rows may be wider than their types say. */
@@ -184,9 +184,9 @@ object BestCopies {
   } yield (range.streamed, order)
 
   /**
-   * The order by which the best rows are known, where a row matches all rows of the buckets before it, or all
-   * of those behind it, or any row; None where it is not known. If it matches one row of another bucket it has to
-   * match all of them: that is so of conditions on the row alone.
+   * The order of the best rows, if each row of the owner matches all rows of the earlier buckets, or of the later ones,
+   * or of both; else None. A residual may therefore read the streamed row alone: it accepts either all rows of another
+   * bucket or none.
    *
    * @param streamed the columns of the streamed side
    */
@@ -201,7 +201,9 @@ object BestCopies {
         e.references.subsetOf(streamed) || isOfOwnBucket(e, range, best))
     }
 
-  /** Whether a condition refuses rows of the value that a row is near to, which are in one bucket with it. */
+  /**
+   * Whether a condition (`x <> point`) only excludes rows equal to the point, which share its bucket.
+   */
   private def isOfOwnBucket(e: Expression, range: RangeCondition, best: BestMatches): Boolean =
     e match {
       case Not(EqualTo(a, b)) =>
@@ -218,8 +220,8 @@ object BestCopies {
       (range.upperTest ++ range.lowerTest).forall(PartitionedRange.isKnown(_, range.streamed))
 
   /**
-   * Whether the nearest rows are those of the nearest bounds, and some behind them. Not of distances that are rounded
-   * where rows of the same distance have one rank: any number of bounds may have it.
+   * Whether the nearest rows have the nearest bounds, give or take a few. Not for a rounded distance with
+   * `dense_rank()`: any number of different bounds may share one rank.
    */
   private def isOfBounds(order: BestOrder): Boolean = order.rankPoint.exists { rankPoint =>
     rankPoint.distance.nearest &&
@@ -227,8 +229,8 @@ object BestCopies {
   }
 
   /**
-   * Whether there is surely room for the best rows of some buckets, so that buckets may be as narrow as if nothing
-   * were copied.
+   * Whether the best rows of this many buckets are sure to fit in memory, so that buckets need not be widened to limit
+   * copies.
    *
    * @param output what rows consist of
    * @param ties how many rows have the same bound, as far as is known

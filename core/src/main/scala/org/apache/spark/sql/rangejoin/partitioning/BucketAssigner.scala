@@ -20,7 +20,7 @@ import org.apache.spark.sql.rangejoin.reduce.BestOrder
  * Finds the buckets of rows, interpreted; [[RangeBucketExec]] generates code for the same. What it finds follows from
  * the row, the number of its map task and the layout alone, so that it is the same when the task runs again.
  *
- * @param keepsUnmatched whether rows of the owner appear in the result without a match; others that can
+ * @param preservesOwner whether rows of the owner appear in the result without a match; others that can
  *   have none, and those of the other side, are dropped
  * @param lengths counts the lengths of an owner of intervals; else null
  * @param best of the other side: the order by which the best rows alone are copied ([[BestCopies]])
@@ -29,7 +29,7 @@ final class BucketAssigner(
     layout: RowLayout,
     columns: KeyedColumns,
     isOwner: Boolean,
-    keepsUnmatched: Boolean,
+    preservesOwner: Boolean,
     lengths: LengthCounter = null,
     best: Option[BestOrder] = None
 ) extends Serializable {
@@ -49,7 +49,7 @@ final class BucketAssigner(
         val buckets = layout.bucketsOf(columns.key(columnsOfRow))
         cells.find(buckets.cells, columnsOfRow)
         if (isOwner) add(cells.ownerId(buckets, lengths)) else addCopies(buckets, cells)
-      } else if (isOwner && keepsUnmatched) add(layout.anyId(row, partition))
+      } else if (isOwner && preservesOwner) add(layout.anyId(row, partition))
     }
   }
 }

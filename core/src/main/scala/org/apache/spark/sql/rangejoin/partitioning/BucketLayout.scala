@@ -174,6 +174,6 @@ object BucketLayout {
     Array(id))
 
   def unexpectedLength(): Throwable = new SparkException(
-    "A range join by buckets has lost shuffled rows, and has found a longer range when it read them again: " +
-      "the table has changed since, or its rows are not the same each time they are read. Run the query again.")
+    "Shuffled rows of a range join by buckets were lost, and one of them has a longer range after being read " +
+      "again: the table has changed since, or its rows are not the same each time they are read. Run the query again.")
 }

@@ -46,7 +46,7 @@ case class DeferShuffleExec(side: SparkPlan, others: Seq[SparkPlan]) extends Spa
 
   override def outputOrdering: Seq[SortOrder] = side.outputOrdering
 
-  // As of the buckets above: what is shuffled is this side.
+  // As for the bucket node above: the shuffle stands for this side's logical plan.
   override def logicalLink: Option[LogicalPlan] = side.logicalLink
 
   override def stringArgs: Iterator[Any] = Iterator.empty

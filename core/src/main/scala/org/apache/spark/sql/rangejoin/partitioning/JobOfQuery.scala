@@ -27,10 +27,10 @@ import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 import org.apache.spark.util.ThreadUtils
 
 /**
- * A job that a query waits for, and that ends when the query ends. It has the query's local properties, so
- * what cancels the query's jobs cancels it. Spark misses two cases, which are handled here. When another
- * stage fails, adaptive execution first waits until this job has ended (4.0 on), or looks at no stage
- * meanwhile (3.5). And nobody cancels the job of an interrupted thread.
+ * A job that a query waits for, and that ends when the query ends. It has the query's local properties, so what cancels
+ * the query's jobs cancels it. Spark misses two cases, which are handled here. When another stage fails, adaptive
+ * execution first waits until this job has ended (4.0 on), or checks no stage in the meantime (3.5). And a job stays
+ * running when the thread that waits for it is interrupted.
  */
 private[rangejoin] object JobOfQuery {
 
@@ -60,8 +60,8 @@ private[rangejoin] object JobOfQuery {
   }
 
   /**
-   * Cancels a job when its query ends, or another job of the query fails. Not when that is cancelled: Spark
-   * cancels stages that it has no more use for.
+   * Cancels a job when its query ends or another job of the query fails. A cancelled job does not count as failed:
+   * Spark cancels stages that it no longer needs.
    */
   private class EndOfQuery(execution: Long) extends SparkListener {
     private val store = SparkSession.getActiveSession.map(_.sharedState.statusStore)

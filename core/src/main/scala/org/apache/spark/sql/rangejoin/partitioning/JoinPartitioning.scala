@@ -28,9 +28,9 @@ import org.apache.spark.sql.rangejoin.reduce.BestOrder
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 /**
- * The layout of the buckets of one join, which both of its sides use: chosen once, when the first of
- * them is about to run, and kept as long as the plan. The sides of a plan refer to the same object, and
- * two joins never do: that is what makes an exchange over a [[RangeBucketExec]] equal to another one.
+ * The layout of the buckets of one join, which both of its sides use: chosen once, when the first of them is about to
+ * run, and kept as long as the plan. The two sides of a join in one plan share one object, and two joins never do: that
+ * is what makes an exchange over a [[RangeBucketExec]] equal to another one.
  *
  * To choose it, a sample of the bounds of both sides is read: a query of its own, of the columns the bounds
  * need. Rows may be other ones when they are read for the join: nothing but balance depends on the sample. How far
@@ -94,13 +94,16 @@ final class JoinPartitioning(
   private def forced: Int =
     session.sessionState.conf.getConf(RangeJoinConf.RangePartitioningBuckets)
 
-  /** What choosing has failed with, and the execution of the query that it has failed in. */
+  /** The last failure to choose a layout, with the query execution in which it happened. */
   private var failed: Option[(Option[String], Throwable)] = None
 
   private def execution: Option[String] =
     Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
 
-  /** The layout, for a job that is about to begin. In one execution of a query it is tried once. */
+  /**
+   * The layout, for a job that is about to begin. A failure is raised again in the same execution of the query; the
+   * next one chooses anew.
+   */
   def get(): Chosen = synchronized {
     val before = failed.filter(_._1 == execution)
     failed = before.filter(_._1.isDefined)
@@ -119,8 +122,8 @@ final class JoinPartitioning(
   }
 
   /**
-   * Chooses the layout while the query is made ready. If that fails, or is cancelled, it is the job that fails:
-   * Spark keeps what fails before, so that the same query could never be run again.
+   * Chooses the layout while the plan is prepared. Failures and interrupts are left to the job, which fails again:
+   * Spark caches an error of preparing a plan, so that the same query could never be run again.
    */
   def prepare(): Unit =
     try get()
@@ -133,8 +136,8 @@ final class JoinPartitioning(
   private var written = Map.empty[Boolean, Option[SparkPlan]]
 
   /**
-   * Chooses the layout when a plan is prepared that has both sides in it, the second time that this is called. In a stage
-   * of an adaptive plan there is one of them.
+   * Records what a side is written by. A plan that is not adaptive prepares both sides, and the second call chooses the
+   * layout; a stage of an adaptive plan has only one side, so nothing is chosen here.
    *
    * @param exchange what the side is written by
    */
@@ -177,7 +180,7 @@ final class JoinPartitioning(
     val planner = new LayoutPlanner(range.dataType, owner, placed, buckets, forced > 0)
     val layout =
       if (range.isPoint) planner.layout(Lengths.Zero, partitions)
-      else planner.openLayout(partitions)
+      else planner.layoutForAnyLengths(partitions)
     val expected = if (range.isPoint) layout else planner.expected(layout)
     val better = otherRanges.indices
       .map(i =>

@@ -29,10 +29,10 @@ import org.apache.spark.sql.rangejoin.shims.KeyHash
 import org.apache.spark.sql.types.{DataType, IntegerType}
 
 /**
- * What tells where a row of one side belongs: its bounds and, last, the hash of its keys, NULL where a
- * key is. Rows of equal keys have equal hashes, by Spark's own function, which is all that is asked of
- * keys: what is true of their equality (collations, zeros, NaN) is not repeated here. Keys that share a
- * hash are split together. Where there are no keys all rows are of one.
+ * What tells where a row of one side belongs: its bounds and, last, the hash of its keys, NULL where a key is. Rows of
+ * equal keys have equal hashes, by Spark's own function, which is all that is required of keys: what is true of their
+ * equality (collations, zeros, NaN) is not repeated here. Keys that share a hash are split together. Where there are no
+ * keys all rows are of one.
  *
  * @param columns of the bounds, as [[SideBounds]] has them, over the rows
  * @param bounds where they are among these

@@ -49,7 +49,7 @@ final class LayoutPlanner(
 
   private def quantiles(weighted: Array[(Position, Double)], parts: Int): Array[Position] = {
     val sorted = weighted.sortBy(_._1)(ordering)
-    // Sums of weights are rounded: not a row more because of that.
+    // A little less, so that rounding of the summed weights does not push a boundary one row further.
     val step = sorted.map(_._2).sum / parts * (1 - 1e-9)
     val boundaries = Array.newBuilder[Position]
     var passed = 0.0
@@ -99,7 +99,7 @@ final class LayoutPlanner(
    * The layout if only the sample's lengths are known. Every possible length has a class. Once
    * lengths are counted, copies skip the classes without rows ([[BucketLayout.lookingBack]]).
    */
-  def openLayout(partitions: Int): BucketLayout =
+  def layoutForAnyLengths(partitions: Int): BucketLayout =
     narrowest(expected)(width => layoutOf(possible(width), partitions))
 
   /** An open layout, if there are no other lengths than those of the sample. */
@@ -145,7 +145,8 @@ final class LayoutPlanner(
 
   /** Classes of the lengths that there are. */
   private def known(ofRows: Lengths, width: Int): Seq[Group] = {
-    // A row of the sample may be shorter than it is counted, as one that wants all others ([[AnyDistance]]).
+    // The counted lengths may lack a length of the sample: a row that wants all others ([[AnyDistance]]) is counted as
+    // longer than its sampled length.
     val lengths = if (ofRows.eq(Lengths.Unbounded)) ofRows else ofRows.merge(sampled)
     val present = lengths.longest.indices.filter(lengths.longest(_) >= 0)
     if (lengths.eq(Lengths.Unbounded)) Seq(Group(present, cells.size, width))
@@ -167,7 +168,7 @@ final class LayoutPlanner(
       val rows = bits.map(sampledRows(_)).sum
       val wide =
         if (bits.map(likely).max <= width / ShortPart) width
-        // There are few such rows, if any: they are not to make many copies.
+        // Few rows, if any, are this long: their class must not cause many copies.
         else if (rows == 0) longest
         else if (rows < SureRows) longest / MostLookedBack + 1
         else bits.map(sampled.longest(_)).max / MostLookedBack + 1
@@ -217,8 +218,7 @@ final class LayoutPlanner(
   private lazy val pairs: Double = PairCount(owner, copied, ordering)
 
   /**
-   * Number of pairs in the range the buckets follow, divided by the number of pairs that are in
-   * `other` and share a bucket.
+   * How many times fewer pairs there are in `other`, within the buckets, than in the range of the buckets.
    *
    * @param ofOwner the rows of the owner's sample, by their bounds in `other`
    * @param ofCopied the rows of the copied side's sample, likewise

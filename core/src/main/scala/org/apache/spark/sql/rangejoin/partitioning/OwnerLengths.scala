@@ -74,7 +74,7 @@ private[rangejoin] final class OwnerLengths(val partitioning: JoinPartitioning) 
     case _                                  =>
       if (planned.numBuckets > 1)
         logWarning(
-          "The lengths of a range join's owner have not been counted: more rows are copied")
+          "The range lengths of the owner side were not counted: more rows than needed are copied")
       planned
   }
 

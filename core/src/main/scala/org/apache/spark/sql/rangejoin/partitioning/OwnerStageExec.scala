@@ -34,7 +34,7 @@ case class OwnerStageExec(
 
   override protected def stringArgs: Iterator[Any] = Iterator("until the owner has been shuffled")
 
-  // Nobody asks for either.
+  // Spark calls neither, since it takes the stage for one that it has started before.
   override protected def doMaterialize(): Future[Any] = Future.successful(())
 
   override def getRuntimeStatistics: Statistics = Statistics(sizeInBytes = 1)

@@ -28,14 +28,14 @@ import org.apache.spark.sql.types.{DataType, IntegralType}
  * @param ofOwner `high` is absent where the owner is a point
  * @param ofCopied a bound is absent where the range has one direction
  * @param dataType the type of the values that are compared
- * @param keepsUnmatched whether rows of the owner appear in the result without a match
+ * @param preservesOwner whether rows of the owner appear in the result without a match
  */
 case class PartitionedRange(
     owner: Side,
     ofOwner: SideBounds,
     ofCopied: SideBounds,
     dataType: DataType,
-    keepsUnmatched: Boolean
+    preservesOwner: Boolean
 ) {
 
   def bounds(isOwner: Boolean): SideBounds = if (isOwner) ofOwner else ofCopied

@@ -55,8 +55,8 @@ object ProbeExec {
   }
 
   /**
-   * What is to be awaited. It stands for no part of the query, so that Spark puts nothing of the query
-   * in its place when it has run.
+   * The exchange to wait for. It stands for no part of the query, so that Spark puts nothing of the query in its place
+   * when it has run.
    */
   def exchange(probe: Probe, asked: SparkPlan): SparkPlan = {
     val exchange = BroadcastExchangeExec(IdentityBroadcastMode, ProbeExec(probe, asked))
@@ -69,6 +69,9 @@ object ProbeExec {
     if (broadcastTimeout <= 0 || broadcastTimeout > LongestTimeout) Duration.Inf
     else FiniteDuration(broadcastTimeout, "s") / 2
 
-  /** Thirty years; a duration has nanoseconds, and Spark makes the greatest BIGINT of a negative timeout. */
+  /**
+   * About thirty years, in seconds: a `Duration` counts nanoseconds, and Spark turns a negative timeout into the
+   * greatest BIGINT.
+   */
   private val LongestTimeout = 1000000000L
 }

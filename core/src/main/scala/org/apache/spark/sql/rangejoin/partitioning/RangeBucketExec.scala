@@ -140,7 +140,7 @@ case class RangeBucketExec(
   override protected def doExecute(): RDD[InternalRow] = {
     val (ref, outputTypes) = (layoutRef, output.map(_.dataType).toArray)
     val columns = new KeyedColumns(Nil, bounds, ordinals, child.output)
-    val (isOwner0, keepsUnmatched) = (isOwner, partitioning.range.keepsUnmatched)
+    val (isOwner0, preservesOwner) = (isOwner, partitioning.range.preservesOwner)
     val rowsOut = longMetric("numOutputRows")
     val numCopies = if (isOwner) null else longMetric("numCopies")
     val best = this.best
@@ -154,7 +154,7 @@ case class RangeBucketExec(
         project(joined(row, added))
       }
       val assigned =
-        new BucketAssigner(ref.layout, columns, isOwner0, keepsUnmatched, ref.lengths, best)
+        new BucketAssigner(ref.layout, columns, isOwner0, preservesOwner, ref.lengths, best)
           .start(index)
       new PartitionedRows(rows, assigned, copiesRows = false, numCopies).map(to =>
         placed(to._2, to._1))
@@ -201,7 +201,7 @@ case class RangeBucketExec(
     val placed =
       if (isOwner) {
         val lengths = if (isCounted) countedLengths(ctx, ref) else "null"
-        val isKept = isNull.nonEmpty && partitioning.range.keepsUnmatched
+        val isKept = isNull.nonEmpty && partitioning.range.preservesOwner
         s"""
            |int $id;
            |${if (isKept) s"if ($isNull) $id = $layout.anyId(partitionIndex); else" else ""} {
@@ -211,7 +211,7 @@ case class RangeBucketExec(
            |$out
          """.stripMargin
       } else find + "\n" + copiesCode(ctx, layout, cells, id, out)
-    val isDropped = isNull.nonEmpty && !(isOwner && partitioning.range.keepsUnmatched)
+    val isDropped = isNull.nonEmpty && !(isOwner && partitioning.range.preservesOwner)
     s"""
        |${values.map(_.code.toString).mkString("\n")}
        |${if (isDropped) s"if (!($isNull))" else ""} {

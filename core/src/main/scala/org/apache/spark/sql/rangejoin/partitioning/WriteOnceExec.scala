@@ -48,10 +48,10 @@ import org.apache.spark.{MapOutputStatistics, ShuffleDependency}
  * One side of a join without keys, whose rows take longer to make than to write: made once, written, and read from
  * there for the sample and by the buckets.
  *
- * A shuffle, so that it is a stage of an adaptive plan, but one that places nothing: all rows of a map task go
- * to one partition, neighbouring tasks to the same one where there are more tasks than partitions. Nothing is
- * hashed or sorted, no rows are dealt out in the order in which they happen to come, and a task that runs again
- * writes where it wrote before. Promises nothing of where rows are.
+ * It is a shuffle, so that an adaptive plan makes a stage of it, but it does not distribute rows by value: all rows of
+ * a map task go to one partition, and neighbouring tasks share one if there are more tasks than partitions. Nothing is
+ * hashed or sorted, rows are not dealt out round-robin, and a task that runs again writes to the same partition. It
+ * promises nothing about where rows are.
  *
  * @param writing what makes two nodes the same; null where equal children do
  */

@@ -79,7 +79,10 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
     side.toOption
   }
 
-  /** Whether each pair is looked at, and Spark needs no map of groups: then its generated code is faster. */
+  /**
+   * Whether aggregating in the join would be slower: with a residual every pair is tested anyway, and without groups
+   * Spark's generated code needs no hash map.
+   */
   private def isSlower(wanted: AggregatedPairs, join: RangeJoinExec): Boolean =
     wanted.grouping.isEmpty && join.hasResidual
 
@@ -95,14 +98,16 @@ object AggregateMatchesInPlace extends Rule[SparkPlan] {
     wanted.expansion.fold[SparkPlan](node)(_.over(node, buffers))
   }
 
-  /** Its streamed side has generated code of its own, as that of the join does not run. */
+  /**
+   * The join with a code generation boundary above its streamed side: the join itself runs interpreted here.
+   */
   private def unfused(join: RangeJoinExec): RangeJoinExec = join match {
     case broadcast: BroadcastRangeJoinExec =>
       broadcast.withStreamedPlan(CodegenBoundaryExec(broadcast.streamedPlan))
     case other => other
   }
 
-  /** The aggregate over buffers, in the place of one over rows. */
+  /** The aggregate over buffers that replaces the one over rows. */
   private def merging(aggregate: BaseAggregateExec, child: SparkPlan): Option[SparkPlan] = {
     val grouping = aggregate.groupingExpressions.map(_.toAttribute)
     val functions = aggregate.aggregateExpressions.map { function =>

@@ -64,7 +64,7 @@ private[rangejoin] object AggregatedPairs extends AliasHelper {
   def functionsOf(columns: Seq[NamedExpression]): Seq[AggregateExpression] =
     columns.flatMap(_.collect { case function: AggregateExpression => function })
 
-  /** What an aggregate of rows asks of the rows below it; None of another operator. */
+  /** What an aggregate of rows wants of the rows below it; None for any other operator. */
   def of(plan: SparkPlan): Option[AggregatedPairs] = plan match {
     case aggregate: BaseAggregateExec
         if aggregate.aggregateExpressions.nonEmpty &&
@@ -81,14 +81,14 @@ private[rangejoin] object AggregatedPairs extends AliasHelper {
 
   /** Why a function cannot be aggregated row by row and merged. */
   private def refusalOf(function: AggregateExpression): Option[String] =
-    if (function.isDistinct) Some(s"${sqlOf(function)} is of distinct values")
+    if (function.isDistinct) Some(s"${sqlOf(function)} aggregates distinct values")
     else if (!function.deterministic || function.filter.exists(!_.deterministic))
       Some(s"${sqlOf(function)} is not deterministic")
     else {
       function.aggregateFunction match {
         case _: First | _: Last      => Some(s"${sqlOf(function)} depends on the order of rows")
         case _: DeclarativeAggregate => None
-        case _ => Some(s"${sqlOf(function)} keeps more than some columns of what it has seen")
+        case _ => Some(s"${sqlOf(function)} is not computed by expressions, as sum and max are")
       }
     }
 

@@ -25,9 +25,9 @@ import org.apache.spark.sql.rangejoin.partitioning.{BestCopies, RangeBucketExec}
 import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
 
 /**
- * Has a join by range buckets copy no more than the best rows to other buckets, where no more is wanted of
- * them ([[org.apache.spark.sql.rangejoin.partitioning.BestCopies]]): in a range without an end, each row
- * would be copied to all buckets on one side of its own.
+ * Makes a join by range buckets copy only the best rows to other buckets, where nothing else is wanted from them
+ * ([[org.apache.spark.sql.rangejoin.partitioning.BestCopies]]): in a range without an end, each row would be copied to
+ * all buckets on one side of its own.
  *
  * What ranks the pairs stays above the join, so nothing depends on the join still being asked for the best matches
  * when the rows have been shuffled and the rest is planned again.
@@ -47,7 +47,7 @@ object CopyBestMatches extends Rule[SparkPlan] {
   /** On an inner join: the side to be the owner, since the best matches of its rows are wanted. */
   private val RankedSide = TreeNodeTag[Side]("rangejoin.rankedSide")
 
-  /** Marks a join without keys, where no more than the best rows would have to be copied; returns whether it is one. */
+  /** Marks a join without keys if only its best rows have to be copied; returns whether it did. */
   private[plan] def mark(join: Join, best: BestMatches): Boolean = {
     val streamed = best.streamedSide(join.left.outputSet)
     val isMarked =
@@ -59,7 +59,7 @@ object CopyBestMatches extends Rule[SparkPlan] {
   private def orderOf(join: Join, best: BestMatches, streamed: Side): Option[BestOrder] = {
     val (ofStreamed, ofOther) =
       (streamed.of(join).outputSet, streamed.other.of(join).outputSet)
-    // What is asked of the other side alone is asked below the join, once the optimizer has seen it.
+    // The optimizer will push conjuncts that read only the other side below the join.
     val asked = join.condition.toSeq.flatMap(Predicates.split)
       .filterNot(e => e.references.nonEmpty && e.references.subsetOf(ofOther))
     RangeExtractor.extract(join.copy(condition = asked.reduceOption(And(_, _))), Some(streamed))

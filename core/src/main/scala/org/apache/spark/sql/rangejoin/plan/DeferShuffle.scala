@@ -47,18 +47,18 @@ import org.apache.spark.sql.rangejoin.pushdown.ShownLimits
  */
 object DeferShuffle extends PredicateHelper {
 
-  /** The measure of a side that had these columns. */
+  /** A measure, with the columns that the side had when it was created. */
   private case class Measured(measure: SideMeasure, columns: AttributeSet)
 
   /**
-   * On a join: what is being measured of its sides, or has been. Rules of Spark copy it to what they put in the
-   * place of the join, which may be another join, or the same one with fewer columns.
+   * On a join: the measures of its sides, pending or done. Rules of Spark copy this tag to whatever replaces the join,
+   * which may be another join, or the same one with fewer columns.
    */
   private val Measures = TreeNodeTag[Map[Side, Measured]]("rangejoin.measures")
 
   /**
-   * Both sides of a join, each of which waits for what tells the sizes, unless both are known to be small, and
-   * for the first rows of a limit.
+   * Both sides of a join. Each waits for what reveals the sizes (unless both are known to be small), and for the trial
+   * of a limit's first rows.
    */
   def of(join: Join, conf: SQLConf, isSmall: Boolean): Map[Side, SparkPlan] = {
     val first = if (runsOnce(conf)) LimitedJoins.probe(join) else None
@@ -102,7 +102,7 @@ object DeferShuffle extends PredicateHelper {
 
   /** The join as Spark would plan it if it had known that a side is small; None unless one is. */
   def overSmall(join: Join): Option[SparkPlan] = {
-    // What was small with more columns is so with some of them.
+    // A side that was small stays small with fewer columns.
     val small = measuresOf(join).collectFirst {
       case (side, measured)
           if measured.measure.isSmall.contains(true) &&
@@ -124,14 +124,16 @@ object DeferShuffle extends PredicateHelper {
   private def isOn(conf: SQLConf): Boolean =
     conf.adaptiveExecutionEnabled && conf.getConf(RangeJoinConf.DeferShuffle)
 
-  /** Whether what is planned twice, once to be waited for, is shuffled or broadcast once. */
+  /**
+   * Whether a plan that is made twice, once only to be waited for, runs its exchanges once (exchange reuse).
+   */
   private def runsOnce(conf: SQLConf): Boolean = isOn(conf) && conf.exchangeReuseEnabled
 
   private def isMeasured(join: Join, conf: SQLConf): Boolean =
     isOn(conf) && conf.getConf(RangeJoinConf.Broadcast) && limit(conf) > 0 &&
       (join.hint.leftHint ++ join.hint.rightHint).isEmpty
 
-  /** The most bytes of a side that Spark broadcasts without being asked. */
+  /** Largest side, in bytes, that Spark broadcasts without a hint. */
   private def limit(conf: SQLConf): Long =
     conf.getConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD)
       .getOrElse(conf.autoBroadcastJoinThreshold)

@@ -48,7 +48,7 @@ object LimitedJoins extends Rule[LogicalPlan] {
     plan
   }
 
-  /** Below a limit at the top alone: any other is asked of every task. */
+  /** Only below a limit at the top of the plan: any other limit runs in every task. */
   @tailrec
   private def markBelowLimit(plan: LogicalPlan): Unit = plan match {
     case LocalLimit(IntegerLiteral(most), child) => if (most > 0) mark(child, most)
@@ -69,8 +69,7 @@ object LimitedJoins extends Rule[LogicalPlan] {
   }
 
   /**
-   * Stock Spark's join in place of a join that has been tried and gives the rows at once, or the rows that it
-   * has given then.
+   * Stock Spark's join for a join whose trial gave the rows at once, or the rows that the trial has kept.
    */
   def quick(join: Join, ofSpark: Seq[SparkPlan]): Option[Seq[SparkPlan]] =
     join.getTagValue(Tag).filter(_.answer.contains(true)).map { firstRows =>
@@ -80,18 +79,23 @@ object LimitedJoins extends Rule[LogicalPlan] {
       }
     }
 
-  /** Under adaptive execution, what tries stock Spark's join, if there is a limit and it has not been tried. */
+  /**
+   * Under adaptive execution: the exchange that tries stock Spark's join, if the join has a limit and was not tried
+   * yet.
+   */
   def probe(join: Join): Option[SparkPlan] =
     notTried(join).map(firstRows => ProbeExec.exchange(firstRows, tried(join, firstRows)))
 
-  /** Without, what there is to find out before a join by buckets, if there is. */
+  /** Without adaptive execution: the trial to run before a join by buckets, if any. */
   def toTry(join: Join): Option[FirstRows] = notTried(join).filterNot(_ => isObserved(join))
 
   /** A join by buckets before which stock Spark's join is tried. */
   def tryFirst(firstRows: FirstRows, join: Join, byBuckets: SparkPlan): SparkPlan =
     FirstRowsExec(firstRows, tried(join, firstRows), Some(byBuckets))
 
-  /** What observes a side is to see rows of the plan that has run, and to be there once. */
+  /**
+   * Whether a side has observed metrics (`CollectMetrics`), which must be collected once, in the plan that really runs.
+   */
   private def isObserved(join: Join): Boolean = join.exists(_.isInstanceOf[CollectMetrics])
 
   private def notTried(join: Join): Option[FirstRows] =

@@ -30,24 +30,26 @@ import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
 
 /**
- * Takes back what [[AggregateMatchesInPlace]] has done where adaptive execution has the index of a broadcast join
- * before it runs the stage of the join, and no key has more than a few rows in it: pairs in generated code are
- * faster than buffers for each streamed row. Not where the final aggregate of groups takes these as they are: pairs
- * would go through two maps of groups.
+ * Restores the aggregate over pairs that [[AggregateMatchesInPlace]] has replaced, where adaptive execution has built
+ * the index of a broadcast join before it runs the stage of the join, and no key has more than a few rows in the index:
+ * generated code over pairs is then faster than a buffer for each streamed row. Not where a final aggregate with groups
+ * reads the buffers directly: pairs would pass through two hash maps of groups.
  */
 object MakePairsOfFewMatches extends Rule[SparkPlan] {
 
   /**
-   * On what has replaced an aggregate over pairs: that aggregate. On an aggregate over pairs: that it has been put back,
-   * and is not replaced again.
+   * On what has replaced an aggregate over pairs: that aggregate. On an aggregate over pairs: it has been restored, and
+   * is not replaced again.
    */
   val PairsTag: TreeNodeTag[BaseAggregateExec] =
     TreeNodeTag[BaseAggregateExec]("rangejoin.aggregateOverPairs")
 
-  /** The most rows of a key that are few where there are groups, each of which may be of one streamed row. */
+  /**
+   * The most rows of a key that are few, if there are groups, each of which may have one streamed row only.
+   */
   private val FewRows = 4
 
-  /** Where there are none: then no pair goes through a map of groups. */
+  /** The same without groups, where pairs need no hash map. */
   private val FewRowsOfAll = 16
 
   override def apply(plan: SparkPlan): SparkPlan =
@@ -56,7 +58,7 @@ object MakePairsOfFewMatches extends Rule[SparkPlan] {
   private def overPairs(buffers: SparkPlan): Option[SparkPlan] =
     for {
       aggregate <- buffers.getTagValue(PairsTag)
-      // Spark copies tags to other nodes.
+      // The tag may have been copied to another node by Spark.
       if aggregate.output.map(_.exprId) == buffers.output.map(_.exprId)
       join <- joinBelow(buffers)
       index <- join.builtIndex

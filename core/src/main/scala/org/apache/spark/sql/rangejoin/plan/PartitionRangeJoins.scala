@@ -62,7 +62,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
       range =>
         val conf = session.sessionState.conf
         val most = conf.getConf(RangeJoinConf.RangePartitioningThreshold)
-        // Of what a generator makes Spark has no estimate.
+        // Spark has no estimate of how many rows a generator makes.
         val isTiny = Seq(join.left, join.right)
           .forall(side => side.stats.sizeInBytes <= most && !side.exists(_.isInstanceOf[Generate]))
         val isAdaptive = conf.adaptiveExecutionEnabled && !SamplePlan.isPlanningSample

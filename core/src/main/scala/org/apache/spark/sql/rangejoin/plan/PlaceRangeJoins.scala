@@ -28,8 +28,8 @@ import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 
 /**
- * Puts the range join in the place of every marked join, once all rules of Spark that know the stock node are
- * done with it. Runs several times over the same plan; what it has replaced it leaves alone.
+ * Replaces every marked join by its range join, once all rules of Spark that know the stock node are done with it. Runs
+ * several times over the same plan; what it has replaced it leaves alone.
  */
 object PlaceRangeJoins extends Rule[SparkPlan] {
 

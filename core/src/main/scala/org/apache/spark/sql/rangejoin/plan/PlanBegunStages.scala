@@ -50,7 +50,7 @@ object PlanBegunStages extends SparkStrategy {
       if (indexed.nonEmpty) Seq(joinOverIndex(join, indexed))
       else if (bucketed.nonEmpty) Seq(joinOverBuckets(join, bucketed.toMap))
       else Nil
-    // A stage below has run. It is open again how the join is done.
+    // A stage below the bucket node has run: the join is planned afresh, over the side without its buckets.
     case LogicalQueryStage(_, bucket: RangeBucketExec) =>
       Seq(WriteCostlySides.sideOf(bucket.child))
     // Shuffled by its buckets, but without the join: Spark found that the other side is empty.
@@ -68,7 +68,7 @@ object PlanBegunStages extends SparkStrategy {
 
   // ---------------------------------------------------------------- a range index
 
-  /** What a range index is made of that a plan broadcasts. */
+  /** The mode of the range index that a plan broadcasts, if it broadcasts one. */
   private[plan] def indexOf(plan: SparkPlan): Option[RangeIndexMode] =
     plan.outputPartitioning match {
       case BroadcastPartitioning(mode: RangeIndexMode) => Some(mode)
@@ -107,7 +107,8 @@ object PlanBegunStages extends SparkStrategy {
       case LeftSide  => (BuildLeft: BuildSide, stage, planLater(join.right))
       case RightSide => (BuildRight: BuildSide, planLater(join.left), stage)
     }
-    // A nested loop join may have keys that no hash join takes: the index says what it was.
+    // A nested loop join may contain equalities that Spark did not use as hash keys; the keys of the index tell which
+    // join it was built for.
     val stock = join match {
       case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, condition, _, _, _, _)
           if mode.keys.nonEmpty =>

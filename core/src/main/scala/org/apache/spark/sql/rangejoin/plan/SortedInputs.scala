@@ -32,8 +32,8 @@ import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 import org.apache.spark.sql.rangejoin.sortedtables.SortedFiles
 
 /**
- * Supplies the order that a sort-merge range join needs of its sides: in the place of the sorts by key that were
- * planned for the stock join, sorts that know the range, and none where a side is in this order.
+ * Supplies the order that a sort-merge range join needs of its sides: sorts that know the range instead of the sorts by
+ * key that were planned for the stock join, and none where a side is in this order.
  */
 private[plan] object SortedInputs {
 
@@ -67,7 +67,10 @@ private[plan] object SortedInputs {
     case other => other
   }
 
-  /** The bound a side is sorted by; one it need not be in order by where it is sorted in any case. */
+  /**
+   * The bound by which a side is sorted: the one it has to be ordered by or else, if it is sorted anyway, a preferred
+   * one.
+   */
   private def boundOf(
       child: SparkPlan,
       range: RangeCondition,
@@ -76,8 +79,8 @@ private[plan] object SortedInputs {
   ): Option[RangeBound] =
     join.orderOf(side).orElse(child match {
       case _: SortExec =>
-        // Where matches are aggregated, runs of them then grow from one streamed row to the next; and the best
-        // matches of neighbours are near each other, which counts where the window is on disk.
+        // Aggregated runs then grow from one streamed row to the next, and the best matches of neighbouring rows lie
+        // near each other, which matters when the window is on disk.
         val isSearched =
           if (join.best.isDefined) side == range.streamed && range.isOneSided
           else join.streamed.contains(side) && range.residual.isEmpty
@@ -117,9 +120,8 @@ private[plan] object SortedInputs {
   }
 
   /**
-   * An order with what else the child is in order by wherever it is in this order already: rows that a
-   * join below has ordered by one key are ordered by the other, too, and stay so when they are sorted
-   * anew. Operators above were planned on it.
+   * Adds the orders that are known to be equal in the child: rows ordered by one key of a join below are ordered by the
+   * other key as well, and stay so when sorted again. Operators above were planned on it.
    */
   private def withEqualOrders(order: Seq[SortOrder], child: SparkPlan): Seq[SortOrder] = {
     val promised = child.outputOrdering

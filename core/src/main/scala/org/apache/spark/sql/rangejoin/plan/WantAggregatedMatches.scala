@@ -39,7 +39,7 @@ object WantAggregatedMatches extends Rule[SparkPlan] {
   private def tell(wanted: AggregatedPairs): Unit = wanted.pairs match {
     case join: SortMergeJoinExec =>
       wanted.sides(join.left.outputSet, join.right.outputSet).foreach { sides =>
-        // Where either side will do, the one that the range would have.
+        // If either side may be streamed, take the one that the range streams by default.
         val chosen =
           if (sides.size == 1) sides.headOption
           else SortMergeRangeJoinExec.of(join).normalForm.toOption.map(_.streamed)

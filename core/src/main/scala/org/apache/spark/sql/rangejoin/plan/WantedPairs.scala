@@ -65,7 +65,7 @@ private[rangejoin] case class WantedPairs(
     // Spark computes it in a node of its own, once more for each place that it is in.
     val hasPython = (best +: (partition ++ beside)).exists(_.exists(_.isInstanceOf[PythonUDF]))
     if (sides.isEmpty) Left("partition by columns of one side alone")
-    else if (hasPython) Left("compute what a Python function gives as a column before the join")
+    else if (hasPython) Left("compute the Python function's result as a column before the join")
     else {
       sides.flatMap { case (streamed, other) => ofSides(streamed, other) }.headOption.toRight(
         s"order by a column of the other side, or by its distance from a value of the row, and not " +
@@ -111,7 +111,7 @@ private[rangejoin] object WantedPairs {
   /** Whether a join emits only matching pairs and unmatched streamed rows. */
   def areAll(joinType: JoinType, streamed: Side): Boolean =
     JoinTypeBehavior.of(joinType, streamed).exists(behavior =>
-      behavior.emission == EveryPair && !behavior.keepsBuffered)
+      behavior.emission == EveryPair && !behavior.preservesBuffered)
 
   private def ofRanks(
       partition: Seq[Expression],

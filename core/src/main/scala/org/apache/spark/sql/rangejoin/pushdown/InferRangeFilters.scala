@@ -48,7 +48,7 @@ object InferRangeFilters extends Rule[LogicalPlan] {
     else if (!plan.exists(hasLimit)) plan
     else settled(plan, new SharedSides(plan), MostSteps)
 
-  /** Constraints take their time, and most queries have none of use here. */
+  /** Deriving constraints takes time, and most queries have none that help here. */
   private def hasLimit(plan: LogicalPlan): Boolean = plan match {
     case Filter(condition, _) => condition.exists {
         case comparison: BinaryComparison => comparison.children.exists(_.isInstanceOf[Literal])
@@ -109,7 +109,9 @@ object InferRangeFilters extends Rule[LogicalPlan] {
       .reduceOption[Expression](And(_, _))
       .fold(child)(limit => ShownLimits.in(PushDownPredicates(Filter(limit, child))))
 
-  /** A filter would compute it once more, on its way down. */
+  /**
+   * Whether the column is computed below: a filter pushed down there would compute it a second time.
+   */
   private def isComputed(plan: LogicalPlan, column: Attribute): Boolean = plan.exists {
     case Project(columns, child) => columns.exists {
         case alias: Alias if alias.exprId == column.exprId =>
@@ -123,7 +125,7 @@ object InferRangeFilters extends Rule[LogicalPlan] {
         case alias: Alias if alias.exprId == column.exprId =>
           alias.child match {
             case from: Attribute => isComputed(aggregate.child, from)
-            // What is aggregated is filtered above.
+            // A filter on an aggregated value stays above the aggregate.
             case other => !other.exists(_.isInstanceOf[AggregateExpression])
           }
         case _ => false
@@ -135,9 +137,9 @@ object InferRangeFilters extends Rule[LogicalPlan] {
   }
 
   /**
-   * Sides of joins that are elsewhere in the plan, too, in whole or in a part that takes a shuffle. Spark
-   * computes such a part once and reads its exchange again (`ReusedExchange`), unless it is filtered here in
-   * another way than there. Where the whole join is there again, its sides are filtered alike.
+   * Sides of joins that occur elsewhere in the plan as well, whole or as a part that needs a shuffle. Spark computes
+   * such a part once and reuses its exchange (`ReusedExchange`), unless it is filtered differently here. If the whole
+   * join occurs again, both occurrences get the same filters.
    */
   private final class SharedSides(plan: LogicalPlan) {
 
@@ -145,11 +147,13 @@ object InferRangeFilters extends Rule[LogicalPlan] {
       plan.collect { case node if !isAsItsChild(node) => node.canonicalized }
         .groupBy(identity).map { case (node, all) => node -> all.size }
 
-    /** A projection that gives other names alone is no node of its own. */
+    /**
+     * A projection that only renames columns has the canonical form of its child, and is not counted.
+     */
     private def isAsItsChild(node: LogicalPlan): Boolean =
       node.children.exists(_.canonicalized == node.canonicalized)
 
-    // By the columns of a side: it becomes another node as filters are put in.
+    // Identified by their columns, since the node changes when filters are inserted.
     private lazy val sides: Set[Set[ExprId]] = plan.collect { case join: Join =>
       val joined = occurrences(join.canonicalized)
       join.children.filter { side =>
@@ -169,7 +173,7 @@ object InferRangeFilters extends Rule[LogicalPlan] {
     }
   }
 
-  /** Whether rows of a side that match nothing are not in the result, and change nothing of it. */
+  /** Whether rows of this side that match nothing can be dropped without changing the result. */
   private def mayFilter(joinType: JoinType, side: Side): Boolean =
     JoinTypeBehavior.of(joinType, streamed = side).exists(!_.visitsAllStreamed)
 

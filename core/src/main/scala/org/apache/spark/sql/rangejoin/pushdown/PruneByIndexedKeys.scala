@@ -31,9 +31,8 @@ import org.apache.spark.sql.rangejoin.shims.PruningValues
  * A dynamic partition pruning filter takes its values from the hashed broadcast of a join. Where that
  * became a range join, they are the keys of the range index.
  *
- * Under adaptive execution Spark decides of filters when a stage is made, and drops one that finds no hash
- * join; this rule comes before. Without, it has planned the filter's own broadcast already, for the
- * join's to be reused.
+ * Under adaptive execution Spark decides on filters when a stage is made, and drops one that finds no hash join; this
+ * rule comes before. Without, it has planned the filter's own broadcast already, for the join's to be reused.
  */
 object PruneByIndexedKeys extends Rule[SparkPlan] with AdaptiveSparkPlanHelper {
 

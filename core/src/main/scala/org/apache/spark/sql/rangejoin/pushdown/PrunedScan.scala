@@ -40,7 +40,8 @@ object PrunedScan {
     case filter: FilterExec if isDeterministic(filter) =>
       below(filter.child, predicate).map(child => filter.withNewChildren(Seq(child)))
     case CodegenBoundaryExec(child) => below(child, predicate).map(CodegenBoundaryExec(_))
-    // Its streamed rows come out, whatever the type of the join, or do not for what they are.
+    // What comes out of a streamed row depends on that row alone, whatever the join type, so that skipping it below the
+    // join affects no other row.
     case join: BroadcastHashJoinExec if isDeterministic(join) =>
       below(if (join.buildSide == BuildRight) join.left else join.right, predicate).map {
         streamed =>
@@ -54,7 +55,10 @@ object PrunedScan {
   def belowEach(plan: SparkPlan, predicates: Seq[Expression]): SparkPlan =
     predicates.foldLeft(plan)((told, predicate) => below(told, predicate).getOrElse(told))
 
-  /** What depends on the place of a row would change with the rows before it. */
+  /**
+   * An expression that depends on the position of a row (`monotonically_increasing_id`) would change if rows before it
+   * were skipped.
+   */
   private def isDeterministic(plan: SparkPlan): Boolean = plan.expressions.forall(_.deterministic)
 
   private def inColumnsBelow(project: ProjectExec, predicate: Expression): Option[Expression] = {

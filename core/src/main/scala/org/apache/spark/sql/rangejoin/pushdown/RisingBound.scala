@@ -23,8 +23,8 @@ import org.apache.spark.sql.rangejoin.kernel.RangeBound
  * A bound of a row that rises with a column. The values for which it is within a limit are found
  * by evaluating it, in a search of the column's type by halves: whatever the bound is made of.
  *
- * A value for which the bound is unknown is within every limit. Such values are at an end of the type,
- * so that an end that is within the limit is no end of the search.
+ * A value whose bound is unknown counts as within every limit. Such values lie at the ends of the type, which are
+ * checked first: if the far end is within the limit, the limit excludes nothing (`AllValues`).
  */
 private[pushdown] final class RisingBound private (
     val column: Attribute,
@@ -60,7 +60,10 @@ private[pushdown] final class RisingBound private (
   def greatest(known: KnownValues): Option[Long] =
     ends(known).map { case (a, b) => math.max(a, b) }
 
-  /** The bound where the values begin and where they end: if it is unknown for any, it is so there. */
+  /**
+   * The bounds at the least and the greatest value; if the bound is unknown for any value, it is unknown at one of
+   * these.
+   */
   private def ends(known: KnownValues): Option[(Long, Long)] = {
     def at(value: Option[Any], otherwise: Long) =
       value.fold(boundOf(otherwise))(boundOf(_))
@@ -86,7 +89,9 @@ private[pushdown] final class RisingBound private (
   private def boundOf(value: Any): Option[Long] =
     Option(ofColumn.eval(InternalRow(value))).map(_.asInstanceOf[Long])
 
-  /** The last number for which something holds and the first for which it does not: holds for `from`. */
+  /**
+   * Bisects: the last number for which `holds` is true, and the next one. It is true for `from` and false for `until`.
+   */
   private def halve(holds: Long => Boolean, from: Long, until: Long): (Long, Long) = {
     var low = from
     var high = until

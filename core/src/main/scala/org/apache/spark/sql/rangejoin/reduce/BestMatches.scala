@@ -28,17 +28,15 @@ import org.apache.spark.sql.rangejoin.condition.{Distance, LeftSide, RightSide, 
 import org.apache.spark.sql.types.DataType
 
 /**
- * Which matches of a streamed row are asked for: its first ones by a column of the other side, or by how
- * near the column is to a value of the row. They are ranked as by the window function of the name, from one
- * on; those of a rank up to `limit` are wanted.
+ * Which matches of a streamed row are wanted: the first ones by a column of the other side, or by the column's distance
+ * from a value of the row, ranked from 1 as the window function `ranking` does, up to the rank `limit`.
  *
- * A join gives no fewer than these, and may give any other match as well, for whoever asks has a ranking or
- * an aggregate of its own above. So a join looks for the best matches where they are next to each
- * other, and gives all matches where they are not.
+ * A join returns at least these and may return any other match as well, because the operator that wants them ranks or
+ * aggregates again. So a join looks for the best matches where they are adjacent, and returns all matches elsewhere.
  *
  * @param order by a column of the side that is not streamed, or a cast that keeps its values
  * @param point the value of the streamed row that the column is compared with, if it is
- * @param distance how it is; with `point`
+ * @param distance how it is compared; with `point`
  */
 case class BestMatches(
     order: SortOrder,
@@ -56,7 +54,7 @@ case class BestMatches(
 
   override def nullable: Boolean = true
 
-  /** The column; None where a rule of Spark has put something else in its place. */
+  /** The column; None if a rule of Spark has replaced it. */
   def column: Option[Attribute] =
     if (point.isDefined) Distance.columnOf(order.child)
     else Option(order.child).collect { case a: Attribute => a }
@@ -116,6 +114,6 @@ object BestMatches {
   /** On a stock join that is about to be replaced by a range join. */
   val Tag: TreeNodeTag[BestMatches] = TreeNodeTag[BestMatches]("rangejoin.best")
 
-  /** On a join whose matches are ranked and which has to give all of them: why. */
+  /** On a join whose matches are ranked and that has to return all of them: why. */
   val RefusalTag: TreeNodeTag[String] = TreeNodeTag[String]("rangejoin.bestRefusal")
 }

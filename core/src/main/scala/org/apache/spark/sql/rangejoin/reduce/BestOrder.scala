@@ -42,13 +42,13 @@ case class BestOrder(
     nullsBehind: Boolean = false,
     rankPoint: Option[RankPoint] = None) {
 
-  /** How far behind the last one wanted there may be others. */
+  /** How far behind the last wanted match another wanted one may lie. */
   val slack: Long = rankPoint.fold(0L)(_.distance.slack)
 
   /** Whether two bounds are farther from each other than that. */
   def isBeyondSlack(a: Long, b: Long): Boolean = {
     val distance = math.abs(a - b)
-    // One that is not to be had in a long is a long one.
+    // A distance that does not fit into a long is beyond it, too.
     distance > slack || distance < 0
   }
 
@@ -65,7 +65,7 @@ object BestOrder {
   /** The order of the candidates by a range; None where no bound is known to rise with the column. */
   def of(range: RangeCondition, best: BestMatches): Option[BestOrder] = {
     val bounds = range.sortBound.map(_ -> true) ++ range.evictBound.map(_ -> false)
-    // Different values may be the same by the distance, and then all of them are of one rank.
+    // Different values may have the same distance, and then all of them have one rank.
     val isRanked = best.ranking != Ranking.DenseRank || best.distance.forall(_.slack == 0)
     best.column.filter(_ => isRanked && isNaNPlaced(range, best)).flatMap { column =>
       bounds.collectFirst {
@@ -104,14 +104,14 @@ object BestOrder {
   private def isNeighbourly(bound: RangeBound, range: RangeCondition, best: BestMatches): Boolean =
     bound.isLossless || (best.point.isEmpty && range.areNeighbours)
 
-  /** What is wanted of a join, if it can be given in its order. */
+  /** The best matches wanted of a join, if the join can return them in its order. */
   def served(
       range: Either[Reason, RangeCondition],
       best: Option[BestMatches]): Option[BestMatches] =
     best.filter(wanted => range.exists(of(_, wanted).isDefined))
 
   /**
-   * What is wanted of a join that may stream either side, if it can be given in its order.
+   * The best matches wanted of a join that may stream either side, if it can return them in its order.
    *
    * @param range by the side that is to be streamed; None for the side that the range has streamed
    */
@@ -128,8 +128,8 @@ object BestOrder {
   }
 
   /**
-   * Whether candidates are sure to be neighbours in the order of both bounds. Intervals of any lengths are
-   * not: to have them in the window for no more than the hope of it may cost more than all pairs.
+   * Whether candidates are sure to be neighbours in the order of both bounds. Intervals of arbitrary lengths are not:
+   * keeping them in the window on the chance of it may cost more than all pairs.
    */
   private def isRun(range: RangeCondition, best: BestMatches): Boolean = range.isOneSided || {
     val columns = (range.sortBound ++ range.evictBound).map(columnOf(_, best))
@@ -154,7 +154,7 @@ object BestOrder {
   private def isPlaced(bound: RangeBound, best: BestMatches): Boolean =
     best.point.isEmpty || pointIn(bound, best).isDefined
 
-  /** What the bound would be of a row whose column is the point. */
+  /** The bound that a row would have whose column equals the point. */
   private def pointIn(bound: RangeBound, best: BestMatches): Option[Expression] =
     best.point.map { point =>
       bound.child.transformDown { case e if Predicates.haveSameValue(e, best.order.child) => point }

@@ -19,7 +19,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 /**
  * Buffers by the number of a block.
  *
- * @param isCounted whether they are kept only as far as there is memory for them; else they are too few to ask
+ * @param isCounted whether they are kept only as far as there is memory for them; if not, they are too few to account
+ *   for
  */
 private[reduce] final class BlockBuffers(memory: BufferMemory, val isCounted: Boolean) {
   import BlockBuffers._
@@ -45,7 +46,7 @@ private[reduce] final class BlockBuffers(memory: BufferMemory, val isCounted: Bo
    * @return false where there is no memory for it
    */
   def put(block: Int, buffer: UnsafeRow, oldest: Int): Boolean = {
-    // To take memory may clear what is kept.
+    // Taking memory may clear what is kept.
     val hasRoom = !isCounted || memory.take(bytesOf(buffer)) || {
       releaseBefore(oldest)
       memory.takeReleased(bytesOf(buffer))
@@ -64,7 +65,7 @@ private[reduce] final class BlockBuffers(memory: BufferMemory, val isCounted: Bo
     hasRoom
   }
 
-  /** Makes room for a block, and lets go of those that are of no more interest. */
+  /** Makes room for a block, and drops those that are of no more interest. */
   private def move(block: Int, oldest: Int): Unit = {
     val begin = math.min(block, math.max(base, oldest))
     val end = math.max(block + 1, if (block < base) base + buffers.length else block + 1)
@@ -107,6 +108,6 @@ private[reduce] final class BlockBuffers(memory: BufferMemory, val isCounted: Bo
 private object BlockBuffers {
   private final val Least = 16
 
-  /** Of the object and the array of a row, and its place. */
+  /** Bytes of the object and the array of a row, and of its place. */
   private final val BytesBeside = 80L
 }

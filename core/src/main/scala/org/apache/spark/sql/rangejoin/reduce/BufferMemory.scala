@@ -17,10 +17,9 @@ package org.apache.spark.sql.rangejoin.reduce
 import org.apache.spark.memory.{MemoryConsumer, MemoryMode, TaskMemoryManager}
 
 /**
- * Memory of the task for what can be made again, taken in larger pieces than it is asked for.
- * Asking for more may make another consumer spill. So after a shortage it asks for no more than it
- * then had (half of that if it had to give it up), until 4,096 requests have met the limit, which
- * then doubles, to 1 MiB at least.
+ * Memory of the task for what can be made again, taken in larger pieces than are requested. Asking for more may make
+ * another consumer spill. So after a shortage it asks for no more than it then had (half of that if it had to give it
+ * up), until 4,096 requests have met the limit, which then doubles, to 1 MiB at least.
  *
  * @param forget releases what can be made again, at the request of another consumer of the thread that uses it
  */
@@ -44,7 +43,7 @@ private[reduce] final class BufferMemory(tasks: TaskMemoryManager, forget: () =>
         }
     }
 
-  /** Says that this thread is the one that uses what there is memory for. */
+  /** Declares that this thread uses what the memory is for. */
   def use(): Unit = {
     val current = Thread.currentThread
     if (user.ne(current)) user = current
@@ -79,7 +78,7 @@ private[reduce] final class BufferMemory(tasks: TaskMemoryManager, forget: () =>
     taken
   }
 
-  /** Has memory taken again by who takes next. */
+  /** Makes memory available to the next `take`. */
   def release(bytes: Long): Unit = free += bytes
 
   /** Takes memory that is not given back before the end; false where there is none. */

@@ -17,8 +17,8 @@ package org.apache.spark.sql.rangejoin.reduce
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /**
- * Buffers of the rows between the begin of a block of 16 rows and an end that many runs have in common. Where each
- * run goes on from the one before, the last buffer is enough; else there is one for each block.
+ * Buffers of the rows between the begin of a block of 16 rows and an end that many runs have in common. If each run
+ * extends the one before, the last buffer is enough; else one is kept for each block.
  */
 private[reduce] final class CommonEndBuffers(memory: BufferMemory) {
   private[this] val kept = new BlockBuffers(memory, isCounted = true)
@@ -27,7 +27,7 @@ private[reduce] final class CommonEndBuffers(memory: BufferMemory) {
   private[this] var last: UnsafeRow = _
   private[this] var lastBlock = 0
   private[this] var lastEnd = 0
-  // Whether a run ever did not go on from the one before.
+  // Whether some run did not extend the run before it; from then on a buffer is kept for each block.
   private[this] var keepsEach = false
 
   /** The buffer that was put, or moved to, last; null before that. */
@@ -44,7 +44,7 @@ private[reduce] final class CommonEndBuffers(memory: BufferMemory) {
     isCurrent || isFound
   }
 
-  /** The current buffer, if one that goes on from it can reach to a block; else null. */
+  /** The current buffer, if it can be extended to reach this block; else null. */
   def before(block: Int, end: Int): UnsafeRow = if (isBefore(block, end)) last else null
 
   private def isBefore(block: Int, end: Int): Boolean =

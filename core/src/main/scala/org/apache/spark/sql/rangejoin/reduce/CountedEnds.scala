@@ -32,7 +32,7 @@ private[rangejoin] final class CountedEnds {
   private[this] var ofPoints = NoPoints
   private[this] var anyInverted = false
 
-  /** Begins with no intervals, and with the bounds of a streamed row that others are expected to be like. */
+  /** Starts without intervals. The bounds are those of a typical streamed row. */
   def clear(lower: Long, upper: Long): Unit = {
     val above = lower - upper
     ofPoints =
@@ -52,11 +52,11 @@ private[rangejoin] final class CountedEnds {
       plus(sortBound, ofPoints - 1)
     }
 
-  /** Whether it is in reach of some streamed row. */
+  /** Whether the interval is not inverted, for streamed rows of this kind. */
   private def isProper(sortBound: Long, evictBound: Long): Boolean =
     plus(sortBound, most - 1) <= evictBound
 
-  /** The most that the lower bound of a streamed row may be above its upper one. */
+  /** By how much the lower bound of a streamed row may exceed its upper bound at most. */
   def most: Int = math.max(1, ofPoints)
 
   /** Whether the matches of a streamed row can be counted. */

@@ -102,7 +102,7 @@ private[rangejoin] object ExactColumns {
   /** Up to here every whole number is a DOUBLE. */
   private val MostOfDouble = 1L << 53
 
-  /** None where one of the functions is another one. */
+  /** None if one of the functions is of another kind. */
   def of(functions: Seq[DeclarativeAggregate]): Option[ExactColumns] = {
     val columns = functions.map {
       case count: Count                => count.aggBufferAttributes.map(_ => PlainLong)
@@ -117,7 +117,7 @@ private[rangejoin] object ExactColumns {
 
   private val Averaged = Seq(DoubleType, LongType)
 
-  /** Not that of `try_sum`, which has a second column. */
+  /** Not for `try_sum`, whose buffer has a second column. */
   private def isWholeSum(sum: Sum): Boolean =
     isWhole(sum) && sum.aggBufferAttributes.map(_.dataType) == Seq(LongType)
 

@@ -21,10 +21,11 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow}
 
 /**
- * What was aggregated for the last streamed rows, by the columns that their matches depend on: of a residual, all
- * pairs of a row would be looked at again for each row that is like it.
+ * Caches the aggregates of the last streamed rows by the columns that their matches depend on: with a residual, every
+ * pair would otherwise be tested again for each equal row.
  *
- * All is forgotten when it is 64 MiB, or another consumer asks for memory, and for good if few rows are like others.
+ * The cache is emptied at 64 MiB, or when memory is refused or another consumer asks for it, and switched off if few
+ * rows find a result.
  *
  * @param columns those that the condition reads of a streamed row
  */
@@ -41,7 +42,7 @@ final class KnownResults(columns: Seq[Expression], tasks: TaskMemoryManager) {
   private[this] var isFirst = true
   private[this] var key: UnsafeRow = _
 
-  /** What is known of a row; null if nothing is. */
+  /** The result that is known for a row; null if there is none. */
   def get(row: InternalRow): Known =
     if (!isUseful) null
     else {
@@ -55,7 +56,7 @@ final class KnownResults(columns: Seq[Expression], tasks: TaskMemoryManager) {
       known
     }
 
-  /** Keeps what was aggregated for the row that was asked for last. */
+  /** Keeps what was aggregated for the row that `get` was called with last. */
   def put(matches: Long, aggregated: MatchAggregator): Unit =
     if (isUseful) {
       val buffer = aggregated.result()
@@ -97,17 +98,20 @@ object KnownResults {
 
   private val MostBytes = 64L << 20
 
-  /** Of the map and the objects. */
+  /** Bytes of an entry, for the map and the objects. */
   private val EntryBytes = 160
 
   /**
-   * Of so many rows at least so many have to be like one that is known. In fewer rows few would be alike even if there
-   * were no more than some 10,000 kinds of them.
+   * The cache stays on only if at least `LeastFound` of `Asked` rows find a result. A shorter window would miss the
+   * gain even if there were only about 10,000 kinds of rows.
    */
   private val Asked = 1 << 16
   private val LeastFound = 1 << 11
 
-  /** If so few of the first rows are alike, there are more kinds of them than results are kept of. */
+  /**
+   * Early exit: with fewer than `LeastOfFirst` results found for the first `FirstAsked` rows, there are more kinds of
+   * rows than the cache holds.
+   */
   private val FirstAsked = 1 << 12
   private val LeastOfFirst = 1 << 5
 }

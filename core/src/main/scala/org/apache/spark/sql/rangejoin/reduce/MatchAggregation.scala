@@ -25,13 +25,14 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{
 import org.apache.spark.sql.types.DataType
 
 /**
- * What is evaluated to aggregate rows, by Spark's own functions: `update` takes a row into a buffer, `merge`
- * another buffer. By function; bound to the buffers of all functions, followed by the row or by the other
+ * The expressions that aggregate rows, taken from Spark's own functions: `update` adds a row to a buffer, `merge` adds
+ * another buffer. One sequence per function, bound to the buffers of all functions followed by the row or the other
  * buffers.
  *
  * @param countsOnly whether all functions are counts
- * @param exact buffers from which rows can be taken away again, if they are such
- * @param sums where in a buffer a sum is that is NULL when it has overflowed, and what says that it is of rows
+ * @param exact the columns of a buffer, if rows can be subtracted from it
+ * @param sums the columns of sums that become NULL on overflow, each with the column that tells whether any row was
+ *   added
  */
 final case class MatchAggregation(
     initial: Seq[Expression],
@@ -41,7 +42,7 @@ final case class MatchAggregation(
     exact: Option[ExactColumns] = None,
     sums: Seq[SumColumns] = Nil) {
 
-  /** Of the columns of a buffer. */
+  /** The types of the columns of a buffer. */
   def types: Seq[DataType] = initial.map(_.dataType)
 
   def isEmpty: Boolean = initial.isEmpty

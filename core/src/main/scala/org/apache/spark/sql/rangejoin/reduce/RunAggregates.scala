@@ -27,13 +27,14 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  *   run          └─── ─────────────── ──────────────── ──┘     3 rows, 2 blocks, 4 rows
  * }}}
  *
- * A buffer is made when a run first has all rows of its block, which are then read for the run in any case.
- * So runs of a few rows cost what it costs to aggregate these, and longer ones `O(log n)` updates and merges.
- * Where many runs have one end in common, as those of a range without a lower or an upper end have, what is
- * between that end and a block is kept as well: such a run costs one merge and up to 15 updates. Of runs that
- * grow from one to the next the last is enough; else it is kept for each block.
+ * A buffer is made when a run first has all rows of its block, which are then read for the run in any case. So runs of
+ * a few rows cost what it costs to aggregate these, and longer ones `O(log n)` updates and merges. Where many runs have
+ * one end in common, as in a range without a lower or an upper end, the buffer of the rows between that end and a block
+ * is kept as well: such a run costs one merge and up to 15 updates. If each run extends the one before, the last such
+ * buffer is enough; else one is kept for each block.
  *
- * Of runs nothing is subtracted, so any function that can merge buffers is served, and rows are taken in their order.
+ * Nothing is subtracted from a run, so every function that can merge buffers is supported, and rows are added in their
+ * order.
  *
  * A block whose rows raise an error, or overflow by themselves, has no buffer: its rows are aggregated each
  * time, as if there were no blocks, and raise if they still do.
@@ -65,8 +66,8 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
   /**
    * Aggregates a run.
    *
-   * @param epoch another one than before where positions have other rows than before
-   * @param common which end is that of many runs: `NoEnd`, `Begin` or `End`
+   * @param epoch changes whenever positions refer to other rows
+   * @param common which end this run shares with many others: `NoEnd`, `Begin` or `End`
    */
   def aggregate(rows: RunRows, epoch: Long, from: Int, until: Int, common: Int): Unit =
     if (!aggregation.isEmpty) aggregateRows(rows, epoch, from, until, common)
@@ -102,10 +103,10 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
     if (row == null) row = new UnsafeRow(rows.runFields)
   }
 
-  /** Whether buffers are such that rows can be taken away from them again. */
+  /** Whether rows can be subtracted from the buffers (see [[ExactColumns]]). */
   def areExact: Boolean = aggregation.exact.isDefined
 
-  /** What they are then. */
+  /** The columns from which rows can be subtracted; only if `areExact`. */
   def exact: ExactColumns = aggregation.exact.get
 
   /** Whether all functions are counts. */
@@ -185,7 +186,7 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
     }
   }
 
-  /** The highest level of which a block begins at a position and has at most `left` rows; or -1. */
+  /** The highest level at which a block of at most `left` rows begins at a position; or -1. */
   private def highestLevel(position: Int, left: Int): Int = {
     var level = -1
     while (level + 2 < Levels && left >= (1 << bitsOf(level + 1)) &&
@@ -193,7 +194,7 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
     level
   }
 
-  /** The buffer of a block; null where there is none to be had. */
+  /** The buffer of a block; null if there can be none. */
   private def blockAt(level: Int, block: Int): UnsafeRow = {
     val kept = blocks(level).get(block)
     if (kept.eq(Broken)) null
@@ -265,7 +266,7 @@ object RunAggregates {
   /** Stands for the buffer of a block whose rows raise an error. */
   private val Broken = new UnsafeRow(0)
 
-  // Which end of a run is that of many runs. Constants, so that comparing them is cheap.
+  // Which end a run shares with many others. Constants, so that comparing them is cheap.
   final val NoEnd = 0
   final val Begin = 1
   final val End = 2

@@ -29,7 +29,7 @@ final case class SumColumns(sum: Int, added: Int, countsRows: Boolean) {
 
 object SumColumns {
 
-  /** Of functions whose columns follow one another. */
+  /** The sums of functions whose columns follow one another. */
   def of(functions: Seq[DeclarativeAggregate]): Seq[SumColumns] = {
     val firsts = functions.scanLeft(0)(_ + _.aggBufferAttributes.size)
     functions.zip(firsts).collect {

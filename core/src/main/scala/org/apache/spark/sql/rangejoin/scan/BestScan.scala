@@ -37,10 +37,10 @@ private[scan] final class BestScan(window: RangeWindow, order: BestOrder) {
   // The candidates that are left, from `next` on to the one behind the last.
   private[this] var next = 0
   private[this] var last = 0
-  // Of the part before the point, while the one behind it is read; none elsewhere.
+  // What is left before the point, while the part behind it is read; none elsewhere.
   private[this] var before = -1
   private[this] var beforeEnd = -1
-  // Of the candidate found last: another thread may have the window's memory when it turns out a match.
+  // The bound of the candidate found last: another thread may have the window's memory when it turns out a match.
   private[this] var currentBound = 0L
   private[this] var on = false
 

@@ -19,11 +19,10 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.rangejoin.join.PairScanner
 
 /**
- * Scans for a join that keeps buffered rows: gives candidates, and the rows of either side, or of the
- * buffered side alone, that have found no match. A row of the window has a mark once it is matched. A
- * buffered row without one comes out where it leaves: when it is evicted, when its group ends, or when it is
- * passed over because it never was in reach (its key or a bound is NULL, no streamed row has its key, it is
- * dead on arrival).
+ * Scans for a join that keeps buffered rows: returns candidates, and the rows of either side, or of the buffered side
+ * alone, that have found no match. A row of the window has a mark once it is matched. A buffered row without one comes
+ * out where it leaves: when it is evicted, when its group ends, or when it is passed over because it never was in reach
+ * (its key or a bound is NULL, no streamed row has its key, it is dead on arrival).
  *
  * {{{
  *   read ──▶ find ──▶ admit ──▶ scan ─┐        find    the group of the streamed row
@@ -36,7 +35,7 @@ final class BufferedPreservingScanner(
     streamed: Iterator[InternalRow],
     buffered: Iterator[InternalRow],
     parts: ScannerParts,
-    keepsStreamed: Boolean = true
+    preservesStreamed: Boolean = true
 ) extends OrderedRangeScanner(parts) with PairScanner {
   import BufferedPreservingScanner._
   import RangeScanner.{Candidate, End, Unmatched}
@@ -88,7 +87,7 @@ final class BufferedPreservingScanner(
         case Finish => finishGroup()
         case Drain  => drain()
       }
-      found = found && (keepsStreamed || pairBuffered != null)
+      found = found && (preservesStreamed || pairBuffered != null)
     }
     if (closed) release()
     found
@@ -170,7 +169,7 @@ final class BufferedPreservingScanner(
         evicted += 1
         found = passOver()
       } else {
-        append(keepsUnmatched = true)
+        append(preservesOwner = true)
         readBuffered()
       }
     }
@@ -178,7 +177,7 @@ final class BufferedPreservingScanner(
   }
 
   private def scan(): Boolean =
-    visit(keepsUnmatched = true) match {
+    visit(preservesOwner = true) match {
       case End =>
         step = Read
         !matched && foundStreamed()

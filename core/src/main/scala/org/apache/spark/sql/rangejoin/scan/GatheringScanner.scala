@@ -21,12 +21,12 @@ import org.apache.spark.sql.rangejoin.reduce.RunAggregates
 import org.apache.spark.sql.rangejoin.sort.GroupedRows
 
 /**
- * Scans for sides of which at least one is in order by key alone, and puts them in order by their bounds only
- * as far as that is needed. Of a group with few buffered rows the window has all, in any order, and the
- * streamed rows come as they are: each scan visits the whole window. In a group with more rows the order of
- * both sides is asked for, and it is scanned as any other.
+ * Scans for sides of which at least one is in order by key alone, and puts them in order by their bounds only as far as
+ * that is needed. Of a group with few buffered rows the window has all, in any order, and the streamed rows come as
+ * they are: each scan visits the whole window. For a group with more rows both sides are put in order, and it is
+ * scanned as any other.
  *
- * @param streamedGroups the streamed side, if its rows of a key may be had in any order; else null
+ * @param streamedGroups the streamed side, if it can return the rows of a key in any order; else null
  * @param bufferedGroups the buffered side, likewise
  */
 final class GatheringScanner private[scan] (
@@ -61,8 +61,8 @@ final class GatheringScanner private[scan] (
   override protected def mayHaveCandidates: Boolean =
     if (isGathered) !closed && hasNear() else super.mayHaveCandidates
 
-  override protected def visit(keepsUnmatched: Boolean): Int =
-    if (isGathered) visitGathered() else super.visit(keepsUnmatched)
+  override protected def visit(preservesOwner: Boolean): Int =
+    if (isGathered) visitGathered() else super.visit(preservesOwner)
 
   /** No row ends this scan, and none leaves. */
   private def visitGathered(): Int = {

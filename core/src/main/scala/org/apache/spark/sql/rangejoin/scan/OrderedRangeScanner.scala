@@ -98,8 +98,8 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
    * make room for it first, so that a window of rows that leave in the order they came is no longer
    * than one range. Others leave in the scan alone: to find them is to scan.
    */
-  protected def append(keepsUnmatched: Boolean): Unit = {
-    evictHead(keepsUnmatched)
+  protected def append(preservesOwner: Boolean): Unit = {
+    evictHead(preservesOwner)
     store()
   }
 
@@ -190,8 +190,8 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
   override def readRun(position: Int, row: UnsafeRow): Unit =
     window.readPlace(position - positionOfHead, row)
 
-  private def evictHead(keepsUnmatched: Boolean): Unit =
-    while (window.isHeadBelow(lower) && !(keepsUnmatched && !window.isMatched(window.head))) {
+  private def evictHead(preservesOwner: Boolean): Unit =
+    while (window.isHeadBelow(lower) && !(preservesOwner && !window.isMatched(window.head))) {
       evict(window.head)
     }
 
@@ -215,16 +215,16 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
     super.emptyWindow()
   }
 
-  override protected def visit(keepsUnmatched: Boolean): Int =
+  override protected def visit(preservesOwner: Boolean): Int =
     if (cursor < runEnd) {
       visited = cursor
       cursor = visited + 1
       window.read(visited, windowRow)
       candidates += 1
       Candidate
-    } else search(keepsUnmatched)
+    } else search(preservesOwner)
 
-  private def search(keepsUnmatched: Boolean): Int = {
+  private def search(preservesOwner: Boolean): Int = {
     while (cursor < window.tail) {
       val index = window.nextRow(cursor)
       if (index >= window.tail || isBeyond(index)) {
@@ -233,7 +233,7 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
         cursor = index + 1
         visited = index
         if (leaves(index)) {
-          if (keepsUnmatched && !window.isMatched(index)) return Unmatched
+          if (preservesOwner && !window.isMatched(index)) return Unmatched
           evict(index)
         } else if (readCandidate()) {
           if (!asked) beginRun()
@@ -271,7 +271,7 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
 
 private object OrderedRangeScanner {
 
-  /** Pairs looked at for each row, from which on rows are counted. */
+  /** Pairs visited for each row, from which on rows are counted. */
   private final val PairsOfRow = 2
 
   private final val LeastLookedFor = 64

@@ -65,7 +65,7 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   // The buffered row read last, not yet admitted; null when there is none left.
   protected[this] var bufferedRow: InternalRow = _
   protected[this] var groupOpen = false
-  // Set by who ends the scan, which may be another thread than the one that is amid a call.
+  // Set by the thread that ends the scan, which may be another than the one that is in a call.
   @volatile protected[this] var closed = false
   private[this] var released = false
 
@@ -80,8 +80,8 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   private[this] val condition = tests.condition
   private[this] val unknown = tests.unknown
   // Null where the longs decide.
-  private[this] val upperTie = tests.upperTie.orNull
-  private[this] val lowerTie = tests.lowerTie.orNull
+  private[this] val upperByValue = tests.upperByValue.orNull
+  private[this] val lowerByValue = tests.lowerByValue.orNull
   // Rows of the window with a bound that may be unknown; mostly there are none.
   private[this] var unknownInWindow = 0
   protected[this] var streamedUnknown = false
@@ -100,7 +100,7 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
    */
   def currentCandidate: UnsafeRow
 
-  /** Whether the condition of the join was asked of the current candidate, and holds. */
+  /** Whether the condition of the join was evaluated for the current candidate, and holds. */
   def isMatch: Boolean = asked
 
   /** Says that the current candidate is a match. */
@@ -118,7 +118,7 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   protected def admits: Boolean = {
     val bound = kernel.sortBound
     bound < upper || (bound == upper &&
-      (upperTie == null || upperTie.eval(pair(streamedRow, bufferedRow))))
+      (upperByValue == null || upperByValue.eval(pair(streamedRow, bufferedRow))))
   }
 
   /** Whether the buffered row read last matches neither the streamed row nor a later one. */
@@ -133,11 +133,11 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   /**
    * Goes on with the scan, from `cursor`.
    *
-   * @param keepsUnmatched whether to stop at a row that would leave the window without a match
+   * @param preservesOwner whether to stop at a row that would leave the window without a match
    * @return what is at `visited`: a `Candidate`, which `windowRow` points at, or a row that has to
    *   leave the window `Unmatched`; or that the scan is at its `End`
    */
-  protected def visit(keepsUnmatched: Boolean): Int
+  protected def visit(preservesOwner: Boolean): Int
 
   /**
    * Reads the row at `visited`, which is within the bounds. A pair about which they may not decide is a
@@ -151,7 +151,7 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   }
 
   /** Whether the longs decide about every pair of a known streamed row with a row of the window. */
-  protected def longsDecide: Boolean = !anyUnknown && upperTie == null && lowerTie == null
+  protected def longsDecide: Boolean = !anyUnknown && upperByValue == null && lowerByValue == null
 
   /** Whether a row of the window has a bound that may be unknown. */
   protected def anyUnknown: Boolean = unknownInWindow > 0
@@ -161,21 +161,21 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
 
   protected def isBeyond(index: Int): Boolean = {
     val bound = window.sortBound(index)
-    bound > upper || (bound == upper && upperTie != null && {
+    bound > upper || (bound == upper && upperByValue != null && {
       window.read(index, windowRow)
-      !upperTie.eval(pair(streamedRow, windowRow))
+      !upperByValue.eval(pair(streamedRow, windowRow))
     })
   }
 
   protected def leaves(index: Int): Boolean = {
     val bound = window.evictBound(index)
-    if (bound == lower && lowerTie != null) window.read(index, windowRow)
+    if (bound == lower && lowerByValue != null) window.read(index, windowRow)
     isBelow(bound, windowRow)
   }
 
   private def isBelow(evictBound: Long, row: InternalRow): Boolean =
     evictBound < lower ||
-      (evictBound == lower && lowerTie != null && !lowerTie.eval(pair(streamedRow, row)))
+      (evictBound == lower && lowerByValue != null && !lowerByValue.eval(pair(streamedRow, row)))
 
   protected def evict(index: Int): Unit = {
     if (isUnknown(index)) unknownInWindow -= 1
@@ -197,9 +197,9 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
     unknown.inBuffered(window.sortBound(index), window.evictBound(index))
 
   /**
-   * Releases the window and reports the metrics; the second call does nothing. Another thread may be
-   * amid a call of the scanner, and finds nothing more; it releases the window, if this one may not
-   * wait for it, as in a task that was interrupted.
+   * Releases the window and reports the metrics; the second call does nothing. Another thread may be in a call of the
+   * scanner, and finds nothing more; it releases the window if this one may not wait for it, as in a task that was
+   * interrupted.
    */
   override def close(): Unit = {
     closed = true
@@ -212,19 +212,19 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
   }
 
   /**
-   * Ends a use of the window. One amid which the scanner was closed is the last, whether or not its
-   * thread goes on: it releases the window, and with it what is on disk.
+   * Ends a use of the window. If the scanner was closed during the use, it is the last one, whether or not its thread
+   * goes on, and releases the window, and with it what is on disk.
    */
   protected def endUse(): Unit = {
     window.leave()
-    // Looked at again behind the use, for who closes it may have tried just before that ended.
+    // Checked again after the use, since the thread that closes the scanner may have tried just before it ended.
     if (closed && !released && window.tryEnter()) {
       try release()
       finally window.leave()
     }
   }
 
-  /** Releases the window, and with it what is on disk, amid a use of the window. */
+  /** Releases the window, and with it what is on disk, within a use of the window. */
   protected def release(): Unit = if (!released) {
     released = true
     bufferedRow = null

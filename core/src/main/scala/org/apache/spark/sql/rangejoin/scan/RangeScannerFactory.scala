@@ -47,7 +47,8 @@ case class RangeScannerFactory(
       streamed: Iterator[InternalRow],
       buffered: Iterator[InternalRow]
   ): RangeScanner =
-    if (behavior.keepsBuffered) createFullOuter(streamed, buffered) else create(streamed, buffered)
+    if (behavior.preservesBuffered) createBufferedPreserving(streamed, buffered)
+    else create(streamed, buffered)
 
   /**
    * A scanner for a join that keeps no buffered rows, which belongs to the current task and is closed with
@@ -60,11 +61,15 @@ case class RangeScannerFactory(
     closedWithTask(StreamedRangeScanner(streamed, buffered, parts, behavior))
 
   /** A scanner for a join that keeps buffered rows; closed with the current task as well. */
-  def createFullOuter(
+  def createBufferedPreserving(
       streamed: Iterator[InternalRow],
       buffered: Iterator[InternalRow]
   ): BufferedPreservingScanner =
-    closedWithTask(new BufferedPreservingScanner(streamed, buffered, parts, behavior.keepsStreamed))
+    closedWithTask(new BufferedPreservingScanner(
+      streamed,
+      buffered,
+      parts,
+      behavior.preservesStreamed))
 
   private def parts: ScannerParts = ScannerParts(
     RangeJoinKernelFactory.createObject(kernel),
@@ -113,8 +118,8 @@ case class RangeScannerFactory(
 object RangeScannerFactory {
 
   /**
-   * As the settings of Spark's sort-merge join for its buffer have it, which keeps rows in memory up to
-   * the one threshold, and then up to the other.
+   * From the settings for the buffer of Spark's sort-merge join, which keeps rows in memory up to the one threshold,
+   * and then up to the other.
    */
   def limits(conf: SQLConf): WindowLimits = WindowLimits(
     rows = math.max(

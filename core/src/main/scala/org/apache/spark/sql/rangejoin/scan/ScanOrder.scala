@@ -22,7 +22,7 @@ import org.apache.spark.sql.rangejoin.kernel.RangeBound
 object ScanOrder {
 
   /**
-   * By the keys of a side, then by its bound, if it has one.
+   * The order by the keys of a side, then by its bound, if it has one.
    *
    * @param rangeKey the column that holds the bound, where there is one
    */

@@ -20,8 +20,8 @@ import org.apache.spark.sql.rangejoin.reduce.{CountedEnds, RunAggregates}
 
 /**
  * Counts the matches of a streamed row among intervals, which leave in another order than they come in, without
- * a look at each: of those admitted that end late enough, which are in a heap by their evict bounds, all match
- * but for those that begin too late, which are the last in the order of sort bounds.
+ * visiting each: of those admitted that end late enough, which are in a heap by their evict bounds, all match but for
+ * those that begin too late, which are the last in the order of sort bounds.
  *
  * {{{
  *   sort bound <= upper and evict bound >= lower   =   evict bound >= lower   less   sort bound > upper
@@ -34,7 +34,7 @@ import org.apache.spark.sql.rangejoin.reduce.{CountedEnds, RunAggregates}
  * numbers.
  */
 private[scan] final class SlidingIntervals(runs: RunAggregates) {
-  // A heap: no bound is less than that at half its place. With sums, the slot of the row of each.
+  // A heap: no bound is less than the one at half its index. With sums, each entry also has the slot of its row.
   private[this] var ends = new Array[Long](16)
   private[this] var slots: Array[Int] = _
   private[this] var size = 0
@@ -130,7 +130,10 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
     size + 1 < ends.length
   }
 
-  /** Without memory for more it gives up, though some begins may be of no more use: to move a few takes long. */
+  /**
+   * Gives up if memory is short, although some begins may no longer be needed: moving all others to free a few places
+   * would take too long.
+   */
   private def makeRoomForBegin(): Boolean = endOfBegins < begins.length || {
     val kept = endOfBegins - firstBegin
     val grows = kept > begins.length / 2

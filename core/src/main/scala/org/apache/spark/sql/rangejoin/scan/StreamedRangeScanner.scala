@@ -21,8 +21,8 @@ import org.apache.spark.sql.rangejoin.join.CandidateScanner
 import org.apache.spark.sql.rangejoin.reduce.RunAggregates
 
 /**
- * Scans for one streamed row after the other: for every join type but full outer. `nextStreamed`
- * stops at rows that have no candidates, too, if the join visits all of them.
+ * Scans for one streamed row after the other: for every join type but full outer. If the join visits all streamed rows,
+ * `nextStreamed` also stops at rows without candidates.
  *
  * Both sides come in order. Where one of them is in order by key alone, see [[GatheringScanner]].
  */
@@ -139,7 +139,7 @@ class StreamedRangeScanner private[scan] (
 
   private def find(): Boolean = {
     endSteps()
-    val found = visit(keepsUnmatched = false) == Candidate
+    val found = visit(preservesOwner = false) == Candidate
     if (found) beginSteps()
     found
   }
@@ -181,7 +181,7 @@ class StreamedRangeScanner private[scan] (
   protected def admit(): Unit =
     while (!closed && bufferedRow != null && kernel.bufferedInGroup() && admits) {
       // A row that is dead on arrival is never stored.
-      if (isDeadOnArrival) evicted += 1 else append(keepsUnmatched = false)
+      if (isDeadOnArrival) evicted += 1 else append(preservesOwner = false)
       readBuffered()
     }
 

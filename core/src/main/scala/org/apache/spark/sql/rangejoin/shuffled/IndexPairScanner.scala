@@ -20,20 +20,20 @@ import org.apache.spark.sql.rangejoin.index.{IndexScanner, MatchMarks, RangeInde
 import org.apache.spark.sql.rangejoin.join.PairScanner
 
 /**
- * Scans an index whose rows are kept: the candidates of one streamed row after the other and, at the
- * end, the rows of the index that were not said to be matched, and those that match nothing at all.
+ * Scans an index whose rows are kept: the candidates of one streamed row after the other and, at the end, the rows of
+ * the index that were not marked as matched, and those that match nothing at all.
  *
  * Invariant: a row of the index has its mark from its first match on. One bit a row.
  *
- * @param keepsStreamed whether streamed rows without a match come out as well
+ * @param preservesStreamed whether streamed rows without a match come out as well
  */
-final class IndexPairScanner(scanner: IndexScanner, index: RangeIndex, keepsStreamed: Boolean)
+final class IndexPairScanner(scanner: IndexScanner, index: RangeIndex, preservesStreamed: Boolean)
     extends PairScanner {
   private[this] val marks = new MatchMarks(index.size)
   private[this] val unmatched = new UnsafeRow(index.fields)
 
   private[this] var streaming = true
-  // The rows of the index, and behind them those that match nothing, to be looked at next.
+  // The position to visit next, among the rows of the index and, behind them, those that match nothing.
   private[this] var next = 0
 
   override def currentStreamed: InternalRow = if (streaming) scanner.currentStreamed else null
@@ -58,7 +58,7 @@ final class IndexPairScanner(scanner: IndexScanner, index: RangeIndex, keepsStre
   private def nextOfStreamed(): Boolean = {
     var found = false
     while (!found && (scanner.isScanning || scanner.nextStreamed())) {
-      found = if (keepsStreamed) scanner.nextCandidateOrNone() else scanner.nextCandidate()
+      found = if (preservesStreamed) scanner.nextCandidateOrNone() else scanner.nextCandidate()
     }
     found
   }

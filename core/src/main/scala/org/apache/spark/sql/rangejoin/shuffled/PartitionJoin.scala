@@ -29,9 +29,9 @@ import org.apache.spark.sql.rangejoin.sort.SortedOnDemand
  * The join of one partition. The build side is read when this is made, into an index of its range, and
  * the streamed side is scanned through it, in the order it comes.
  *
- * Where there is no memory for the index the rows that it has taken, all other rows of the build side,
- * and the streamed side are sorted, and the partition is scanned as a sort-merge range join would. Both
- * ways are a scanner to the loop around it.
+ * If there is no memory for the index, the rows that it has taken, all other rows of the build side, and the streamed
+ * side are sorted, and the partition is scanned as a sort-merge range join would. Both ways are a scanner to the loop
+ * around it.
  *
  * What is held is given back by `close`, at the end of the join or of the task.
  */
@@ -50,7 +50,9 @@ final class PartitionJoin private[shuffled] (
   private[this] var closed = false
   private[this] var release: () => Unit = _
 
-  /** Has something done at the end, so that who closes this with its task need not hold it any longer. */
+  /**
+   * Registers an action for the end, so that whatever closes this with its task need not hold it any longer.
+   */
   private[shuffled] def onClose(action: () => Unit): Unit = release = action
 
   /** Reads the build side. */
@@ -66,7 +68,7 @@ final class PartitionJoin private[shuffled] (
   override def pairScanner: PairScanner = strategy.pairScanner
 
   private def open(): Strategy = {
-    val index = new IndexBuild(parts.mode, 0, behavior.keepsBuffered, memory)
+    val index = new IndexBuild(parts.mode, 0, behavior.preservesBuffered, memory)
     var refused: InternalRow = null
     while (refused == null && build.hasNext) {
       val row = build.next()
@@ -102,7 +104,7 @@ final class PartitionJoin private[shuffled] (
       parts.index.create(streamed, cursor, parts.evaluatesKeysIfEmpty)
 
     override lazy val pairScanner: PairScanner =
-      new IndexPairScanner(scanner, index, behavior.keepsStreamed)
+      new IndexPairScanner(scanner, index, behavior.preservesStreamed)
 
     override def close(): Unit = {
       metrics.window.candidates += cursor.candidates
@@ -112,7 +114,7 @@ final class PartitionJoin private[shuffled] (
 
   /** @param refused the row that there was no memory for; null where there was for each of them */
   private final class Sorted(index: IndexBuild, refused: InternalRow) extends Strategy {
-    logInfo("There is no memory for the range index of a partition: both sides are sorted")
+    logInfo("Not enough memory for the range index of a partition: both sides are sorted instead")
     private[this] val ofBuild = parts.sorting.build()
     private[this] val ofStreamed = parts.sorting.streamed()
 

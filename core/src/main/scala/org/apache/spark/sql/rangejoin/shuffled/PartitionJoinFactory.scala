@@ -58,8 +58,8 @@ case class PartitionJoinFactory(
 object PartitionJoinFactory {
 
   /**
-   * Closes a join that is open when its task ends. A task may have several joins, one after another: one
-   * that is closed is let go of, with its index.
+   * Closes a join that is open when its task ends. A task may have several joins, one after another: the reference to
+   * one that is closed is dropped, with its index.
    */
   private final class CloseWithTask(private var join: PartitionJoin)
       extends TaskCompletionListener {

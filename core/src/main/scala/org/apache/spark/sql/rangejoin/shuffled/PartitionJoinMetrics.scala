@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.shuffled
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.scan.WindowMetrics
 
-/** @param window those of the scan, of which candidates and memory are of an index, too */
+/** @param window those of the scan; candidates and memory are counted for an index, too */
 case class PartitionJoinMetrics(
     buildDataSize: SQLMetric,
     buildTime: SQLMetric,

@@ -35,7 +35,7 @@ import org.apache.spark.sql.rangejoin.sort.PrefixSorter
  * each partition becomes an index of the range, and the streamed side is read once, in any order.
  * Neither is sorted, unless there is no memory for the index ([[PartitionJoin]]).
  *
- * Takes the place of a `ShuffledHashJoinExec`.
+ * Replaces a `ShuffledHashJoinExec`.
  */
 case class ShuffledRangeJoinExec(
     leftKeys: Seq[Expression],
@@ -75,7 +75,9 @@ case class ShuffledRangeJoinExec(
 
   override protected def isAdded(column: Attribute): Boolean = false
 
-  /** A side may turn out to be in order only when this join is in its place. */
+  /**
+   * Nil if the node serves no range: its streamed side may turn out to be ordered only after the node was placed.
+   */
   override def outputOrdering: Seq[SortOrder] =
     if (normalForm.isRight) stock.outputOrdering else Nil
 
@@ -132,14 +134,17 @@ case class ShuffledRangeJoinExec(
     join.best.map(_.bound(join.ofStreamed))
   )
 
-  /** Where Spark's join would be generated it evaluates keys in any case. */
+  /**
+   * Generated code of Spark's join always evaluates the keys of streamed rows, and so does this join when it is
+   * generated.
+   */
   override protected def scans(generated: Boolean): PartitionScanFactory = PartitionJoinFactory(
     mode,
     conf.getConf(RangeJoinConf.IndexLimit),
     join.scannerFactory,
     sorting,
     window,
-    generated || behavior.keepsBuffered || behavior.evaluatesKeysIfEmpty,
+    generated || behavior.preservesBuffered || behavior.evaluatesKeysIfEmpty,
     PartitionJoinMetrics(
       longMetric("buildDataSize"),
       longMetric("buildTime"),
@@ -160,7 +165,7 @@ case class ShuffledRangeJoinExec(
 
 object ShuffledRangeJoinExec {
 
-  /** The range join in the place of a shuffled hash join. */
+  /** The range join that replaces a shuffled hash join. */
   def of(join: ShuffledHashJoinExec): ShuffledRangeJoinExec = ShuffledRangeJoinExec(
     join.leftKeys,
     join.rightKeys,

@@ -26,10 +26,10 @@ import org.apache.spark.sql.rangejoin.partitioning.{
 }
 
 /**
- * Decides which keys are split, and where their buckets and all other keys go. A key that is heavier than
- * a partition ought to be gets buckets (see [[LayoutPlanner]]); buckets, and keys that are large beside a
- * partition, are then put together, the largest first, each into the first partition that has room for it.
- * All other keys go by their hash to partitions of their own.
+ * Decides which keys are split, and where their buckets and all other keys go. A key with clearly more rows than a
+ * partition should have is split into buckets (see [[LayoutPlanner]]); buckets, and keys that fill a good part of a
+ * partition, are then packed, the largest first, each into the first partition with room. All other keys go by their
+ * hash to partitions of their own.
  *
  * All of it is a matter of speed alone, but for the lengths of the owner's rows.
  *
@@ -96,7 +96,7 @@ final class KeyedLayoutPlanner(
       one,
       partitions.size,
       numOthers)
-    val scattered = if (range.keepsUnmatched) owner.others / layout.numPartitions else 0.0
+    val scattered = if (range.preservesOwner) owner.others / layout.numPartitions else 0.0
     KeyedPlan(
       layout,
       skewed.size,
@@ -117,7 +117,7 @@ final class KeyedLayoutPlanner(
     val partitions = ArrayBuffer.empty[Double]
     val keys = ArrayBuffer.empty[HashSet[Int]]
     for (item <- items.sortBy(i => (-i.load, i.key, i.bucket))) {
-      // Two buckets of a key in one partition are one, and it takes longer to copy to them.
+      // Two buckets of a key in one partition act as one bucket, and only make copying slower.
       val found = partitions.indices.find { at =>
         partitions(at) + item.load <= target && !keys(at)(item.key)
       }
@@ -153,7 +153,7 @@ object KeyedLayoutPlanner {
   /** A key is split if it has more than this many times the rows a partition should have. */
   private val SkewedKey = 1.25
 
-  /** From this part of a partition on a key is put where there is room for it. */
+  /** A key is packed if it has more than this part of the rows that a partition should have. */
   private val LargeKey = 0.1
 
   /** Every task has the layout, and a partition is looked for key by key. */

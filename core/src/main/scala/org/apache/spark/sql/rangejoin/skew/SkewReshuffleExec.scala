@@ -43,8 +43,8 @@ import org.apache.spark.sql.rangejoin.shims.PartitionedShuffle
  *
  * @param keys of the join, over the columns of the inputs
  * @param bounds of this side, likewise
- * @param split None while it is looked for whether the plan may have this node
- * @param inputs the partitions that stay as they are, if there are any; those that are reshuffled
+ * @param split how the keys are split; None in the trial plan that [[SplitSkewedKeys]] only validates
+ * @param inputs readers of the shuffle: first, if any, of the partitions passed on unchanged; last, of those reshuffled
  */
 case class SkewReshuffleExec(
     isOwner: Boolean,
@@ -97,7 +97,7 @@ case class SkewReshuffleExec(
       chosen.plan.layout,
       columns,
       isOwner,
-      chosen.range.keepsUnmatched,
+      chosen.range.preservesOwner,
       best = best)
     val placed = shuffled(assigner, chosen.plan.layout.numPartitions, inputs.last.execute())
     new UnionRDD(

@@ -53,7 +53,7 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
   private def areFew(order: BestOrder, copied: Side): Boolean =
     BestCopies.fit(order, MostBuckets * numPartitions, shuffle.sides(copied).output)
 
-  /** How many partitions the rows are to be in. */
+  /** Number of partitions to split the rows into. */
   private def numPartitions: Long = shuffle.skewedBytes / shuffle.target + 1
 
   /** How its rows can be split, or why they cannot be. */
@@ -122,7 +122,7 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
     Either.cond(
       forced > 0 || plan.largest < worthIt(plan),
       SkewSplit(range, plan, millis, partitions, bestOf(range)),
-      "there are no ranges to split by: rows of a key are all alike, or match almost all others"
+      "the range cannot split the keys: all rows of a key are alike, or match almost all others"
     )
   }
 
@@ -174,9 +174,12 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
 
 private[skew] object SkewedJoin {
 
-  /** Buckets of all keys by partition that is wanted: a key has as many as it has partitions, rounded up. */
+  /**
+   * Limit to the buckets of all keys together, per partition wanted: each key gets as many buckets as partitions it
+   * fills, rounded up.
+   */
   private val MostBuckets = 2L
 
-  /** A task that is not smaller than this part of what it was is not worth another shuffle. */
+  /** Splitting is worth it only if the largest task shrinks below this fraction of its size. */
   private val WorthIt = 0.7
 }

@@ -18,10 +18,10 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.expressions.{BaseOrdering, RowOrdering, SortOrder, UnsafeRow}
 
 /**
- * An incremental sort: of rows that come in order by the first sort columns, and are put in order by
- * the others. Rows that are equal in the first columns, a '''group''', are next to one another, so that
- * one group at a time is sorted, as rows are asked for; no more of the input is read than the first
- * row of the next group. Which rows are equal is for Spark's own ordering to say.
+ * An incremental sort: of rows that come in order by the first sort columns, and are put in order by the others. Rows
+ * that are equal in the first columns, a '''group''', are next to one another, so that one group at a time is sorted,
+ * as rows are requested; no more of the input is read than the first row of the next group. Which rows are equal is for
+ * Spark's own ordering to say.
  *
  * A group is sorted in memory that all groups share ([[RowGroup]]). One that outgrows it goes to a
  * [[PrefixSorter]] of its own, which spills. So an input that is one group costs what sorting it whole
@@ -43,7 +43,7 @@ final class GroupSorter(
   require(presorted > 0 && presorted < order.size)
   import GroupSorter._
 
-  // Rows may be asked for by a thread that does not know of the task.
+  // Rows may be requested by a thread that does not know of the task.
   private val task = TaskContext.get()
   private val within = new SortColumns(order.drop(presorted), numFields)
   private val ofGroups =
@@ -79,7 +79,7 @@ final class GroupSorter(
 
   private def ofLarge(what: PrefixSorter => Long): Long = if (large == null) 0L else what(large)
 
-  /** The rows in order. A row is valid until the next is asked for; the last one stays. */
+  /** The rows in order. A row is valid until the next one is requested; the last one stays. */
   def sorted(rows: Iterator[UnsafeRow]): GroupedRows = new SortedGroups(rows)
 
   def cleanupResources(): Unit = {

@@ -17,17 +17,19 @@ package org.apache.spark.sql.rangejoin.sort
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /**
- * Rows that come in '''groups''', equal in their first sort columns and in order by them, and are put in
- * order by the other columns one group at a time. Who can do with rows of a group in any order, as
- * long as the group turns out to be small, says so, and has them as they come: neither copied nor
- * compared. It asks for the order of a group where it needs it.
+ * Rows in '''groups''': ordered by the first sort columns, which are equal within a group, and put in order by the
+ * other columns one group at a time. A consumer that accepts small groups in any order says so (`takeInAnyOrder`) and
+ * gets the rows as they come, neither copied nor compared; it requests the order of a group where it needs it
+ * (`sortGroup`).
  */
 trait GroupedRows extends Iterator[UnsafeRow] {
 
   /** How many of the first sort columns the rows of a group have in common. */
   def columnsInCommon: Int
 
-  /** From now on rows come as they are, valid until `hasNext`, but for groups whose order is asked for. */
+  /**
+   * From now on rows come as they are, valid until `hasNext`, except for groups whose order is requested.
+   */
   def takeInAnyOrder(): Unit
 
   /**

@@ -30,15 +30,15 @@ private[sort] sealed trait KeyCodes {
 
 }
 
-/** Of strings. */
+/** Codes of strings. */
 private[sort] sealed trait StringCodes extends KeyCodes {
   def codeOf(string: UTF8String): Long
 }
 
 /**
- * Of a column of which the first rows show most values: an odd long for each value that is known, and
- * an even one for all values in between. They are as narrow as the values are few, so that columns
- * after this one find room in the [[PrefixLayout prefix]].
+ * Codes of a column whose first rows show most of its values: an odd long for each known value, and an even one for all
+ * values in between. The fewer the values, the narrower the codes, so that columns after this one find room in the
+ * [[PrefixLayout prefix]].
  */
 private[sort] sealed trait KeyDictionary extends KeyCodes {
 
@@ -50,7 +50,7 @@ private[sort] sealed trait KeyDictionary extends KeyCodes {
 }
 
 /**
- * Of strings.
+ * A dictionary of strings.
  *
  * @param known the strings, in ascending order and without duplicates
  */
@@ -79,7 +79,7 @@ private[sort] final class StringDictionary(known: Array[UTF8String])
 }
 
 /**
- * Of values that longs stand for.
+ * A dictionary of values that longs stand for.
  *
  * @param known the longs, in ascending order and without duplicates
  */
@@ -112,9 +112,9 @@ private[sort] final class LongDictionary(known: Array[Long]) extends KeyDictiona
 }
 
 /**
- * Of strings that are too many for a dictionary: the seven bytes behind the ones that all of the first
- * rows begin with, and how many bytes there are, which decides where it is no more than these.
- * Strings that begin otherwise are before all of them or behind, by their own first seven bytes.
+ * Codes of strings that are too many for a dictionary: the seven bytes behind the ones that all of the first rows begin
+ * with, and how many bytes there are, which decides where it is no more than these. Strings that begin otherwise are
+ * before all of them or behind, by their own first seven bytes.
  *
  * {{{
  *   which of the three (2 bits) │ seven bytes │ their number (4 bits), up to eight
@@ -154,7 +154,7 @@ private[sort] final class StringTail(common: UTF8String) extends StringCodes {
 
 private[sort] object StringTail {
 
-  /** As many are in a long, beside their number. */
+  /** So many bytes of a string are in a long, beside their number. */
   private final val Bytes = 7
   private final val NumberBits = 4
   private final val WhichShift = 8 * Bytes + NumberBits
@@ -169,7 +169,7 @@ private[sort] object StringTail {
   private def byteAt(string: UTF8String, i: Int): Byte =
     Platform.getByte(string.getBaseObject, string.getBaseOffset + i)
 
-  /** Of the strings in a sample; null where their first bytes differ. */
+  /** The codes of the strings in a sample; null if their first bytes differ. */
   def of(expression: Expression, sample: Iterable[InternalRow]): StringTail = {
     var first: UTF8String = null
     var common = 0
@@ -193,10 +193,10 @@ private[sort] object StringTail {
 private[sort] object KeyDictionary {
   private val ByBytes: Comparator[UTF8String] = (a, b) => BinaryStrings.compare(a, b)
 
-  /** As many values as the first rows may show, however few they are. */
+  /** The sample may have this many values, however few its rows are. */
   private val FewValues = 256
 
-  /** Beyond that, rows of a value, on average: or most rows would have values that are not known. */
+  /** Beyond that, rows per value on average; with fewer, most rows would have unknown values. */
   private val RowsOfValue = 4
 
   /** A dictionary of the strings in a sample; null where they are too many. */
@@ -224,7 +224,7 @@ private[sort] object KeyDictionary {
     }
   }
 
-  /** Whether values come again so often that a larger sample may show most of them. */
+  /** Whether values repeat often enough that a larger sample may show most of them. */
   def mayBeKnown(sample: Iterator[Any], rows: Int): Boolean = {
     val seen = new JHashSet[Any]
     sample.foreach(seen.add)

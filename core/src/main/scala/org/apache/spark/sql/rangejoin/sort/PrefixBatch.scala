@@ -33,7 +33,7 @@ private[sort] final class PrefixBatch {
   import PrefixBatch._
 
   private val bytes = new Array[Byte](BatchBytes)
-  // Of each row where it is and its prefix, and as much for the sort.
+  // For each row its address and its prefix, and as much again for the sort.
   private val entries = new LongArray(MemoryBlock.fromLongArray(new Array[Long](BatchRows * 4)))
   private var rows = 0
   private var used = 0

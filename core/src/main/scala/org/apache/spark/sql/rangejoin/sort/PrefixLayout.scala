@@ -109,7 +109,7 @@ object PrefixLayout {
    *
    * @param least the smallest long it can hold
    * @param greatest the greatest
-   * @param equality of which longs it is known that equal ones are equal values
+   * @param equality which longs are known to be equal only for equal values
    */
   final case class Column(least: Long, greatest: Long, equality: Equality) {
     private[PrefixLayout] def decides(value: Long): Boolean =
@@ -125,20 +125,20 @@ object PrefixLayout {
   case object OfAll extends Equality
   case object OfOdd extends Equality
 
-  /** Those of [[StringTail short strings]]. */
+  /** Only the longs of [[StringTail short strings]]. */
   case object OfShort extends Equality
   case object OfNone extends Equality
 
   /**
-   * A layout for rows of which a sample is known.
+   * A layout for rows, from a sample of them.
    *
    * The bits that the sample does not need are shared out, so that a row beyond the sample has a
    * field value of its own all the same. They cost nothing as long as they are not used: a radix
    * sort passes over bytes that are the same in all rows.
    *
    * @param columns the sort columns
-   * @param ends by column, the smallest long of the sample, and the greatest; below the smallest where the
-   *   sample has NULL only. Not asked for where the layout does not depend on the sample
+   * @param ends by column, the smallest long of the sample, and the greatest; below the smallest where the sample has
+   *   NULL only. Not evaluated where the layout does not depend on the sample
    */
   def guess(columns: Array[Column], ends: => (Array[Long], Array[Long])): PrefixLayout =
     if (columns.head.equality.takesWholePrefix) ofFirst(columns)
@@ -163,7 +163,7 @@ object PrefixLayout {
       least: Array[Long],
       greatest: Array[Long]): PrefixLayout = {
     val needed = columns.indices.map(i => widthOf(least(i), greatest(i)))
-    // Nothing after a field that does not decide is looked at, nor what finds no room.
+    // Columns after a field that does not decide are not used, nor are those that find no room.
     var used = 0
     var total = 0
     while (used < columns.length && total + MinBits <= 64 &&

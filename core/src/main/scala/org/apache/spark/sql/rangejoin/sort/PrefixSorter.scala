@@ -180,7 +180,7 @@ final class PrefixSorter(
     ): Int = {
       left.pointTo(leftObject, leftOffset, leftLength)
       right.pointTo(rightObject, rightOffset, rightLength)
-      // It is asked of rows of equal prefix.
+      // Called for rows of equal prefix only.
       if (layout.decidesFirst) columns.orderingBehindFirst.compare(left, right)
       else columns.ordering.compare(left, right)
     }
@@ -197,7 +197,7 @@ final class PrefixSorter(
       rows.loadNext()
       row.pointTo(rows.getBaseObject, rows.getBaseOffset, rows.getRecordLength)
       if (!rows.hasNext) {
-        // It is looked at for longer than its page is there.
+        // The last row is needed for longer than its page is there.
         row = row.copy()
         cleanupResources()
       }
@@ -206,9 +206,8 @@ final class PrefixSorter(
   }
 
   /**
-   * Rows of which each run of equal prefix is put in order first. A row can be looked at only until the
-   * sorter goes on to the next, whose prefix tells where a run ends, so every row is copied, into
-   * memory that is used again.
+   * Rows, each run of equal prefix put in order first. A row can be read only until the sorter goes on to the next,
+   * whose prefix tells where a run ends, so every row is copied, into memory that is used again.
    */
   private final class RowsOfRuns(rows: UnsafeSorterIterator) extends Iterator[UnsafeRow] {
     private var copies = Array(new RowCopy(numFields, Int.MaxValue))
@@ -297,7 +296,9 @@ object PrefixSorter {
   private[sort] val ShortRunRows = 1024
   private val ShortRunBytes = 1L << 20
 
-  /** What is kept at most of the copy of a row of such a run, but for the first; 1 MiB together. */
+  /**
+   * Bytes that are kept at most of the copy of a row of such a run, but for the first; 1 MiB together.
+   */
   private val CopyBytes = 1 << 10
 
   /** For rows of equal prefix, whose order does not matter to the sorter. */
@@ -312,7 +313,7 @@ object PrefixSorter {
     ): Int = 0
   }
 
-  /** A row of the sorter in memory of its own, of which `kept` bytes at most are used again. */
+  /** A row of the sorter in memory of its own; at most `kept` bytes of it are used again. */
   private final class RowCopy(numFields: Int, kept: Int) {
     private val row = new UnsafeRow(numFields)
     private var bytes = Array.emptyByteArray

@@ -30,12 +30,11 @@ import org.apache.spark.sql.rangejoin.kernel.{GuardedValue, RangeBound}
  * Sorts each partition by several columns, all ascending, like `SortExec`. That takes a radix sort
  * for a single column only; this node puts the columns together into one [[PrefixLayout prefix]].
  *
- * Where the child is in order by the first of the columns already the sort is incremental: the rows
- * of one group of equal columns after the other are sorted, as they are asked for ([[GroupSorter]]).
- * How many columns these are is derived from the child and not stored: adaptive execution may put
- * another in its place.
+ * Where the child is in order by the first of the columns already the sort is incremental: the rows of one group of
+ * equal columns after the other are sorted, as they are requested ([[GroupSorter]]). How many columns these are is
+ * derived from the child and not stored: adaptive execution may put another in its place.
  *
- * @param sortOrder the order, whose equal orders are promised and not looked at
+ * @param sortOrder the order; its `sameOrderExpressions` are promised above, and not used to sort
  */
 case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends UnaryExecNode {
   require(sortOrder.forall(RangeSortExec.isPlain))
@@ -65,7 +64,7 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
     "numLargeGroups" -> SQLMetrics.createMetric(sparkContext, "number of large groups")
   )
 
-  // Give back what the sorter holds, of the task that has this copy of the plan, as in SortExec.
+  // Releases the sorter of the task that has this copy of the plan, as in SortExec.
   @transient private var release: () => Unit = _
 
   override protected def doExecute(): RDD[InternalRow] =
@@ -132,7 +131,8 @@ object RangeSortExec {
   /** The sort of a side by this order: this node's where that can win, else Spark's. */
   def sort(order: Seq[SortOrder], child: SparkPlan): SparkPlan = {
     val isIncremental = presorted(order, child).nonEmpty
-    val isRadix = child.conf.enableRadixSort && order.size > 1 // of one Spark makes as much
+    // Spark radix-sorts a single column, too.
+    val isRadix = child.conf.enableRadixSort && order.size > 1
     if (order.forall(isPlain) && order.tail.forall(o => isEvaluated(o.child, child)) &&
       (isIncremental || isRadix)) {
       RangeSortExec(order, child)
@@ -140,8 +140,8 @@ object RangeSortExec {
   }
 
   /**
-   * Whether a column after the first may be evaluated for every row. `SortExec` does so for ties
-   * alone, and what raises an error has to raise it here only where it does there.
+   * Whether a column after the first may be evaluated for every row. `SortExec` evaluates it for ties only, so an
+   * expression that may raise must not be evaluated for other rows here.
    */
   private def isEvaluated(column: Expression, plan: SparkPlan): Boolean = column match {
     case _: Attribute | _: Literal | _: RangeBound | _: GuardedValue => true
@@ -149,7 +149,7 @@ object RangeSortExec {
     case Pmod(hash: HashExpression[_], _: Literal, _) =>
       hash.children.forall(isEvaluated(_, plan))
     case _ => plan.outputPartitioning match {
-        // Whoever hashes the rows has evaluated it.
+        // The rows were partitioned by a hash of this column, so it has been evaluated for every row already.
         case hashed: Expression => hashed.exists {
             case by: HashPartitioningLike => by.expressions.exists(_.semanticEquals(column))
             case _                        => false

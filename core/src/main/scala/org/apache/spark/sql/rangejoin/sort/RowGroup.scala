@@ -63,7 +63,7 @@ private[sort] final class RowGroup(columns: SortColumns) {
   /** The row that was added first; valid until `clear`, as is what it points to. */
   def first: UnsafeRow = head
 
-  /** A row; valid until the next one is asked for. */
+  /** A row; valid until the next one is requested. */
   def row(i: Int): UnsafeRow = if (rows == 1) head else pointTo(current, entries.value(i))
 
   def clear(): Unit = {

@@ -23,12 +23,11 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
  * The first rows that a sorter gets, and what is guessed from them about all: which columns get
  * [[KeyCodes longs]] made for them, dictionaries mostly, and the [[PrefixLayout layout]] of the prefix.
  *
- * A thousand rows tell how wide columns are. Where a column wants a dictionary and shows too many
- * values for one, but some of them more than once, sixteen thousand are looked at: enough to know
- * almost all of some four thousand values.
+ * A thousand rows tell how wide columns are. Where a column wants a dictionary and shows too many values for one, but
+ * some of them more than once, sixteen thousand are sampled: enough to know almost all of some four thousand values.
  *
  * @param longs the sort columns as longs
- * @param mayExtend whether more than a thousand rows may be looked at
+ * @param mayExtend whether more than a thousand rows may be sampled
  */
 private[sort] final class SortSample(
     columns: SortColumns,
@@ -49,7 +48,7 @@ private[sort] final class SortSample(
     bytes += row.getSizeInBytes
   }
 
-  /** Whether these rows are enough; may take a look at them. */
+  /** Whether these rows are enough; may inspect them. */
   def areEnough: Boolean =
     if (sample.size < Rows && bytes < Bytes) false
     else if (extended) sample.size >= ExtendedRows || bytes >= ExtendedBytes
@@ -92,7 +91,9 @@ private[sort] final class SortSample(
     chosen
   }
 
-  /** Strings have no longs without one; longs fit without one as a rule. */
+  /**
+   * Whether a column should get a dictionary: strings have no exact longs without one, while longs usually fit without.
+   */
   private def wants(column: Int, chosen: Array[KeyCodes]): Boolean =
     columns.isOfStrings(column) || (columns.columns(column).equality == PrefixLayout.OfAll && {
       val (least, greatest) = ends(chosen)

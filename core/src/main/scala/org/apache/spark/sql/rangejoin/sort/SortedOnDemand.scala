@@ -18,15 +18,15 @@ import org.apache.spark.rdd.InputFileBlockHolder
 import org.apache.spark.sql.catalyst.expressions._
 
 /**
- * The rows of a partition in order, which are not read before the first one of them is asked for: a
- * join that finds its other side empty does not sort this one. Whether there are any is known before: to look opens
- * the first file of a scan, which says so to `input_file_name()`, and says it again when rows are read, since the other
- * side may have been read in between.
+ * The rows of a partition in order, which are not read before the first one of them is requested: a join that finds its
+ * other side empty does not sort this one. Whether there are any is known before: to look opens the first file of a
+ * scan, which says so to `input_file_name()`, and says it again when rows are read, since the other side may have been
+ * read in between.
  */
 private[rangejoin] final class SortedOnDemand(rows: Iterator[UnsafeRow], sorter: PrefixSorter)
     extends Iterator[UnsafeRow] {
   private var sorted: Iterator[UnsafeRow] = _
-  // Null before it was asked whether there are rows.
+  // Null before the first `hasNext`.
   private var nameFile: () => Unit = _
 
   override def hasNext: Boolean =

@@ -17,8 +17,8 @@ package org.apache.spark.sql.rangejoin.sortedtables
 import org.apache.spark.{SparkEnv, TaskContext, TaskContextImpl}
 
 /**
- * Stands for the task while a scan is computed: takes the listeners that it adds, by which it closes what
- * it has opened, to call them before the task completes. Whether the task is killed is asked of the task.
+ * Stands for the task while a scan is computed: takes the listeners by which the scan closes what it has opened, to
+ * call them before the task completes. Whether the task is killed is left to the task itself.
  */
 private[sortedtables] final class FilesContext(task: TaskContext)
     extends TaskContextImpl(

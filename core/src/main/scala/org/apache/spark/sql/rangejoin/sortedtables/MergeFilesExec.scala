@@ -29,9 +29,9 @@ import org.apache.spark.sql.rangejoin.sort.RangeSortExec
  * side by side and merged. That each file is in order is checked as its rows go by. Where a file is known
  * not to be read in the order it was written in ([[WrittenOrder]]), the rows of its bucket are sorted.
  *
- * The child is run once for each file: it reads one partition of files, and what is above the scan looks
- * at one row at a time (see [[SortedFiles]]). Holds open a reader for each file of a bucket, until all
- * rows are read or the join above needs no more.
+ * The child is run once for each file: it reads one partition of files, and the nodes above the scan treat each row by
+ * itself (see [[SortedFiles]]). Holds open a reader for each file of a bucket, until all rows are read or the join
+ * above needs no more.
  *
  * @param sortOrder the order of each file, in columns of the child
  */
@@ -46,7 +46,7 @@ case class MergeFilesExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends U
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "numFiles" -> SQLMetrics.createMetric(sparkContext, "number of sorted files read"))
 
-  // Sorts the rows of partitions whose files are not relied on, and is let go of with the files.
+  // Sorts partitions whose files cannot be relied on; released together with the files.
   private var sorting: Option[SparkPlan] = None
 
   private def sorted(): RDD[InternalRow] = {
@@ -58,8 +58,8 @@ case class MergeFilesExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends U
   // The rows that the task of this copy of the plan reads, until a join above needs no more of them.
   @transient private var current: MergedRows = _
 
-  // A task that reads the rows of two partitions at a time (an RDD zipped with itself) does not say whose
-  // rows the join is done with: they are closed at their end, or with the task.
+  // A task that reads two partitions at a time (an RDD zipped with itself) cannot tell which of them the join has
+  // finished with: they are closed at their end, or with the task.
   @transient private var isShared = false
 
   private def opened(rows: MergedRows): Unit = {
@@ -69,7 +69,7 @@ case class MergeFilesExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends U
 
   override protected def doExecute(): RDD[InternalRow] = {
     val rows = child.execute()
-    // Whatever has taken the place of Spark's scan may divide its rows in another way.
+    // A node that replaces Spark's scan may partition rows differently.
     if (rows.partitions.forall(_.isInstanceOf[FilePartition])) {
       new MergedFilesRDD(
         rows,

@@ -55,7 +55,7 @@ private[sortedtables] final class MergeIterator(sources: Array[SortedSource], ke
     rows(winner).row
   }
 
-  /** Has the source of the next row as the winner. */
+  /** Makes the source of the next row the winner. */
   private[this] def settle(): Unit =
     if (winner < 0) {
       rows.foreach(_.advance())
@@ -71,7 +71,7 @@ private[sortedtables] final class MergeIterator(sources: Array[SortedSource], ke
       }
     }
 
-  /** The winner of all below a node, where those who lose stay. */
+  /** The winner of all sources below a node; losers stay at the nodes. */
   private[this] def play(node: Int): Int =
     if (node >= leaves) node - leaves
     else {
@@ -89,8 +89,8 @@ private[sortedtables] final class MergeIterator(sources: Array[SortedSource], ke
     }
 
   /**
-   * Plays the last winner against those that it has beaten. Who wins cannot be foretold, so that a
-   * branch here costs more than all else: a mask of all bits, or of none, exchanges the two.
+   * Plays the last winner against those that it has beaten. The outcome cannot be predicted, so that a branch here
+   * costs more than all else: a mask of all bits, or of none, exchanges the two.
    */
   private[this] def replay(): Unit = {
     var best = winner

@@ -26,7 +26,7 @@ import org.apache.spark.{OneToOneDependency, Partition, SparkException, TaskCont
  *
  * @param rows computed from a scan of files, partition by partition
  * @param order of each file, bound to a row
- * @param unless what files are asked for before they are relied on, if anything
+ * @param unless the check that files must pass to be merged, and the rows to use if one fails; None without a check
  * @param onOpen told of the rows of each partition, in its task
  */
 private[sortedtables] final class MergedFilesRDD(
@@ -65,7 +65,7 @@ private[sortedtables] final class MergedFilesRDD(
     merged
   }
 
-  /** What is between the scan and this RDD hands its partition down. */
+  /** The RDDs between the scan and this one hand its partition down. */
   private def rowsOf(partition: FilePartition, file: PartitionedFile, context: TaskContext) =
     firstParent[InternalRow]
       .iterator(FilePartition(partition.index, Array(file)), context)
@@ -74,11 +74,13 @@ private[sortedtables] final class MergedFilesRDD(
 
 private[sortedtables] object MergedFilesRDD {
 
-  /** What says whether files are read in order, and the rows of each partition in any case. */
+  /**
+   * The check whether files are read in order, and the sorted rows of each partition, for files that fail it.
+   */
   case class Unless(order: WrittenOrder, sorted: RDD[InternalRow])
 
   private def outOfOrder(file: PartitionedFile): Throwable = new SparkException(
-    s"The rows of the file ${file.urlEncodedPath} are not in the order in which its table says that they " +
-      "are (SORTED BY), so that a range join cannot rely on it. Write the table anew, or set " +
+    s"The rows of the file ${file.urlEncodedPath} are not in the order that its table declares " +
+      "(SORTED BY), and a range join relies on that order. Write the table anew, or set " +
       "spark.sql.join.sortedTables.enabled to false to have its rows sorted.")
 }

@@ -17,11 +17,11 @@ package org.apache.spark.sql.rangejoin.sortedtables
 import org.apache.spark.sql.catalyst.InternalRow
 
 /**
- * The rows of a partition of files, which are closed when all rows are read or nobody wants more of them.
+ * The rows of a partition of files, which are closed when all rows are read or no more of them are needed.
  *
- * Spark's scan closes a file when it is at its end, or else when the task ends: a task that has many
- * partitions (`coalesce`) would hold the readers of all of them. Lets go of everything as it is closed,
- * for the task keeps this until it ends.
+ * Spark's scan closes a file when it is at its end, or else when the task ends: a task that has many partitions
+ * (`coalesce`) would hold the readers of all of them. Drops everything when it is closed, since the task keeps this
+ * object until it ends.
  *
  * @param opened what the files were opened under
  */

@@ -34,7 +34,7 @@ private[sortedtables] final class RowsAhead(source: SortedSource) {
   /** The current row: after the first `advance`, until the next. */
   var row: UnsafeRow = _
 
-  /** Of the current row, the longs of its key; after the last one `NoRow`. */
+  /** The longs of the key of the current row; `NoRow` after the last one. */
   var first, second = 0L
 
   /** Whether there is no row, since all have been. */
@@ -97,6 +97,6 @@ private[sortedtables] object RowsAhead {
   private final val MostRows = 256
   private final val MostBytes = 16 << 10
 
-  /** What no row is greater than. */
+  /** No row has a greater long. */
   final val NoRow = Long.MaxValue
 }

@@ -31,8 +31,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.types.{DataType, DateType, StringType, TimestampType, UserDefinedType}
 
 /**
- * Finds tables that are bucketed and sorted (`CLUSTERED BY .. SORTED BY ..`) below a side of a join, whose
- * order stock Spark does not use: it would have to sort again what several files of a bucket are.
+ * Finds bucketed and sorted tables (`CLUSTERED BY .. SORTED BY ..`) below a side of a join. Stock Spark ignores their
+ * order, because the concatenated files of a bucket are not in order.
  */
 object SortedFiles {
 
@@ -49,7 +49,7 @@ object SortedFiles {
       if mayBeOpen(scan)
     } yield MergeFilesExec(order, plan)
 
-  /** Through what gives the same for each row wherever it is. */
+  /** Looks below nodes whose result for a row does not depend on its position. */
   private def scanBelow(plan: SparkPlan): Option[FileSourceScanExec] = plan match {
     case scan: FileSourceScanExec if scan.bucketedScan => Some(scan)
     case node @ (_: ProjectExec | _: FilterExec) if node.expressions.forall(_.deterministic) =>
@@ -69,12 +69,11 @@ object SortedFiles {
   }
 
   /**
-   * Whether values that were sorted before they were written are in order when they are read. Text
-   * formats trim strings, have values that stand for NULL, and timestamps without a zone. ORC has the
-   * local time of the writer in the place of a timestamp, so that another zone reads an hour of autumn
-   * twice. `ALTER TABLE` may give a column another collation, and leaves the files as they are. What a
-   * file of Parquet says of itself is asked when it is read ([[WrittenOrder]]), of a column that is no
-   * part of another.
+   * Whether values that were sorted before they were written are in order when they are read. Text formats trim
+   * strings, have values that stand for NULL, and timestamps without a zone. ORC stores a timestamp as the writer's
+   * local time, so that another zone reads an hour of autumn twice. `ALTER TABLE` may give a column another collation,
+   * and leaves the files as they are. The footer of a Parquet file is checked when the file is read ([[WrittenOrder]]),
+   * for columns that are no part of another.
    */
   private def keepsOrder(format: FileFormat, column: DataType): Boolean = format match {
     case _ if column.existsRecursively(isCollated) => false
@@ -99,9 +98,9 @@ object SortedFiles {
     dataType == TimestampType || dataType.isInstanceOf[UserDefinedType[_]]
 
   /**
-   * Whether the files of each bucket may be open at a time, by their number and by what their readers
-   * take. By the files of now, and not by the scan's own list (`selectedPartitions`), which it would
-   * keep: a query is planned before it runs, and reads the files that are there when it runs.
+   * Whether all files of each bucket may be open at once, by their number and by the memory of their readers. Lists the
+   * current files, and does not use the scan's own list (`selectedPartitions`), which the scan would then keep: a query
+   * is planned before it runs, and has to read the files that are there when it runs.
    */
   private def mayBeOpen(scan: FileSourceScanExec): Boolean = {
     val maxFiles = scan.conf.getConf(RangeJoinConf.SortedTablesFiles)

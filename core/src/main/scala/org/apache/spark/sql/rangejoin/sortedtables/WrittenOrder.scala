@@ -50,14 +50,13 @@ import org.apache.parquet.schema.{PrimitiveType, Type}
  * Whether reading a Parquet file gives its rows in the order in which they were sorted when it was
  * written, by what its footer says:
  *
- *   - Days and times that were written in the calendar of Spark 2 are another value for some that come
- *     before the last change of calendar or zone, in another order.
- *   - Timestamps of milliseconds are equal where they were not, so that the columns after them are in
- *     no order.
- *   - Strings were in the order of the collation that their column had.
+ *   - Days and times written in Spark 2's calendar: some of those before the last change of calendar or time zone are
+ *     read as other values, in another order.
+ *   - Timestamps cut to milliseconds: values that differed are equal now, so the columns after them are in no order.
+ *   - Strings: they were sorted by the collation that the column had when the file was written.
  *
- * Reads a footer for each file, in the task that is about to read the file. A footer that cannot be read
- * has no order: whatever is wrong, the scan will say it.
+ * Reads the footer of each file, in the task that is about to read the file. A footer that cannot be read counts as out
+ * of order; the scan will report what is wrong.
  *
  * @param columns what the files are to be in order by
  */
@@ -112,8 +111,8 @@ private[sortedtables] object WrittenOrder {
   case class Column(name: String, isTime: Boolean, isString: Boolean)
 
   /**
-   * What the footers of a scan's files are to be asked for the first of their sort columns to be relied
-   * on; None where they are nothing that the writer's settings have a say in.
+   * What to check in the footers of a scan's files before relying on their first `columns` sort columns; None if the
+   * files are not Parquet, or the writer's settings affect none of these.
    */
   def of(scan: FileSourceScanExec, columns: Int): Option[WrittenOrder] = {
     val relation = scan.relation
@@ -141,7 +140,7 @@ private[sortedtables] object WrittenOrder {
 
   private def isNamed(name: String, field: Type) = field.getName.equalsIgnoreCase(name)
 
-  /** As Spark reads it: by who has written the file, and in which mode. */
+  /** As Spark reads it: by the version that has written the file, and in which mode. */
   private def mayBeLegacy(footer: ParquetMetadata): Boolean = {
     val said = footer.getFileMetaData.getKeyValueMetaData
     Option(said.get(SPARK_VERSION_METADATA_KEY)).forall(_ < FirstCorrected) ||

@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.window
 
-/** The two blocks of rows on disk that were asked for last, in memory. */
+/** The two blocks of rows on disk that were requested last, in memory. */
 private[window] final class LoadedBlocks(files: SpillFiles) {
   private[this] var last = new RowBlock
   private[this] var bytesOfLast: SpilledBytes = _
@@ -25,7 +25,7 @@ private[window] final class LoadedBlocks(files: SpillFiles) {
   /** Blocks read from disk so far. */
   def reads: Long = blockReads
 
-  /** The rows that were written as these bytes, until those of two other blocks are asked for. */
+  /** The rows that were written as these bytes, until those of two other blocks are requested. */
   def apply(bytes: SpilledBytes): RowBlock = {
     if (bytesOfLast ne bytes) {
       swap()

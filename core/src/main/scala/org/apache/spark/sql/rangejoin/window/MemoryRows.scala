@@ -26,10 +26,10 @@ import org.apache.spark.unsafe.array.LongArray
  * leaves from the middle is a hole until the array is compacted. Indices hold until the next
  * `tryAppend`, `compactIfSparse` or `clear`.
  *
- * Invariants: the row at `head` is not a hole; a hole has, in the place of its sort bound, the index of
- * a later entry with none but holes in between; unless rows are scattered, rows of one page are behind
- * one another there as they are here; when `compactIfSparse` returns, holes are no more than half of
- * the entries, and rows that left no more than half of those in the pages.
+ * Invariants: the row at `head` is not a hole; a hole has, instead of its sort bound, the index of a later entry with
+ * nothing but holes in between; unless rows are scattered, rows of one page are behind one another there as they are
+ * here; when `compactIfSparse` returns, holes are no more than half of the entries, and rows that left no more than
+ * half of those in the pages.
  *
  * Cost: amortised constant time for each row to append and to evict, and for a step of a scan from
  * one row to the next, however many holes lie in between: `nextRow` shortens the way it went.
@@ -83,7 +83,7 @@ private[window] final class MemoryRows(memory: WindowMemory, rows: PagedRowStore
   /** Points `row` at a row for the time of a copy: a release of memory does not spare it. */
   def point(index: Int, row: UnsafeRow): Unit = rows.point(reference(index) & ~Matched, row)
 
-  /** Of the rows behind one, up to `until`, how many are behind it in its page, too. */
+  /** How many of the rows behind one, up to `until`, are behind it in its page, too. */
   def stepsFrom(index: Int, until: Int): Int =
     if (scattered) 0
     else {

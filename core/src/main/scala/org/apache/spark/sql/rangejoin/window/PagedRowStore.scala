@@ -255,7 +255,9 @@ object PagedRowStore {
   // The number of no page.
   private val NoPage = -1
 
-  /** Of a reference, where in its page the row is; the bits above are the number of the page. */
+  /**
+   * The bits of a reference that tell where in its page the row is; the bits above are the number of the page.
+   */
   private val OffsetMask = (1L << 51) - 1
 
   // In fewer pages than these there is little to win.

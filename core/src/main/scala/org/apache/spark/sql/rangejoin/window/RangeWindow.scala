@@ -25,17 +25,17 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  *    │ rows in memory │ block │ block │ … │   sort bounds rise
  * }}}
  *
- * Of a group with few rows it may have all, in any order (`firstWithin`).
+ * It may have all rows of a group with few of them, in any order (`firstWithin`).
  *
  * A row is addressed by its index in `[head, tail)`; a row that left is a hole, which `nextRow`
  * passes over. Indices hold until the next `append`, `settle` or `clear`; that memory is given back
  * changes none of them.
  *
- * Once rows have spilled, new ones go to the spilled tail, behind them. As rows leave at the head,
- * the first blocks of the tail come back into memory (`settle`): as many as fit into what the window
- * allows itself, which is half of what it had when memory was refused, nothing when another consumer
- * asked for it, and twice as much each time the tail was read as often as it has blocks. So a row is
- * written once for each refusal, and a window that is read again and again comes back.
+ * Once rows have spilled, new ones go to the spilled tail, behind them. As rows leave at the head, the first blocks of
+ * the tail come back into memory (`settle`), up to an allowance. The allowance is half of what the window held when
+ * memory was refused, or nothing if another consumer asked for memory, and doubles each time as many blocks have been
+ * read from the tail as it has. So a row is written once for each refusal, and a window that is read again and again
+ * comes back.
  *
  * A use of the window is between `enter` and `leave`; the thread that made it needs neither as long
  * as no other uses it. At the request of another consumer memory of the task is given back between
@@ -82,7 +82,7 @@ final class RangeWindow(
   /** Begins a use, unless that of another thread does not end in good time. */
   def tryEnter(): Boolean = memory.owner.tryEnter()
 
-  /** Ends the use, and meets the request that was made amid it. */
+  /** Ends the use, and meets a request that was made during it. */
   def leave(): Unit =
     try meetRequest()
     finally memory.owner.leave()
@@ -336,7 +336,7 @@ final class RangeWindow(
   /** Writes all rows in memory to disk and gives the memory back, at the request of a consumer. */
   private def giveBack(): Long = {
     val before = memory.bytesInUse
-    // Of a window without rows nobody looks at one.
+    // In an empty window no row is being read.
     if (isEmpty) inMemory.release()
     else if (!inMemory.isEmpty) {
       spilled.prepend(inMemory)

@@ -17,25 +17,24 @@ package org.apache.spark.sql.rangejoin.window
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /**
- * The part of a window that found no memory: blocks of rows with their bounds on disk, behind the
- * last of which is one that is being filled. Of a row on disk there are two bits in memory.
+ * The part of a window that found no memory: blocks of rows with their bounds on disk, and a last one that is being
+ * filled. For each row on disk there are two bits in memory.
  *
- * Rows are addressed by the indices of the window. A block is read when one of its rows is asked
- * for, and stays until rows of two others are. A scan asks in ascending order, for rows that are
- * candidates or leave, and so reads each block it has to look into once; runs are aggregated by rows
- * at their two ends.
+ * Rows are addressed by the indices of the window. A block is read when one of its rows is requested, and stays until
+ * rows of two others are. A scan requests rows in ascending order, those that are candidates or leave, and so reads
+ * each block that it needs once; runs are aggregated by rows at their two ends.
  *
- * Invariants: the index of a slot is that of the block's `start` and its own; indices from the first
- * live row of a block to its end do not overlap those of others, and rise; every block but the last has
- * a live row at least; `firstBound` is the sort bound of the first live row of a block, so that a scan
- * knows without reading it that it ends before it. Rows that left before the first live one have no
- * index once blocks are numbered anew, so that none is between rows of which none has left.
+ * Invariants: the index of a slot is that of the block's `start` and its own; indices from the first live row of a
+ * block to its end do not overlap those of others, and rise; every block but the last has a live row at least;
+ * `firstBound` is the sort bound of the first live row of a block, so that a scan knows without reading it that it ends
+ * before it. Renumbering drops the indices of rows that left before the first live row of a block, so a tail without
+ * holes has consecutive indices.
  *
  * @param mostRows greatest number of rows of a block
  */
 private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
   private[this] var blocks = new java.util.ArrayList[SpilledBlock]()
-  // The position in `blocks` of the block asked for last.
+  // The position in `blocks` of the block requested last.
   private[this] var position = 0
   private[this] var liveRows = 0
   private[this] var allSlots = 0L
@@ -306,7 +305,7 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
     )
   }
 
-  /** Removes all rows. It is called for every group, of which next to none has spilled. */
+  /** Removes all rows. Called for every group, and hardly any group has spilled. */
   def clear(): Unit = if (!blocks.isEmpty) {
     blocks.forEach(block => if (block.bytes != null) files.release(block.bytes))
     blocks.clear()
@@ -330,7 +329,7 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
 
   private def seal(block: SpilledBlock): Unit = {
     write(block, filling)
-    // The rows just written may be asked for next.
+    // The rows just written may be requested next.
     filling = loaded.exchange(block.bytes, filling)
   }
 

@@ -30,5 +30,5 @@ object WindowLimits {
   private val MostRowsOfBlock = 4096
 
   /** As many rows as there is memory for. */
-  val None: WindowLimits = WindowLimits(Int.MaxValue, Long.MaxValue)
+  val Unlimited: WindowLimits = WindowLimits(Int.MaxValue, Long.MaxValue)
 }

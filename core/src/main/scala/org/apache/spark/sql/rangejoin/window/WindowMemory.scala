@@ -31,7 +31,7 @@ final class WindowMemory(memory: TaskMemoryManager, maker: Thread = Thread.curre
   private[window] val owner = new WindowOwner(maker)
   private[this] var peak = 0L
   private[this] var giveBack: () => Long = () => 0L
-  // Requests that come while the window itself asks find it with its work half done.
+  // A request that comes while the window itself asks would find it with its work half done.
   private[this] var isAsking = false
 
   /** Greatest number of bytes held at a time. */

@@ -19,36 +19,36 @@ import java.util.concurrent.TimeUnit.{MILLISECONDS, SECONDS}
 import java.util.concurrent.locks.ReentrantLock
 
 /**
- * Which thread may touch a window. It is used by one thread at a time, but not always by the same: a
- * thread that feeds a script or another program with rows of the join drains it, after the task's own thread
- * has asked whether there are any. And the task's memory is asked for by any of them.
+ * Which thread may touch a window. It is used by one thread at a time, but not always by the same: a thread that feeds
+ * a script or another program with rows of the join drains it, after the task's own thread has asked whether there are
+ * any. And any of them may ask for the task's memory.
  *
  * A use is what is between `enter` and `leave`. As long as the task's own thread, if it has made the
  * window, is the only one that has used it (`sole`), neither takes a lock. From the first use by another
  * thread on both do, for good. A window that another thread has made is used under the lock from the
  * beginning, for the task's thread may end the task, and with it the window, amid a use.
  *
- * Who asks for memory (`serve`)
- *   - and is in a use, or is the sole user, is served at once;
- *   - finds the window between two uses of other threads and has the lock, is served as well;
- *   - finds it in use, waits a little for the use to end, and then leaves a request behind, as it
- *     does in any case where there is a sole user. That is met as the use ends (`takeRequest`).
+ * A thread that asks for memory (`serve`)
+ *   - is served at once if it is in a use itself, or is the sole user;
+ *   - is served, too, if the window is between two uses of other threads, so that it gets the lock;
+ *   - otherwise waits a little for the use to end, and then leaves a request behind, as it does at once
+ *     where another thread is the sole user. The request is met when the use ends (`takeRequest`).
  *
- * Invariant: the window is touched by the sole user, or by the thread that holds the lock; who asks
- * holds the lock whoever it is, so that no thread becomes a user amid it.
+ * Invariant: the window is touched by the sole user, or by the thread that holds the lock; a thread that asks
+ * for memory holds the lock in any case, so that no other becomes a user meanwhile.
  *
- * Nobody waits for the lock for good who may hold the monitor of the task's memory, which a use asks
- * for in its turn: those who ask for memory hold it, those who begin a use do not.
+ * No thread that may hold the monitor of the task's memory waits for the lock without end, since a use may
+ * need that monitor: threads that ask for memory hold it, threads that begin a use do not.
  *
  * @param maker the task's own thread, if it makes the window; else null
  */
 private[window] final class WindowOwner(maker: Thread) {
   import WindowOwner._
 
-  // Fair: who asks has its turn before the next use.
+  // Fair: a thread that asks for memory has its turn before the next use.
   private[this] val lock = new ReentrantLock(true)
-  // Null as soon as there is another. Not volatile: it changes under the lock; and one use comes
-  // after the other, so that who is not the sole user any more has seen it.
+  // Null as soon as there is another. Not volatile: it changes under the lock; and one use comes after the other, so
+  // that a thread that is not the sole user any more has seen it.
   private[this] var sole = maker
   @volatile private[this] var requested = false
 
@@ -114,11 +114,11 @@ private[window] final class WindowOwner(maker: Thread) {
 private[window] object WindowOwner {
 
   /**
-   * For how long who asks for memory waits for a use to end, in milliseconds. Most take microseconds;
-   * one that asks for memory itself does not end before.
+   * How long a thread that asks for memory waits for a use to end, in milliseconds. Most uses take microseconds; one
+   * that asks for memory itself does not end before.
    */
   private val Patience = 10L
 
-  /** For how long the end of a task waits for a use to end, in seconds. */
+  /** How long the end of a task waits for a use to end, in seconds. */
   private val LongestUse = 10L
 }

@@ -42,20 +42,20 @@ class EnclosingRangeSuite extends AnyFunSuite with TwoSides {
     assert(range(either).predicates == Seq(either))
   }
 
-  test("both ends of one value come before a hull, wherever they stand") {
+  test("both ends of one value come before an enclosing range, wherever they stand") {
     val exact = between(l.y, r.low, r.high)
-    val hull = (l.z === r.start) || (l.z === r.end)
-    for (both <- Seq(exact && hull, hull && exact)) {
+    val enclosing = (l.z === r.start) || (l.z === r.end)
+    for (both <- Seq(exact && enclosing, enclosing && exact)) {
       val form = formOf(both)
       assert(Set(form.lower, form.upper) == Set("r.low <= l.y", "l.y <= r.high"), both.sql)
-      assert(form.residual.contains(hull.sql), both.sql)
+      assert(form.residual.contains(enclosing.sql), both.sql)
     }
     // Ends of values that have nothing to do with each other do not.
     val loose = l.y <= r.low && l.z >= r.z
-    assert(range(hull && loose).predicates.contains(hull))
+    assert(range(enclosing && loose).predicates.contains(enclosing))
   }
 
-  test("a disjunction of very many parts, and ends with a subquery, have no hull") {
+  test("a disjunction of very many parts, and ends with a subquery, have no enclosing range") {
     val many = (1 to 40).map(i => l.y === plus(r.y, Literal(i))).reduce[Expression](Or(_, _))
     val one = l.z <= r.start
     assert(range(many && one).predicates == Seq(one))
@@ -99,7 +99,7 @@ class EnclosingRangeSuite extends AnyFunSuite with TwoSides {
     assertSameMeaning((l.y < r.start && (l.y > r.end || l.y === r.start)) || l.y === r.end, ints)
   }
 
-  test("rows that a part does not trust are not in the hull") {
+  test("rows that a part does not trust are not in the enclosing range") {
     val wrapped = between(wrappedMinus(l.y, r.y), -two, two)
     assertSameMeaning(wrapped || l.y === r.y, ints)
     assertSameMeaning(wrapped || between(wrappedMinus(l.y, r.y), Literal(5), Literal(7)), ints)

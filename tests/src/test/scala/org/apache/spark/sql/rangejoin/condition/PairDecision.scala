@@ -34,8 +34,8 @@ final class PairDecision(range: RangeCondition, left: Seq[Attribute], right: Seq
   private val upper = range.upperBound.map(bindReference(_, streamedColumns))
   private val sort = range.sortBound.map(bindReference(_, bufferedColumns))
   private val evict = range.evictBound.map(bindReference(_, bufferedColumns))
-  private val upperTie = range.upperTie.map(bindReference(_, left ++ right))
-  private val lowerTie = range.lowerTie.map(bindReference(_, left ++ right))
+  private val upperByValue = range.upperByValue.map(bindReference(_, left ++ right))
+  private val lowerByValue = range.lowerByValue.map(bindReference(_, left ++ right))
   private val residual =
     bindReference(range.residual.getOrElse(Literal.TrueLiteral), left ++ right)
 
@@ -57,7 +57,7 @@ final class PairDecision(range: RangeCondition, left: Seq[Attribute], right: Seq
     val (s, b) = if (streamLeft) (ofLeft, ofRight) else (ofRight, ofLeft)
     def passes(lesser: Long, greater: Long, tie: Option[Expression]) =
       lesser < greater || (lesser == greater && tie.forall(holds(_, pair)))
-    passes(b.first, s.second, upperTie) && passes(s.first, b.second, lowerTie)
+    passes(b.first, s.second, upperByValue) && passes(s.first, b.second, lowerByValue)
   }
 
   /** Whether a candidate whose bounds are known is in the result. */

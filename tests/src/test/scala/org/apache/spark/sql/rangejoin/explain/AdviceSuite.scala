@@ -217,7 +217,7 @@ class AdviceSuite extends ReportsTest {
       }
     val (skewed, small) = ("IF(id % 20 > 0, -1, id)", "IF(id % 20 = 0, -1, id)")
     assert(adviceOf(skewed, isAdaptive = false) == Seq(
-      "about 3610000 pairs are of the key -1, all in one task: splitting skewed keys needs " +
+      "about 3610000 pairs have the key -1, all in one task: splitting skewed keys needs " +
         "adaptive execution, and spark.sql.adaptive.enabled is false"))
     assert(adviceOf(skewed, isAdaptive = true) == Nil)
     assert(adviceOf(small, isAdaptive = false) == Nil, "10,000 pairs")

@@ -162,7 +162,7 @@ class JoinReportsSuite extends ReportsTest {
   test("EXPLAIN passes over joins of equi keys alone, and says so where there are no others") {
     val text = explained(query("SELECT * FROM l JOIN r ON l.k = r.k"))
     assert(
-      text.contains("== Extended Information (Range joins) ==\nNo join of this plan compares"),
+      text.contains("== Extended Information (Range joins) ==\nNo join of this plan has"),
       text)
     val both = query(s"SELECT l.id FROM l JOIN r ON l.k = r.k AND $band JOIN r b ON b.id = l.id")
     assert(explained(both).contains("\n1. SortMergeRangeJoin"))

@@ -61,9 +61,9 @@ class BucketAssignerSuite extends AnyFunSuite {
   private def places(
       isOwner: Boolean,
       row: InternalRow,
-      keepsUnmatched: Boolean = false,
+      preservesOwner: Boolean = false,
       partition: Int = 0): Seq[Int] = {
-    val assigned = new BucketAssigner(layout, columns(isOwner), isOwner, keepsUnmatched)
+    val assigned = new BucketAssigner(layout, columns(isOwner), isOwner, preservesOwner)
       .start(partition)
     Seq.tabulate(assigned.assign(row))(assigned.id)
   }
@@ -92,11 +92,11 @@ class BucketAssignerSuite extends AnyFunSuite {
 
   test("a row with a NULL is dropped, or scattered and always to the same place if it is kept") {
     for (of <- Seq(row(null, 5L, 6L), row(skewed, null, null), row(20, null, null))) {
-      assert(places(isOwner = false, of, keepsUnmatched = true) == Nil)
+      assert(places(isOwner = false, of, preservesOwner = true) == Nil)
       assert(places(isOwner = true, of) == Nil)
     }
     def kept(i: Int, partition: Int) =
-      places(isOwner = true, row(null, i.toLong), keepsUnmatched = true, partition)
+      places(isOwner = true, row(null, i.toLong), preservesOwner = true, partition)
     val all = for (i <- 0 until 100) yield {
       assert(kept(i, 3).size == 1 && kept(i, 3) == kept(i, 3))
       kept(i, 3).head
@@ -108,7 +108,7 @@ class BucketAssignerSuite extends AnyFunSuite {
     val bounds = BoundColumns(Some(0), None, isLossless = true, LongType, mayBeUnknown = true)
     val columns = new KeyedColumns(Nil, output.slice(1, 2), bounds, output)
     val assigned =
-      new BucketAssigner(buckets, columns, isOwner = true, keepsUnmatched = true).start(1)
+      new BucketAssigner(buckets, columns, isOwner = true, preservesOwner = true).start(1)
     val points = Seq[(Any, Int)](5L -> 0, 15L -> 1, 99L -> 0, (null, 1))
     for (key <- Seq[Any](1, 2, null); (point, id) <- points) {
       assert(assigned.assign(row(key, point)) == 1)
@@ -136,7 +136,7 @@ class BucketAssignerSuite extends AnyFunSuite {
           distance)
       val columns = new KeyedColumns(Nil, output.slice(1, if (isOwner) 3 else 2), bounds, output)
       val assignment =
-        new BucketAssigner(twoClasses, columns, isOwner, keepsUnmatched = true).start(partition)
+        new BucketAssigner(twoClasses, columns, isOwner, preservesOwner = true).start(partition)
       Seq.tabulate(assignment.assign(row(1, point, point)))(assignment.id)
     }
     for ((point, id) <- Seq(5L -> 5, 15L -> 5, 25L -> 6, 68L -> 6); partition <- 0 to 2)

@@ -88,7 +88,7 @@ class LayoutPlannerSuite extends AnyFunSuite {
         intervals(copied),
         buckets,
         isForced)
-      val open = planner.openLayout(3)
+      val open = planner.layoutForAnyLengths(3)
       def cells(of: (Long, Long)) =
         (open.cells.cell(of._1, null), open.cells.cell(of._1 + of._2, null))
       val counted = new LengthCounter(1, null)
@@ -121,7 +121,7 @@ class LayoutPlannerSuite extends AnyFunSuite {
       100,
       isForced = false
     )
-    val open = planner.openLayout(10)
+    val open = planner.layoutForAnyLengths(10)
     def copies(longest: Int*) = {
       val counted = new LengthCounter(1, null)
       longest.foreach(counted.add)

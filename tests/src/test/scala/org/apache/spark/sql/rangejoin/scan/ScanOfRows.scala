@@ -42,7 +42,7 @@ trait ScanOfRows extends TaskMemory {
 
   protected def kernelOf(spec: KernelSpec): RangeJoinKernel
 
-  protected def limits: WindowLimits = WindowLimits.None
+  protected def limits: WindowLimits = WindowLimits.Unlimited
 
   /** Number of random cases. */
   protected def seeds: Int = 600
@@ -70,7 +70,7 @@ trait ScanOfRows extends TaskMemory {
       streamed: Seq[Row],
       buffered: Seq[Row],
       condition: (Int, Int) => Boolean = (_, _) => false,
-      keepsStreamed: Boolean = false,
+      preservesStreamed: Boolean = false,
       stopsAtMatch: Boolean = false)(
       block: (StreamedRangeScanner, () => Scan) => T): T =
     withParts(condition) { (window, tests, metrics, scan) =>
@@ -78,8 +78,8 @@ trait ScanOfRows extends TaskMemory {
         streamedSide(streamed),
         bufferedSide(buffered),
         ScannerParts(kernelOf(Spec), window, Types.length, tests, metrics, keys = 1, best = None),
-        if (stopsAtMatch) JoinTypeBehavior(None, StreamedRow(ifMatched = !keepsStreamed))
-        else JoinTypeBehavior(None, EveryPair, keepsStreamed)
+        if (stopsAtMatch) JoinTypeBehavior(None, StreamedRow(ifMatched = !preservesStreamed))
+        else JoinTypeBehavior(None, EveryPair, preservesStreamed)
       )
       try block(scanner, scan)
       finally scanner.close()
@@ -119,7 +119,7 @@ trait ScanOfRows extends TaskMemory {
       buffered: Seq[Row],
       condition: (Int, Int) => Boolean = (_, _) => false,
       matches: (Int, Int) => Boolean = (_, _) => true): Seq[(Option[Int], Option[Int])] =
-    withScanner(streamed, buffered, condition, keepsStreamed = true) { (scanner, _) =>
+    withScanner(streamed, buffered, condition, preservesStreamed = true) { (scanner, _) =>
       val rows = mutable.ArrayBuffer.empty[(Option[Int], Option[Int])]
       while (scanner.isScanning || scanner.nextStreamed()) {
         while (scanner.nextCandidateOrNone()) {

@@ -30,7 +30,7 @@ class RandomWindowSuite extends SlowTests with TaskMemory {
   private val Few = WindowLimits(7, Long.MaxValue)
 
   for (limits <- Seq(
-      WindowLimits.None,
+      WindowLimits.Unlimited,
       WindowLimits(1, Long.MaxValue),
       Few,
       WindowLimits(50, Long.MaxValue),
@@ -41,7 +41,11 @@ class RandomWindowSuite extends SlowTests with TaskMemory {
   }
 
   for (limits <-
-      Seq(WindowLimits.None, WindowLimits(1, Long.MaxValue), Few, WindowLimits(300, Long.MaxValue)))
+      Seq(
+        WindowLimits.Unlimited,
+        WindowLimits(1, Long.MaxValue),
+        Few,
+        WindowLimits(300, Long.MaxValue)))
     testOfCases(s"rows by their places, as they leave at the head alone: $limits", oneInSeeds)(
       1 to seeds)(_.foreach(placesAgainstSequence(limits, _)))
 

@@ -26,7 +26,7 @@ import org.apache.spark.sql.rangejoin.SlowTests
 /** A window that one thread uses and another one asks for its memory. */
 class SharedWindowSuite extends SlowTests with TaskMemory {
 
-  private def withShared[T](bytes: Long, limits: WindowLimits = WindowLimits.None)(
+  private def withShared[T](bytes: Long, limits: WindowLimits = WindowLimits.Unlimited)(
       block: (RangeWindow, WindowMemory, TaskMemoryManager) => T): T = withTask(bytes) { task =>
     withSpillFiles(largestFile = 100000) { (files, _) =>
       val memory = new WindowMemory(task)
@@ -160,11 +160,12 @@ class SharedWindowSuite extends SlowTests with TaskMemory {
   }
 
   for (limits <- Seq(
-      WindowLimits.None,
+      WindowLimits.Unlimited,
       WindowLimits(1, Long.MaxValue),
       WindowLimits(7, Long.MaxValue),
       WindowLimits(500, Long.MaxValue),
-      WindowLimits(Int.MaxValue, 150L << 10))) {
+      WindowLimits(Int.MaxValue, 150L << 10)
+    )) {
     test(
       s"one thread drains the window while the other asks for its memory: $limits",
       slowButOneIn(4)(s"$limits"): _*) {

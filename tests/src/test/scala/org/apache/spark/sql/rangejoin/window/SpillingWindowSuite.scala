@@ -100,7 +100,7 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
         withSpillFiles() { (files, _) =>
           val memory = new WindowMemory(task)
           val store = new PagedRowStore(memory, task, 64L << 10)
-          val window = new RangeWindow(memory, store, files, WindowLimits.None)
+          val window = new RangeWindow(memory, store, files, WindowLimits.Unlimited)
           def append(id: Long) = window.append(row(id, payload = 32), id * 10, id * 10 + 5)
           (1L to 1024L).foreach(append)
           (1L to gone).foreach(_ => window.evict(window.head))
@@ -142,7 +142,7 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
           memory,
           new PagedRowStore(memory, task, 1L << 20),
           files,
-          WindowLimits.None
+          WindowLimits.Unlimited
         )
         append(window, 1L to 5000L: _*)
         assert(memory.peakBytes == 0L && window.sizeInMemory == 0)
@@ -161,7 +161,7 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
           memory,
           new PagedRowStore(memory, task, 256L << 10),
           files,
-          WindowLimits.None
+          WindowLimits.Unlimited
         )
         append(window, 1L to 20000L: _*)
         assert(window.spilledRows == 0)
@@ -209,7 +209,7 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
           memory,
           new PagedRowStore(memory, task, 256L << 10),
           files,
-          WindowLimits.None
+          WindowLimits.Unlimited
         )
         append(window, 1L to 10000L: _*)
         window.clear()
@@ -317,7 +317,7 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
       withSpillFiles() { (files, _) =>
         val memory = new WindowMemory(task)
         val store = new PagedRowStore(memory, task, 64L << 10)
-        val window = new RangeWindow(memory, store, files, WindowLimits.None)
+        val window = new RangeWindow(memory, store, files, WindowLimits.Unlimited)
         val rival = new Rival(task)
         val into = emptyRow
         def check(places: Range): Unit = places.foreach { place =>

@@ -139,7 +139,7 @@ class StepsSuite extends AnyFunSuite with TaskMemory {
       withSpillFiles() { (files, _) =>
         val memory = new WindowMemory(task)
         val store = new PagedRowStore(memory, task, 256L << 10)
-        val window = new RangeWindow(memory, store, files, WindowLimits.None)
+        val window = new RangeWindow(memory, store, files, WindowLimits.Unlimited)
         val rival = new MemoryConsumer(task, 64L << 10, MemoryMode.ON_HEAP) {
           override def spill(size: Long, trigger: MemoryConsumer): Long = 0L
         }

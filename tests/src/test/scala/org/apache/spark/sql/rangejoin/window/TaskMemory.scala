@@ -101,7 +101,7 @@ trait TaskMemory extends Assertions {
   /** A window of a task's memory, closed when the block is done; nothing of it may remain. */
   protected def withWindow[T](
       largestPage: Long = 1L << 20,
-      limits: WindowLimits = WindowLimits.None,
+      limits: WindowLimits = WindowLimits.Unlimited,
       bytes: Long = 64L << 20
   )(block: (RangeWindow, WindowMemory) => T): T = withTask(bytes) { task =>
     withSpillFiles() { (files, _) =>

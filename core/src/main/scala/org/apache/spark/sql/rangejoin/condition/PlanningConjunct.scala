@@ -20,7 +20,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.rangejoin.shims.EvaluatedInPlace
 
 /** A conjunct that tells the planner something: true of every pair, and its operands are never evaluated. */
-trait PlanningMark extends Predicate with EvaluatedInPlace {
+trait PlanningConjunct extends Predicate with EvaluatedInPlace {
 
   override def nullable: Boolean = false
 
