@@ -71,7 +71,8 @@ object InferRangeFilters extends Rule[LogicalPlan] {
         range => {
           val limits = implied(join, range)
           def side(child: LogicalPlan) =
-            if (limits.isEmpty || shared(child)) child else filtered(child, limits)
+            if (limits.isEmpty || shared(child) || ShownLimits.wouldHinder(child)) child
+            else filtered(child, limits)
           join.withNewChildren(Seq(side(join.left), side(join.right)))
         }
       )
@@ -139,12 +140,15 @@ object InferRangeFilters extends Rule[LogicalPlan] {
   /**
    * Sides of joins that occur elsewhere in the plan as well, whole or as a part that needs a shuffle. Spark computes
    * such a part once and reuses its exchange (`ReusedExchange`), unless it is filtered differently here. If the whole
-   * join occurs again, both occurrences get the same filters.
+   * join occurs again, both occurrences get the same filters. A subquery is planned by itself: whether the query has
+   * such a part as well is not known there.
    */
   private final class SharedSides(plan: LogicalPlan) {
 
+    private val isOfSubquery = plan.isInstanceOf[Subquery]
+
     private lazy val occurrences: Map[LogicalPlan, Int] =
-      plan.collect { case node if !isAsItsChild(node) => node.canonicalized }
+      plan.collectWithSubqueries { case node if !isAsItsChild(node) => shuffled(node) }
         .groupBy(identity).map { case (node, all) => node -> all.size }
 
     /**
@@ -153,12 +157,23 @@ object InferRangeFilters extends Rule[LogicalPlan] {
     private def isAsItsChild(node: LogicalPlan): Boolean =
       node.children.exists(_.canonicalized == node.canonicalized)
 
+    /** Tells apart what Spark shuffles: of an aggregate its groups and functions, whatever is computed of these. */
+    private def shuffled(node: LogicalPlan): LogicalPlan = (node match {
+      case aggregate: Aggregate =>
+        val functions = aggregate.aggregateExpressions.flatMap(_.collect {
+          case function: AggregateExpression => function
+        })
+        aggregate.copy(aggregateExpressions = functions.map(Alias(_, "function")()))
+      case other => other
+    }).canonicalized
+
     // Identified by their columns, since the node changes when filters are inserted.
     private lazy val sides: Set[Set[ExprId]] = plan.collect { case join: Join =>
       val joined = occurrences(join.canonicalized)
       join.children.filter { side =>
         side.exists { node =>
-          ((node eq side) || !isCheap(node)) && occurrences(node.canonicalized) > joined
+          ((node eq side) || !isCheap(node)) && occurrences(shuffled(node)) > joined ||
+          isOfSubquery && !isCheap(node)
         }
       }.map(columns)
     }.flatten.toSet

@@ -15,9 +15,10 @@
 package org.apache.spark.sql.rangejoin.pushdown
 
 import org.apache.spark.sql.catalyst.expressions.{BinaryComparison, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
 /**
@@ -25,6 +26,9 @@ import org.apache.spark.sql.types._
  * Iceberg leaves out manifests and files by them. From all other sources [[ImpliedLimit]] hides them.
  */
 object ShownLimits {
+
+  /** Spark has it from 4.1 on. */
+  private val JoinPushdown = "spark.sql.optimizer.datasourceV2JoinPushdown"
 
   private val Inferred = TreeNodeTag[Unit]("rangejoin.inferred")
 
@@ -42,6 +46,21 @@ object ShownLimits {
             limit
         },
         source)
+  }
+
+  /**
+   * Whether a source below may compute an aggregate or a join itself, unless there is a filter in between that it does
+   * not know.
+   */
+  def wouldHinder(side: LogicalPlan): Boolean = {
+    def readsSource(plan: LogicalPlan) = plan.exists {
+      case source: DataSourceV2Relation => !isTrusted(source)
+      case _                            => false
+    }
+    side.exists {
+      case aggregate: Aggregate => readsSource(aggregate)
+      case _                    => false
+    } || SQLConf.get.getConfString(JoinPushdown, "false").toBoolean && readsSource(side)
   }
 
   private def isTrusted(source: DataSourceV2Relation): Boolean =

@@ -23,6 +23,7 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftOuter}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.write.RowLevelOperationTable
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
@@ -92,9 +93,10 @@ case class FilterMatchesByKeys(session: SparkSession)
       columns.forall(column => NumberedRows.isNumber(column) || isCheap(column))
     case Filter(condition, child)  => isCheap(condition) && isCheaplyRead(child)
     case relation: LogicalRelation => relation.relation.isInstanceOf[HadoopFsRelation]
-    case _: LocalRelation | _: Range | _: InMemoryRelation | _: HiveTableRelation |
-        _: DataSourceV2Relation => true
-    case _ => false
+    // The scan of rows that are changed belongs to the change, and is made once.
+    case relation: DataSourceV2Relation => !relation.table.isInstanceOf[RowLevelOperationTable]
+    case _: LocalRelation | _: Range | _: InMemoryRelation | _: HiveTableRelation => true
+    case _                                                                        => false
   }
 
   private def isCheap(e: Expression): Boolean = e.deterministic && !CostlySide.isCostly(e)

@@ -20,6 +20,7 @@ import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.condition.Predicates
@@ -32,6 +33,7 @@ import org.scalatest.tagobjects.Slow
 class InferRangeFiltersSuite extends RangeJoinTest {
 
   private val Infer = RangeJoinConf.InferFilters.key
+  private val AggregatePushdown = "spark.sql.parquet.aggregatePushdown"
 
   private def views(): Unit = {
     def view(name: String, columns: String*): Unit = {
@@ -332,6 +334,57 @@ class InferRangeFiltersSuite extends RangeJoinTest {
       isInferred = false)
     // The same join: its sides are filtered alike.
     check(joined(few, 100) + " UNION ALL " + joined(few, 100), isInferred = true)
+  }
+
+  test("a side that a subquery of the query has as well is read once, as in stock Spark") {
+    views()
+    val few = "(SELECT k, s, max(e) AS e FROM r WHERE k > 0 AND s > 0 GROUP BY k, s)"
+    val joined = "l JOIN x ON l.k = x.k AND x.s BETWEEN l.t AND l.t + 9 WHERE l.t >= 100"
+    val queries = Seq(
+      s"SELECT l.id, x.s FROM $joined AND x.e > (SELECT avg(e) FROM x)" -> 1,
+      s"SELECT k, s, e, (SELECT count(*) FROM $joined AND x.e > 0) FROM x" -> 0)
+    for {
+      (select, joins) <- queries
+      query = s"WITH x AS $few $select"
+      adaptive <- Seq("true", "false")
+    } withConf("spark.sql.adaptive.enabled" -> adaptive) {
+      def reused(on: String) = withConf(Flag -> on) {
+        val df = spark.sql(query)
+        df.collect()
+        collectWithSubqueries(df.queryExecution.executedPlan) { case reused: ReusedExchangeExec =>
+          reused
+        }.size
+      }
+      assert(reused("false") == 1)
+      assert(reused("true") == 1)
+      checkAgainstStock(spark.sql(query), joins)
+    }
+    val alone = spark.sql(s"WITH x AS $few SELECT l.id, x.s FROM $joined")
+    assert(alone.queryExecution.optimizedPlan.toString.contains("implied"))
+  }
+
+  test("a source that can aggregate does so, and gets no limit that it does not know") {
+    views()
+    val folder = Files.createTempDirectory("inferred").resolve("r").toString
+    spark.table("r").selectExpr("id", "k", "s * 10 AS at").write.partitionBy("at").parquet(folder)
+    withConf("spark.sql.sources.useV1SourceList" -> "", AggregatePushdown -> "true") {
+      spark.read.parquet(folder).createOrReplaceTempView("f")
+      def query = spark.sql("SELECT l.id, a.at, a.n FROM l JOIN (SELECT at, count(*) AS n FROM f " +
+        "GROUP BY at) a ON a.at BETWEEN l.t AND l.t + 20 WHERE l.t >= 100")
+      def scans(df: DataFrame) = collect(executedPlan(df)) { case scan: BatchScanExec =>
+        scan.scan.description()
+      }
+      for (on <- Seq("false", "true")) withConf(Flag -> on) {
+        val found = scans(query)
+        assert(found.nonEmpty && found.forall(_.contains("PushedAggregation: [COUNT(*)]")), found)
+      }
+      checkAgainstStock(query)
+      // What it cannot do is filtered as ever.
+      def plain = spark.sql("SELECT l.id, f.id FROM l JOIN f ON l.k = f.k AND " +
+        "f.at BETWEEN l.t AND l.t + 20 WHERE l.t >= 100")
+      assert(executedPlan(plain).toString.contains("implied"))
+      checkAgainstStock(plain)
+    }
   }
 
   test("a group that is computed is not computed again for its limits", Slow) {
