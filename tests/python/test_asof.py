@@ -114,7 +114,13 @@ def test_without_a_key_all_rows_are_looked_at(spark: SparkSession, strategy: str
         Expected(sides[0], sides[1], asked).check(pairs(joined(left, right, asked)))
 
 
-@pytest.mark.parametrize("of", TYPES, ids=lambda of: of.name)
+@pytest.mark.parametrize(
+    "of",
+    [
+        pytest.param(of, id=of.name, marks=[pytest.mark.slow] if i % 3 else [])
+        for i, of in enumerate(TYPES)
+    ],
+)
 def test_without_a_key_the_nearest_are_found_by_buckets(spark: SparkSession, of: TimeType) -> None:
     chance = random.Random(f"{SEED} nearest of all {of.name}")
     sides: list[list[Row]] = [[(i, "a", t) for i, _, t in table(of, 40, chance)] for _ in range(2)]

@@ -110,7 +110,14 @@ JOIN_TYPES = ("inner", "left", "right", "full", "semi", "anti")
 
 @pytest.mark.usefixtures("adaptive")
 @pytest.mark.parametrize("how", JOIN_TYPES)
-@pytest.mark.parametrize("columns", ["id, y", "d", "t"])
+@pytest.mark.parametrize(
+    "columns",
+    [
+        "id, y",
+        pytest.param("d", marks=pytest.mark.slow),
+        pytest.param("t", marks=pytest.mark.slow),
+    ],
+)
 def test_every_join_type_returns_the_rows_of_the_stock_join(
     spark: SparkSession, tables: tuple[DataFrame, DataFrame], how: str, columns: str
 ) -> None:

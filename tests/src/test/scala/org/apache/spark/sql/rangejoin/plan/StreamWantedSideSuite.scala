@@ -62,7 +62,7 @@ class StreamWantedSideSuite extends RangeJoinTest {
   private val NoKey = "r.t < l.t AND r.t > l.t - 40"
   private val Keyed = "r.k = l.k AND r.t <= l.t"
 
-  test("what aggregates matches, or ranks them, streams the side that it groups by", Slow) {
+  test("what aggregates matches, or ranks them, streams the side that it groups by") {
     views()
     def queries(on: String) = Seq(
       s"SELECT left_side, count(*), sum(v) FROM ${joined(on)} GROUP BY left_side",

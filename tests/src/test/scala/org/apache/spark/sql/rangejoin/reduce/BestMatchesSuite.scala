@@ -288,7 +288,7 @@ class BestMatchesSuite extends BestMatchesTest {
     )
     for ((query, remedy) <- advice) {
       val report = only(JoinReports.of(executedPlan(spark.sql(query))))
-      assert(report.advice.exists(_.contains(s"to have the best ones alone, $remedy")), report)
+      assert(report.advice.exists(_.contains(s"to produce only the best ones, $remedy")), report)
     }
     val built = ranking("l.id", "r.t DESC").replace("SELECT row", "SELECT /*+ BROADCAST(l) */ row")
     val report = only(JoinReports.of(executedPlan(spark.sql(built))))

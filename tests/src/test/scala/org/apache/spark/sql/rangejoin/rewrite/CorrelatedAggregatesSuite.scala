@@ -304,7 +304,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     }
   }
 
-  test("what is left to Spark", Slow) {
+  test("what is left to Spark") {
     sides()
     for (of <- Seq(
         subquery("count(DISTINCT r.v)"),

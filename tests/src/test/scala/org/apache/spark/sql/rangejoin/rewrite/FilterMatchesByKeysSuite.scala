@@ -108,7 +108,7 @@ class FilterMatchesByKeysSuite extends RangeJoinTest with BeforeAndAfterAll {
       )) check(s"SELECT l.id, ${total(s"$keys AND r.t <= l.t")} AS found FROM l WHERE l.v < 3")
   }
 
-  test("not by keys that may raise an error, of rows that the query leaves out", Slow) {
+  test("not by keys that may raise an error, of rows that the query leaves out") {
     // Only rows that have z.
     val right =
       "(SELECT a.* FROM r a LEFT SEMI JOIN (SELECT id FROM r WHERE z = 1) b ON a.id = b.id)"
