@@ -106,7 +106,14 @@ def test_a_range_join_above_a_cached_range_join(spark: SparkSession, adaptive: s
         spark.conf.unset("spark.sql.adaptive.enabled")
 
 
-@pytest.mark.parametrize("kind", ["plain", "arrow", "pandas"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "plain",
+        pytest.param("arrow", marks=pytest.mark.slow),
+        pytest.param("pandas", marks=pytest.mark.slow),
+    ],
+)
 def test_python_functions_below_in_and_above_a_range_join(spark: SparkSession, kind: str) -> None:
     if kind == "pandas":
         vectorized: Any = pandas_udf

@@ -99,7 +99,7 @@ class JudgeSuite extends RangeJoinTest {
     assert(report.shortcomings.size == missing)
   }
 
-  testOfCases("the tables of a case as SQL are the tables of the case", 8)(1L to 25L) { seeds =>
+  testOfCases("the tables of a case as SQL are the tables of the case", 25)(1L to 25L) { seeds =>
     for (seed <- seeds) {
       val join = new RandomJoin(seed).join
       withConf(join.settings :+ ("spark.sql.timeType.enabled" -> "true"): _*) {

@@ -70,7 +70,7 @@ class PayloadSuite extends SemanticsTest {
     checkOuterAndInner("l.id, l.a, r.b, r.a, l.c, r.c, l.d, r.d, r.e, l.e")
   }
 
-  test("two hundred columns a side") {
+  test("two hundred columns a side", Slow) {
     sides((1 to 200).map { i =>
       if (i % 3 == 0) s"concat('c', id, $i) AS c$i" else s"id + $i AS c$i"
     }: _*)

@@ -21,7 +21,9 @@ class TypeSuite extends SemanticsTest {
   import SemanticsTest._
 
   for ((columnType, Seq(a, b, c, d, e)) <- SampleTypes.All) {
-    test(s"intervals and one-sided ranges of $columnType")(withTimeType {
+    test(
+      s"intervals and one-sided ranges of $columnType",
+      slowButOneIn(2)(columnType): _*)(withTimeType {
       table("l", s"k INT, t $columnType, u $columnType")(
         s"1, $b, $d",
         s"1, $a, $a",
@@ -98,7 +100,9 @@ class TypeSuite extends SemanticsTest {
   ).filter(measure => TypesOfLine.knows(measure.columnType))
 
   for (measure <- measures) {
-    test(s"bands and differences of ${measure.columnType}")(withTimeType {
+    test(
+      s"bands and differences of ${measure.columnType}",
+      slowButOneIn(2)(s"bands ${measure.columnType}"): _*)(withTimeType {
       def rows(values: Int*) = values.map(n => s"1, ${measure.value.format(n)}")
       tables(s"k INT, t ${measure.columnType}")(rows(10, 12, 15) :+ "1, NULL": _*)(
         rows(8, 12, 14, 17, 18) :+ "1, NULL": _*)
