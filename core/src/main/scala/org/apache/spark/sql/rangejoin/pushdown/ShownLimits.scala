@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.pushdown
 import org.apache.spark.sql.catalyst.expressions.{BinaryComparison, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, FileTable}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
@@ -50,12 +50,13 @@ object ShownLimits {
 
   /**
    * Whether a source below may compute an aggregate or a join itself, unless there is a filter in between that it does
-   * not know.
+   * not know. Files leave out partitions by any filter.
    */
   def wouldHinder(side: LogicalPlan): Boolean = {
     def readsSource(plan: LogicalPlan) = plan.exists {
-      case source: DataSourceV2Relation => !isTrusted(source)
-      case _                            => false
+      case source: DataSourceV2Relation =>
+        !isTrusted(source) && !source.table.isInstanceOf[FileTable]
+      case _ => false
     }
     side.exists {
       case aggregate: Aggregate => readsSource(aggregate)
