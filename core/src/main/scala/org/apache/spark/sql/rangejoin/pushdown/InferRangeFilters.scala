@@ -169,14 +169,17 @@ object InferRangeFilters extends Rule[LogicalPlan] {
 
     // Identified by their columns, since the node changes when filters are inserted.
     private lazy val sides: Set[Set[ExprId]] = plan.collect { case join: Join =>
-      val joined = occurrences(join.canonicalized)
       join.children.filter { side =>
-        side.exists { node =>
-          ((node eq side) || !isCheap(node)) && occurrences(shuffled(node)) > joined ||
-          isOfSubquery && !isCheap(node)
-        }
+        (isOfSubquery && side.exists(!isCheap(_))) || isShared(side, join)
       }.map(columns)
     }.flatten.toSet
+
+    private def isShared(side: LogicalPlan, join: Join): Boolean = {
+      val joined = occurrences(join.canonicalized)
+      side.exists { node =>
+        ((node eq side) || !isCheap(node)) && occurrences(shuffled(node)) > joined
+      }
+    }
 
     def apply(side: LogicalPlan): Boolean = sides(columns(side))
 
