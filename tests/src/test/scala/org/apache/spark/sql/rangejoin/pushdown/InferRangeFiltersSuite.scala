@@ -20,9 +20,6 @@ import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.execution.FileSourceScanExec
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
-import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.condition.Predicates
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
@@ -30,36 +27,9 @@ import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.scalatest.tagobjects.Slow
 
 /** Limits of the range column of one side are set to the other side, too, where rows stay the same. */
-class InferRangeFiltersSuite extends RangeJoinTest {
+class InferRangeFiltersSuite extends LimitedSides {
 
   private val Infer = RangeJoinConf.InferFilters.key
-
-  private def views(): Unit = {
-    def view(name: String, columns: String*): Unit = {
-      val computed = spark.range(0, 400, 1, 2).selectExpr(columns: _*)
-      // Columns, and no expressions that filters are pushed into.
-      spark.createDataFrame(computed.rdd, computed.schema).createOrReplaceTempView(name)
-    }
-    view(
-      "l",
-      "id",
-      "IF(id % 9 = 0, NULL, int(id % 5)) AS k",
-      "IF(id % 31 = 0, NULL, pmod(hash(id), 500)) AS t",
-      "decimal(pmod(hash(id), 500)) AS d")
-    view(
-      "r",
-      "id",
-      "IF(id % 8 = 0, NULL, int(id % 5)) AS k",
-      "IF(id % 29 = 0, NULL, pmod(hash(id, 1), 500)) AS s",
-      "pmod(hash(id, 1), 500) + int(id % 20) AS e")
-    view(
-      "o",
-      "id",
-      "IF(id % 8 = 0, NULL, int(id % 5)) AS k",
-      "IF(id % 29 = 0, NULL, pmod(hash(id, 1), 500)) AS s",
-      "IF(id % 7 = 0, NULL, pmod(hash(id, 1), 500) + int(id % 20)) AS e"
-    )
-  }
 
   /** Conjuncts of filters below the uppermost join, of its left and its right side. */
   private def filters(df: DataFrame): (Set[String], Set[String]) = {
@@ -302,81 +272,6 @@ class InferRangeFiltersSuite extends RangeJoinTest {
     Seq(renamed, computed).foreach(df => assert(rangeJoins(df).size == 1))
     checkAgainstStock(query("s AS a, e * 2 - e AS b"))
     checkAgainstStock(query("s AS a, e AS b"))
-  }
-
-  testOfCases("a side that is there several times is read once, as in stock Spark", 2)(
-    Seq("true", "false")) { ofAdaptive =>
-    views()
-    def reused(df: DataFrame) = collect(df.queryExecution.executedPlan) {
-      case reused: ReusedExchangeExec => reused
-    }.size
-    val few = "(SELECT k, s, max(e) AS e FROM r GROUP BY k, s)"
-    def joined(of: String, from: Int) = s"SELECT l.id, x.s, x.e FROM l " +
-      s"JOIN $of x ON l.k = x.k AND l.t BETWEEN x.s AND x.e WHERE l.t >= $from"
-    def check(query: String, isInferred: Boolean): Unit =
-      for (adaptive <- ofAdaptive) withConf("spark.sql.adaptive.enabled" -> adaptive) {
-        def ran(on: String) = withConf(Flag -> on) {
-          val df = spark.sql(query)
-          df.collect()
-          (df.queryExecution.optimizedPlan.toString.contains("implied"), reused(df))
-        }
-        val (_, ofStock) = ran("false")
-        assert(ofStock > 0, query)
-        assert(ran("true") == (isInferred -> ofStock), query)
-        checkAgainstStock(spark.sql(query), joins = 2)
-      }
-    // The same side, with other limits; in part the same, since the rest is computed of that.
-    for (side <- Seq(few, "r"))
-      check(joined(side, 100) + " UNION ALL " + joined(side, 110), isInferred = false)
-    check(
-      joined(few, 100) + " UNION ALL " + joined(s"(SELECT k, s, e FROM $few WHERE e % 2 = 0)", 110),
-      isInferred = false)
-    // The same join: its sides are filtered alike.
-    check(joined(few, 100) + " UNION ALL " + joined(few, 100), isInferred = true)
-  }
-
-  test("a side that a subquery of the query has as well is read once, as in stock Spark") {
-    views()
-    val few = "(SELECT k, s, max(e) AS e FROM r WHERE k > 0 AND s > 0 GROUP BY k, s)"
-    val joined = "l JOIN x ON l.k = x.k AND x.s BETWEEN l.t AND l.t + 9 WHERE l.t >= 100"
-    val queries = Seq(
-      s"SELECT l.id, x.s FROM $joined AND x.e > (SELECT avg(e) FROM x)" -> 1,
-      s"SELECT k, s, e, (SELECT count(*) FROM $joined AND x.e > 0) FROM x" -> 0)
-    for {
-      (select, joins) <- queries
-      query = s"WITH x AS $few $select"
-      adaptive <- Seq("true", "false")
-    } withConf("spark.sql.adaptive.enabled" -> adaptive) {
-      def reused(on: String) = withConf(Flag -> on) {
-        val df = spark.sql(query)
-        df.collect()
-        collectWithSubqueries(df.queryExecution.executedPlan) { case reused: ReusedExchangeExec =>
-          reused
-        }.size
-      }
-      assert(reused("false") == 1)
-      assert(reused("true") == 1)
-      checkAgainstStock(spark.sql(query), joins)
-    }
-    val alone = spark.sql(s"WITH x AS $few SELECT l.id, x.s FROM $joined")
-    assert(alone.queryExecution.optimizedPlan.toString.contains("implied"))
-  }
-
-  test("a source that can count does so, and gets no limit that it does not know") {
-    views()
-    spark.read.format(classOf[CountingSource].getName).load().createOrReplaceTempView("f")
-    def query(side: String) = spark.sql(
-      s"SELECT l.id, a.* FROM l JOIN $side a ON a.at BETWEEN l.t AND l.t + 20 WHERE l.t >= 100")
-    def counted = query("(SELECT at, count(*) AS n FROM f GROUP BY at)")
-    for (on <- Seq("false", "true")) withConf(Flag -> on) {
-      val scan = only(counted.queryExecution.optimizedPlan.collect {
-        case relation: DataSourceV2ScanRelation => relation.scan
-      })
-      assert(scan.readSchema().fieldNames.toSeq == Seq("at", "n"))
-    }
-    checkAgainstStock(counted)
-    assert(query("f").queryExecution.optimizedPlan.toString.contains("implied"))
-    checkAgainstStock(query("f"))
   }
 
   test("a group that is computed is not computed again for its limits", Slow) {

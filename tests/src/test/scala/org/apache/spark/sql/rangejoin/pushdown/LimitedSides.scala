@@ -1,0 +1,48 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.pushdown
+
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+
+/** Tables whose limits are set to each other. */
+trait LimitedSides extends RangeJoinTest {
+
+  protected def views(): Unit = {
+    def view(name: String, columns: String*): Unit = {
+      val computed = spark.range(0, 400, 1, 2).selectExpr(columns: _*)
+      // Columns, and no expressions that filters are pushed into.
+      spark.createDataFrame(computed.rdd, computed.schema).createOrReplaceTempView(name)
+    }
+    view(
+      "l",
+      "id",
+      "IF(id % 9 = 0, NULL, int(id % 5)) AS k",
+      "IF(id % 31 = 0, NULL, pmod(hash(id), 500)) AS t",
+      "decimal(pmod(hash(id), 500)) AS d")
+    view(
+      "r",
+      "id",
+      "IF(id % 8 = 0, NULL, int(id % 5)) AS k",
+      "IF(id % 29 = 0, NULL, pmod(hash(id, 1), 500)) AS s",
+      "pmod(hash(id, 1), 500) + int(id % 20) AS e")
+    view(
+      "o",
+      "id",
+      "IF(id % 8 = 0, NULL, int(id % 5)) AS k",
+      "IF(id % 29 = 0, NULL, pmod(hash(id, 1), 500)) AS s",
+      "IF(id % 7 = 0, NULL, pmod(hash(id, 1), 500) + int(id % 20)) AS e"
+    )
+  }
+}
