@@ -166,7 +166,9 @@ class TrustedOrderSuite extends PreparedTablesTest {
 
   test("days that became the same day in the calendar of Spark 2 have no order after them") {
     for (format <- Seq("parquet", "orc")) withTables("days") {
-      withConf("spark.sql.parquet.datetimeRebaseModeInWrite" -> "LEGACY") {
+      withConf(
+        "spark.sql.parquet.datetimeRebaseModeInWrite" -> "LEGACY",
+        "spark.sql.parquet.int96RebaseModeInWrite" -> "LEGACY") {
         write("days", ancient("97 minutes").coalesce(1), Seq("k", "d", "x"), format)
       }
       def df = join(
