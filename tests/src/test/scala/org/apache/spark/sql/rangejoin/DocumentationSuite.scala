@@ -65,16 +65,15 @@ class DocumentationSuite extends AnyFunSuite {
     }
   }
 
-  test("design/02-modules.md has every source file in its folder, and no other") {
-    val found = for {
-      module <- Set("codegen", "core")
-      Source(folder, name) <- Repository.files(s"$module/src/main").map(_.toString)
-    } yield s"$module: $folder$name"
-    val listed = modules
-    val missing = (found -- listed).toSeq.sorted
-    val gone = (listed -- found).toSeq.sorted
-    assert(missing.isEmpty, "add a line for each of these to the map in design/02-modules.md")
-    assert(gone.isEmpty, "these are in the map of design/02-modules.md, and in no source folder")
+  test("design/02-modules.md has every room, and names files that are in it") {
+    val rows = Repository.table("design/02-modules.md", "room", "what it is for", "where to begin")
+    val rooms =
+      rows.map(cells => (Quoted.findFirstMatchIn(cells.head).get.group(1), cells(2))).toMap
+    assert(rooms.size == rows.size && rooms.keySet == files.keySet)
+    for ((room, toBegin) <- rooms) {
+      val named = Quoted.findAllMatchIn(toBegin).map(_.group(1)).toSet
+      assert(named.nonEmpty && (named -- files(room)).isEmpty, s"in the row of $room")
+    }
   }
 
   test("design/13-channels.md has every tag of plan nodes, with the files that write and read it") {
@@ -147,25 +146,18 @@ private object DocumentationSuite {
     Source(_, name) <- Seq(path.toString)
   } yield name -> Repository.lines(s"$module/src/main/$path").mkString("\n")
 
-  /** A path below `src/main`: the folder below the root package, and the name of the file. */
-  private val Source = """(?:java|scala[^/]*)/org/apache/spark/sql/rangejoin/(.*?)(\w+)\.\w+""".r
+  /** A path below `src/main`: the package, without those above it, and the name of the file. */
+  private val Source =
+    """(?:java|scala[^/]*)/org/apache/spark/sql/(?:rangejoin/)?([a-z]+)/(\w+)\.\w+""".r
 
-  private val Folder = """    ( *)([\w-]+)/.*""".r
-  private val Names = """    +((?:[A-Z]\w+)(?:, [A-Z]\w+)*)(?: .*)?""".r
+  private val Quoted = "`(\\w+)`".r
 
-  /**
-   * The files that the map in design/02-modules.md lists, as `module: folder/Name`. The map is the
-   * first indented block: modules, below them folders, below them names at the start of a line.
-   */
-  private def modules: Set[String] = {
-    val map = Repository.lines("design/02-modules.md").dropWhile(!_.startsWith("    "))
-    val start = ("", "", Set.empty[String])
-    map.takeWhile(_.startsWith("    ")).foldLeft(start) {
-      case ((_, _, files), Folder("", module))     => (module, "", files)
-      case ((module, _, files), Folder(_, folder)) => (module, s"$folder/", files)
-      case ((module, folder, files), Names(names)) =>
-        (module, folder, files ++ names.split(", ").map(name => s"$module: $folder$name"))
-      case (unchanged, _) => unchanged
-    }._3
+  /** The source files of main code, by room. */
+  private lazy val files: Map[String, Set[String]] = {
+    val all = for {
+      module <- Seq("codegen", "core")
+      Source(room, name) <- Repository.files(s"$module/src/main").map(_.toString)
+    } yield room -> name
+    all.groupBy(_._1).map { case (room, names) => room -> names.map(_._2).toSet }
   }
 }
