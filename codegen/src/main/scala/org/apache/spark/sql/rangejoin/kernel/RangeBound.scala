@@ -100,7 +100,7 @@ case class RangeBound(
       if (trusted.forall(t => java.lang.Boolean.TRUE == t.eval(input))) {
         val value = child.eval(input)
         if (value == null) longOfNull.map(Long.box).orNull
-        else placed(moved(OrderedLong.encode(value, child.dataType)))
+        else besideReserved(moved(OrderedLong.encode(value, child.dataType)))
       } else {
         unknown
       }
@@ -120,7 +120,7 @@ case class RangeBound(
     else value - 1
 
   /** Keeps a value from being taken for an open end; see `beforeNulls` and `besideOpenEnds`. */
-  private def placed(value: Long): Long =
+  private def besideReserved(value: Long): Long =
     if (isBeforeNulls) RangeBound.beforeNulls(value)
     else if (hasOpenEnds) RangeBound.besideOpenEnds(value, unboundedBelow)
     else value

@@ -36,10 +36,10 @@ private[aggregate] final class RepeatedGroups {
   def repeat: Boolean = found
 
   def add(hash: Int): Unit = {
-    val place = (hash >>> 6) & (bits.length - 1)
+    val word = (hash >>> 6) & (bits.length - 1)
     val bit = 1L << hash
-    if ((bits(place) & bit) == 0L) {
-      bits(place) |= bit
+    if ((bits(word) & bit) == 0L) {
+      bits(word) |= bit
       bitsSet += 1
     } else setBefore += 1
     rows += 1

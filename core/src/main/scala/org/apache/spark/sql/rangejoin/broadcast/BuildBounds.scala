@@ -100,7 +100,8 @@ private[broadcast] object BuildBounds {
 
   /** The bounds of a second range that `needNoTask`. */
   def ofSecond(range: RangeCondition, columns: Seq[Attribute], threshold: Int): SecondBounds = {
-    def bound(of: Option[RangeBound]) = BindReferences.bindReference[Expression](of.get, columns)
+    def bound(range: Option[RangeBound]) =
+      BindReferences.bindReference[Expression](range.get, columns)
     SecondBounds(bound(range.sortBound), bound(range.evictBound), range.unknown, threshold)
   }
 

@@ -42,7 +42,7 @@ case class IndexedStageJoinExec(
 ) extends UnaryExecNode {
 
   /** The range join over the stage and the child. */
-  lazy val placed: BroadcastRangeJoinExec = {
+  lazy val replacement: BroadcastRangeJoinExec = {
     val (left, right) = if (buildSide == BuildLeft) (stage, child) else (child, stage)
     BroadcastRangeJoinExec(
       leftKeys,
@@ -55,13 +55,13 @@ case class IndexedStageJoinExec(
       isSkewJoin)
   }
 
-  override def output: Seq[Attribute] = placed.output
+  override def output: Seq[Attribute] = replacement.output
 
   override def producedAttributes: AttributeSet = stage.outputSet
 
-  override def outputPartitioning: Partitioning = placed.outputPartitioning
+  override def outputPartitioning: Partitioning = replacement.outputPartitioning
 
-  override def outputOrdering: Seq[SortOrder] = placed.outputOrdering
+  override def outputOrdering: Seq[SortOrder] = replacement.outputOrdering
 
   override protected def doExecute(): RDD[InternalRow] =
     throw new IllegalStateException(s"not placed:\n$treeString")

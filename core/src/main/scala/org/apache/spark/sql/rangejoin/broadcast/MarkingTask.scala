@@ -70,7 +70,7 @@ private[broadcast] case class MarkingTask(
     }
   }
 
-  /** The rows of the index from a place on that are wanted, by the marks of all tasks. */
+  /** The rows of the index from a position on that are wanted, by the marks of all tasks. */
   def rowsOfSlice(
       first: Int,
       length: Int,

@@ -69,7 +69,7 @@ case class RangeCondition(
       test.trusted.get(side),
       unboundedBelow,
       strict,
-      test.nullBound(side, placed = true))
+      test.nullBound(side, hasLong = true))
 
   /** Which bounds may be unknown. */
   lazy val unknown: UnknownBounds = UnknownBounds.of(this)

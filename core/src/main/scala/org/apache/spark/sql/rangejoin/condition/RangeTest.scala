@@ -56,11 +56,11 @@ case class RangeTest(
   /**
    * What a NULL means to a bound.
    *
-   * @param placed whether an open end has a long of its own; else it is unknown, as is any other end of
+   * @param hasLong whether an open end has a long of its own; else it is unknown, as is any other end of
    *   which a prefix is all that is known
    */
-  def nullBound(side: Side, placed: Boolean): Option[NullBound] =
-    if (placed && isLosslessType) nulls.get(side)
+  def nullBound(side: Side, hasLong: Boolean): Option[NullBound] =
+    if (hasLong && isLosslessType) nulls.get(side)
     else if (readsNull(side)) Some(NullBound.Unknown)
     else None
 

@@ -52,12 +52,12 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       collectWithSubqueries(_) {
         case first: FirstRowsExec if first.firstRows.rowsOf(first.output).isDefined => first.tried
       })
-    found(plan).map { case Found(join, place, aggregate) =>
+    found(plan).map { case Found(join, parent, aggregate) =>
       val report = reportOf(join, aggregate)
       report.copy(
-        within = place.map(_.name),
+        within = parent.map(_.name),
         hasRun =
-          !notRun.exists(_.eq(join)) && (place.fold(isOver)(_.hasRun) || report.hasFigures))
+          !notRun.exists(_.eq(join)) && (parent.fold(isOver)(_.hasRun) || report.hasFigures))
     }
   }
 
@@ -107,23 +107,23 @@ object JoinReports extends AdaptiveSparkPlanHelper {
     var probed = Seq.empty[SparkPlan]
     // Aggregates are visited before the joins below them.
     var aggregates = Seq.empty[AggregateMatchesExec]
-    def within(plan: SparkPlan, place: Option[Place]): Seq[Found] =
+    def within(plan: SparkPlan, parent: Option[Parent]): Seq[Found] =
       collectWithSubqueries(plan) {
         case aggregate: AggregateMatchesExec =>
           aggregates +:= aggregate
           Nil
-        case Tried(of) =>
-          probed ++= of.collect { case join: BaseJoinExec => join }
+        case Tried(tried) =>
+          probed ++= tried.collect { case join: BaseJoinExec => join }
           Nil
         case join: BaseJoinExec if probed.exists(_.eq(join)) => Nil
-        case join: BaseJoinExec => Seq(Found(join, place, aggregates.find(_.isOf(join))))
-        case join if join.nodeName == StreamingJoin => Seq(Found(join, place, None))
+        case join: BaseJoinExec => Seq(Found(join, parent, aggregates.find(_.isOf(join))))
+        case join if join.nodeName == StreamingJoin => Seq(Found(join, parent, None))
         case scan: InMemoryTableScanExec if !caches(scan.relation.cacheBuilder) =>
           caches += scan.relation.cacheBuilder
           val isThere = scan.relation.cacheBuilder.isCachedColumnBuffersLoaded
-          within(scan.relation.cachedPlan, Some(Place("cached data", isThere)))
+          within(scan.relation.cachedPlan, Some(Parent("cached data", isThere)))
         case CommandResultExec(_, command, _) =>
-          within(command, Some(Place("a command", hasRun = true)))
+          within(command, Some(Parent("a command", hasRun = true)))
       }.flatten
     Option(plan).toSeq.flatMap(within(_, None))
   }
@@ -134,7 +134,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
   /** @param aggregate what aggregates the matches of the join */
   private case class Found(
       join: SparkPlan,
-      place: Option[Place],
+      parent: Option[Parent],
       aggregate: Option[AggregateMatchesExec])
 
   /** What is run to choose a plan, or has not been chosen. */
@@ -148,7 +148,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
   }
 
   /** What a join is in, where that is not the plan itself. */
-  private case class Place(name: String, hasRun: Boolean)
+  private case class Parent(name: String, hasRun: Boolean)
 
   private val StreamingJoin = "StreamingSymmetricHashJoin"
 

@@ -46,14 +46,14 @@ private[index] final class EvictBounds private (
 
   def contains(bound: Long): Boolean = IndexBounds.contains(bounds, bound)
 
-  /** The row at a place in the order of evict bounds. */
-  def rowByRank(place: Int): Int = byRank(place)
+  /** The row at a position in the order of evict bounds. */
+  def rowByRank(position: Int): Int = byRank(position)
 
-  /** The rank of the row at a place in the order of evict bounds; the greatest beyond the end. */
-  def rankAt(place: Int, end: Int): Long =
-    if (place < end) bounds(byRank(place)) else Long.MaxValue
+  /** The rank of the row at a position in the order of evict bounds; the greatest beyond the end. */
+  def rankAt(position: Int, end: Int): Long =
+    if (position < end) bounds(byRank(position)) else Long.MaxValue
 
-  /** The first place of a group, in the order of evict bounds, of a bound that may be unknown. */
+  /** The first position of a group, in the order of evict bounds, of a bound that may be unknown. */
   def firstUnknown(from: Int, end: Int): Int = {
     var low = from
     var high = end

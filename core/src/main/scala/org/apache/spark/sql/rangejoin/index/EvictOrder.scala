@@ -30,7 +30,7 @@ private[index] final class EvictOrder private (sorted: Array[Long], ends: Counte
   /** The rows of a group with an evict bound below a lower bound. */
   def countBelow(from: Int, end: Int, lower: Long): Int = firstOf(from, end, lower) - from
 
-  /** The place of the first row of a group that ends where a row of it does. */
+  /** The position of the first row of a group that ends where a row of it does. */
   def firstOf(from: Int, end: Int, sortBound: Long, evictBound: Long): Int =
     firstOf(from, end, ends.of(sortBound, evictBound))
 

@@ -77,8 +77,8 @@ private[index] object IntervalSums {
     val row = new UnsafeRow(rows.runFields)
     val starts = index.groups.starts
     val bounds = index.search.bounds
-    // How many rows of an end have their place, by the first place of that end.
-    val placed = new Array[Int](index.size)
+    // How many rows of an end have their position, by the first position of that end.
+    val written = new Array[Int](index.size)
     var group = 0
     var works = true
     while (works && group < starts.length - 1) {
@@ -93,8 +93,8 @@ private[index] object IntervalSums {
           bounds.sortBound(i),
           bounds.evict(i))
         put(numbers, byPosition, i + 1)
-        put(numbers, byEnd, first + placed(first) + 1)
-        placed(first) += 1
+        put(numbers, byEnd, first + written(first) + 1)
+        written(first) += 1
         i += 1
       }
       group += 1
@@ -102,8 +102,8 @@ private[index] object IntervalSums {
     works
   }
 
-  private def put(from: RowNumbers, to: Array[Long], place: Int): Unit =
-    System.arraycopy(from.last, 0, to, place * from.width, from.width)
+  private def put(from: RowNumbers, to: Array[Long], position: Int): Unit =
+    System.arraycopy(from.last, 0, to, position * from.width, from.width)
 
   /** Differences stay right where a sum over groups overflows. */
   private def addUp(numbers: Array[Long], width: Int): Unit = {

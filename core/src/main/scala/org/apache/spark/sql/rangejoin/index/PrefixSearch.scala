@@ -30,7 +30,7 @@ private[index] final class PrefixSearch(mode: GroupSearch, rows: PackedRows, row
   private[this] val evict = bounds.evict
   private[this] val points = bounds.points
 
-  // A binary search that asks the test: what it looks for, and among which rows or places.
+  // A binary search that asks the test: what it looks for, and among which rows or positions.
   private[this] var asking = Idle
   private[this] var low = 0
   private[this] var high = 0

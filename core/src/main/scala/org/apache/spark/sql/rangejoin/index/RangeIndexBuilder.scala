@@ -196,7 +196,7 @@ private[index] final class RangeIndexBuilder(
     val ofRows =
       if (isCopied) count * 8L + rows.rowBytes + (1L << 20) else rows.bytesToFinish
     val ofBounds = if (isSearched) count * (if (evict == null) 24L else 40L) else 0L
-    // Boxed places, and values that are no columns, while they are sorted.
+    // Boxed positions, and values that are no columns, while they are sorted.
     val byValue = if (isSearched) Seq(upper.order, lower.order).filter(_ != null) else Nil
     val ofValues = (if (byValue.isEmpty) 0L else count * 64L) +
       (if (byValue.forall(_.isColumn)) 0L else rows.rowBytes)

@@ -24,7 +24,7 @@ import org.apache.spark.util.collection.unsafe.sort.RadixSort
  * sort of each group by bound. Rows that are equal in both stay as they came.
  *
  * @param groups of the rows
- * @param starts the first place of each group, and the end of the last
+ * @param starts the first position of each group, and the end of the last
  */
 private[index] final class RowOrder(groups: PrimitiveVector[Int], starts: Array[Int]) {
   import RowOrder._
@@ -99,14 +99,14 @@ private[index] object RowOrder {
     while (i < end) {
       val bound = bounds(i)
       val number = numbers(i)
-      var place = i
-      while (place > from && bounds(place - 1) > bound) {
-        bounds(place) = bounds(place - 1)
-        numbers(place) = numbers(place - 1)
-        place -= 1
+      var position = i
+      while (position > from && bounds(position - 1) > bound) {
+        bounds(position) = bounds(position - 1)
+        numbers(position) = numbers(position - 1)
+        position -= 1
       }
-      bounds(place) = bound
-      numbers(place) = number
+      bounds(position) = bound
+      numbers(position) = number
       i += 1
     }
   }

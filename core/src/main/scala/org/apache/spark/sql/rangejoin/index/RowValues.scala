@@ -18,9 +18,9 @@ import org.apache.spark.sql.catalyst.expressions._
 
 /**
  * Compares the rows of an index that is being built by a value, which their bounds are only prefixes of.
- * Rows are named by their places. Sorts in place by comparing, with an object for each place.
+ * Rows are named by their positions. Sorts in position by comparing, with an object for each position.
  *
- * @param order by place, the number of the row; null where rows are in their places
+ * @param order by position, the number of the row; null where rows are in their positions
  */
 private[index] final class RowValues(
     by: ValueOrder,
@@ -39,8 +39,8 @@ private[index] final class RowValues(
     if (ascending) compared else -compared
   }
 
-  private def value(place: Int, row: UnsafeRow): UnsafeRow = {
-    val number = if (order == null) place else order(place)
+  private def value(position: Int, row: UnsafeRow): UnsafeRow = {
+    val number = if (order == null) position else order(position)
     if (evaluated == null) {
       rows.read(number, row)
       row
@@ -53,49 +53,49 @@ private[index] final class RowValues(
     }
   }
 
-  /** Sorts a part of an array of places by value. */
-  def sort(places: Array[Int], from: Int, end: Int): Unit = sortBy(places, from, end)(compare)
+  /** Sorts a part of an array of positions by value. */
+  def sort(positions: Array[Int], from: Int, end: Int): Unit = sortBy(positions, from, end)(compare)
 
-  /** Sorts a part of an array of places, by a bound and then by value. */
-  def sortByBound(places: Array[Int], from: Int, end: Int, bounds: Array[Long]): Unit =
-    sortBy(places, from, end) { (x, y) =>
+  /** Sorts a part of an array of positions, by a bound and then by value. */
+  def sortByBound(positions: Array[Int], from: Int, end: Int, bounds: Array[Long]): Unit =
+    sortBy(positions, from, end) { (x, y) =>
       val byBound = java.lang.Long.compare(bounds(x), bounds(y))
       if (byBound != 0) byBound else compare(x, y)
     }
 
-  private def sortBy(places: Array[Int], from: Int, end: Int)(
+  private def sortBy(positions: Array[Int], from: Int, end: Int)(
       comparing: (Int, Int) => Int): Unit = {
-    val part = Array.tabulate[Integer](end - from)(i => places(from + i))
+    val part = Array.tabulate[Integer](end - from)(i => positions(from + i))
     java.util.Arrays.sort(part, (x: Integer, y: Integer) => comparing(x, y))
     var i = from
     while (i < end) {
-      places(i) = part(i - from)
+      positions(i) = part(i - from)
       i += 1
     }
   }
 
   /**
-   * Replaces the bounds of a group, whose places are sorted by bound and value, by ranks. A bound that may be unknown
+   * Replaces the bounds of a group, whose positions are sorted by bound and value, by ranks. A bound that may be unknown
    * stays what it is.
    */
-  def rank(bounds: Array[Long], places: Array[Int], from: Int, end: Int): Unit = {
+  def rank(bounds: Array[Long], positions: Array[Int], from: Int, end: Int): Unit = {
     val ranks = new Array[Long](end - from)
     var i = from
     while (i < end) {
-      val bound = bounds(places(i))
+      val bound = bounds(positions(i))
       ranks(i - from) =
         if (bound == Long.MaxValue) bound
         else if (i == from) 0L
         else {
-          val before = places(i - 1)
-          val same = bounds(before) == bound && compare(before, places(i)) == 0
+          val before = positions(i - 1)
+          val same = bounds(before) == bound && compare(before, positions(i)) == 0
           ranks(i - from - 1) + (if (same) 0L else 1L)
         }
       i += 1
     }
     i = from
     while (i < end) {
-      bounds(places(i)) = ranks(i - from)
+      bounds(positions(i)) = ranks(i - from)
       i += 1
     }
   }

@@ -27,7 +27,7 @@ private[rangejoin] object BoundSampling {
   /** They are sorted on the driver. */
   private val MostRows = 250000L
 
-  /** How many rows of each side to draw, to split them into `parts` buckets or places. */
+  /** How many rows of each side to draw, to split them into `parts` buckets or partitions. */
   def sizeFor(parts: Long): Int = (parts * RowsPerPart).max(LeastRows).min(MostRows).toInt
 
   /**
@@ -80,8 +80,8 @@ private[rangejoin] object BoundSampling {
   }
 
   private def samples(sampled: Reservoir.Sampled, side: Side): Seq[SideSample] = {
-    val (unmatched, placed) = sampled.rows.partition { case (row, _) => side.hasNull(row) }
-    val (rows, weight) = placed.unzip
+    val (unmatched, known) = sampled.rows.partition { case (row, _) => side.hasNull(row) }
+    val (rows, weight) = known.unzip
     val keys = side.keyAt.fold(Array.emptyIntArray)(at => rows.map(_.getInt(at)))
     val others = sampled.others + unmatched.map(_._2).sum
     side.bounds.map(SideSample.of(rows, weight, _, others, keys))

@@ -176,8 +176,8 @@ final class JoinPartitioning(
     val areFew = best.exists { case (order, output) =>
       BestCopies.fit(order, most.toLong, output, copied.ties)
     }
-    val placed = if (areFew) copied.asPoints(range.ofCopied.mayBeUnknown) else copied
-    val planner = new LayoutPlanner(range.dataType, owner, placed, buckets, forced > 0)
+    val copies = if (areFew) copied.asPoints(range.ofCopied.mayBeUnknown) else copied
+    val planner = new LayoutPlanner(range.dataType, owner, copies, buckets, forced > 0)
     val layout =
       if (range.isPoint) planner.layout(Lengths.Zero, partitions)
       else planner.layoutForAnyLengths(partitions)

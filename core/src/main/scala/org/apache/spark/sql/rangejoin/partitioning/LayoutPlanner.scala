@@ -232,7 +232,7 @@ final class LayoutPlanner(
     val (low, high) = copiedCells
     def some(all: Array[Int]) = all.indices.by(all.length / MostCompared + 1)
     val (owners, others) = (some(starts), some(low))
-    val placed = owners.filter(ofOwner.isKnown)
+    val byBucket = owners.filter(ofOwner.isKnown)
       .groupBy(i => layout.ownerBucket(starts(i), ends(i)))
     val copies = for {
       i <- others.filter(ofCopied.isKnown)
@@ -242,7 +242,7 @@ final class LayoutPlanner(
     } yield bucket -> i
     val positions = Position.ordering(other.dataType)
     val within = copies.groupBy(_._1).map { case (bucket, rows) =>
-      placed.get(bucket).fold(0.0) { rowsOfOwner =>
+      byBucket.get(bucket).fold(0.0) { rowsOfOwner =>
         PairCount(ofOwner.of(rowsOfOwner), ofCopied.of(rows.map(_._2)), positions)
       }
     }.sum

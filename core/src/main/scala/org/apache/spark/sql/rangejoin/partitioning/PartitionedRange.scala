@@ -145,12 +145,12 @@ object PartitionedRange {
       unboundedBelow = below,
       strict = false,
       // An open end reaches as far as what is unknown, and is no boundary.
-      test.nullBound(side, placed = false)
+      test.nullBound(side, hasLong = false)
     )
 
   private def typeOf(test: RangeTest): DataType = test.lesser.dataType
 
-  /** Whether a value of either test has one place among the values of both. */
+  /** Whether a value of either test has one position among the values of both. */
   private def sameOrder(a: RangeTest, b: RangeTest): Boolean = (typeOf(a), typeOf(b)) match {
     case (_: IntegralType, _: IntegralType) => true
     case (x, y)                             => DataTypeUtils.sameType(x, y)

@@ -53,15 +53,15 @@ private[rangejoin] final class PartitionedRows(
     if (at < count) {
       val partition = assignment.id(at)
       at += 1
-      placed(partition, row)
+      withPartition(partition, row)
     } else {
       val (partition, copy) = rest.next()
       copies.add(1)
-      placed(partition, copy)
+      withPartition(partition, copy)
     }
   }
 
-  private def placed(partition: Int, row: InternalRow): Product2[Int, InternalRow] =
+  private def withPartition(partition: Int, row: InternalRow): Product2[Int, InternalRow] =
     if (copiesRows) (partition, row.copy()) else pair.update(partition, row)
 }
 

@@ -148,7 +148,7 @@ case class RangeBucketExec(
       val joined = new JoinedRow
       val added = new GenericInternalRow(1)
       val project = UnsafeProjection.create(outputTypes)
-      def placed(row: InternalRow, id: Int): UnsafeRow = {
+      def withBucket(row: InternalRow, id: Int): UnsafeRow = {
         added.setInt(0, id)
         rowsOut += 1
         project(joined(row, added))
@@ -157,7 +157,7 @@ case class RangeBucketExec(
         new BucketAssigner(ref.layout, columns, isOwner0, preservesOwner, ref.lengths, best)
           .start(index)
       new PartitionedRows(rows, assigned, copiesRows = false, numCopies).map(to =>
-        placed(to._2, to._1))
+        withBucket(to._2, to._1))
     }
   }
 
@@ -198,7 +198,7 @@ case class RangeBucketExec(
                  |${metricTerm(ctx, "numOutputRows")}.add(1);
                  |${consume(ctx, input :+ column)}
        """.stripMargin
-    val placed =
+    val assign =
       if (isOwner) {
         val lengths = if (isCounted) countedLengths(ctx, ref) else "null"
         val isKept = isNull.nonEmpty && partitioning.range.preservesOwner
@@ -215,7 +215,7 @@ case class RangeBucketExec(
     s"""
        |${values.map(_.code.toString).mkString("\n")}
        |${if (isDropped) s"if (!($isNull))" else ""} {
-       |  $placed
+       |  $assign
        |}
      """.stripMargin
   }

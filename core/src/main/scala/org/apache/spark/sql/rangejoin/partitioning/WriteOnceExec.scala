@@ -84,17 +84,17 @@ case class WriteOnceExec(@transient writing: Writing, child: SparkPlan)
     val partitions =
       math.min(tasks, math.max(conf.numShufflePartitions, sparkContext.defaultParallelism))
     val copiesRows = PartitionedRows.copiesRows(partitions)
-    val placed = rows.mapPartitionsWithIndexInternal { (index, rows) =>
+    val partitioned = rows.mapPartitionsWithIndexInternal { (index, rows) =>
       val partition = (index.toLong * partitions / tasks).toInt
       val pair = new MutablePair[Int, InternalRow]()
       rows.map { row =>
-        val placed: Product2[Int, InternalRow] =
+        val keyed: Product2[Int, InternalRow] =
           if (copiesRows) (partition, row.copy()) else pair.update(partition, row)
-        placed
+        keyed
       }
     }
     PartitionedShuffle.of(
-      placed,
+      partitioned,
       partitions,
       new UnsafeRowSerializer(output.size, longMetric("dataSize")),
       ShuffleExchangeExec.createShuffleWriteProcessor(writeMetrics))

@@ -49,7 +49,7 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
           ours.copy(left = CodegenBoundaryExec(ours.left), right = CodegenBoundaryExec(ours.right))
         }
       case join: IndexedStageJoinExec =>
-        replace(join, best => join.placed.copy(best = best))((ours, _) => ours)
+        replace(join, best => join.replacement.copy(best = best))((ours, _) => ours)
       case join if has(MarkRangeJoins.BroadcastMark) =>
         BroadcastRangeJoinExec.of(join).fold(join) { ours =>
           replace(join, best => ours.copy(best = best)) { (ours, _) =>

@@ -25,7 +25,7 @@ private[plan] object ReplaceWhereValid {
   /** @param replacement None to leave a node as it is */
   def apply[T <: SparkPlan: ClassTag](plan: SparkPlan)(
       replacement: T => Option[SparkPlan]): SparkPlan = {
-    def nodes(of: SparkPlan) = of.collect { case node: T => node }
+    def nodes(plan: SparkPlan) = plan.collect { case node: T => node }
     // From the last one on: what goes with a node are others behind it.
     nodes(plan).indices.foldRight(plan) { (index, placed) =>
       val node = nodes(placed)(index)

@@ -50,8 +50,8 @@ object WantBestMatches extends Rule[SparkPlan] {
     case join: SortMergeJoinExec           => tell(wanted, join, join, None)
     case join: HashJoin                    => tell(wanted, join, join, Some(join.buildSide))
     case join: BroadcastNestedLoopJoinExec => tell(wanted, join, join, Some(join.buildSide))
-    case join: IndexedStageJoinExec        => tell(wanted, join, join.placed, Some(join.buildSide))
-    case _                                 =>
+    case join: IndexedStageJoinExec => tell(wanted, join, join.replacement, Some(join.buildSide))
+    case _                          =>
   }
 
   /** @param built the side that cannot be streamed; None where either can */

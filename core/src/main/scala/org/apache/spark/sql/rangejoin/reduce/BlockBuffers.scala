@@ -26,17 +26,17 @@ private[reduce] final class BlockBuffers(memory: BufferMemory, val isCounted: Bo
   import BlockBuffers._
 
   private[this] var buffers: Array[UnsafeRow] = _
-  // The block that the first place is for.
+  // The block of the first slot.
   private[this] var base = 0
-  // Before this place there is none.
+  // Before this slot there is none.
   private[this] var firstKept = 0
   private[this] var bytesTaken = 0L
 
   /** Null where there is none. */
   def get(block: Int): UnsafeRow = {
-    val place = block - base
+    val slot = block - base
     val kept = buffers
-    if (kept != null && place >= 0 && place < kept.length) kept(place) else null
+    if (kept != null && slot >= 0 && slot < kept.length) kept(slot) else null
   }
 
   /**
@@ -56,10 +56,10 @@ private[reduce] final class BlockBuffers(memory: BufferMemory, val isCounted: Bo
         base = math.min(oldest, block)
         buffers = new Array[UnsafeRow](math.max(Least, (block - base + 1) * 2))
       } else if (block < base || block - base >= buffers.length) move(block, oldest)
-      val place = block - base
-      release(buffers(place))
-      buffers(place) = buffer
-      if (place < firstKept) firstKept = place
+      val slot = block - base
+      release(buffers(slot))
+      buffers(slot) = buffer
+      if (slot < firstKept) firstKept = slot
       if (isCounted) bytesTaken += bytesOf(buffer)
     }
     hasRoom
@@ -108,6 +108,6 @@ private[reduce] final class BlockBuffers(memory: BufferMemory, val isCounted: Bo
 private object BlockBuffers {
   private final val Least = 16
 
-  /** Bytes of the object and the array of a row, and of its place. */
+  /** Bytes of the object and the array of a row, and of its slot. */
   private final val BytesBeside = 80L
 }

@@ -73,7 +73,7 @@ private[reduce] final class FirstOfRuns(
     if (kept < limit || order.compare(row, first(kept - 1)) < 0) {
       if (kept == first.length && kept < limit) first = first.padTo(math.min(limit, 2 * kept), null)
       if (kept < limit) kept += 1
-      // The place of the last one is free, or that of the one that is no longer wanted.
+      // The slot of the last one is free, or that of the one that is no longer wanted.
       val last = first(kept - 1)
       val copy =
         if (last != null) last

@@ -31,25 +31,27 @@ object GenerateMatchAggregator extends CodeGenerator[MatchAggregation, MatchAggr
   /** Handed to the methods that long code is split into, which read fields alone. */
   private val NoRow = "noRow"
 
-  override protected def canonicalize(of: MatchAggregation): MatchAggregation = of
+  override protected def canonicalize(aggregation: MatchAggregation): MatchAggregation = aggregation
 
   override protected def bind(
-      of: MatchAggregation,
-      inputSchema: Seq[Attribute]): MatchAggregation = of
+      aggregation: MatchAggregation,
+      inputSchema: Seq[Attribute]): MatchAggregation = aggregation
 
-  override protected def create(of: MatchAggregation): MatchAggregator = {
-    val (code, references) = source(of)
+  override protected def create(aggregation: MatchAggregation): MatchAggregator = {
+    val (code, references) = source(aggregation)
     val (clazz, _) = CodeGenerator.compile(code)
     clazz.generate(references).asInstanceOf[MatchAggregator]
   }
 
   /** Java source of the aggregator, and the objects it refers to. */
-  def source(of: MatchAggregation): (CodeAndComment, Array[Any]) = {
+  def source(aggregation: MatchAggregation): (CodeAndComment, Array[Any]) = {
     val ctx = newCodeGenContext()
-    val fields = of.types.map(new Field(ctx, _))
-    val clear = of.initial.zip(fields).map { case (value, field) => field.set(value.genCode(ctx)) }
-    val update = methods(ctx, "update", fields, of.update)
-    val merge = methods(ctx, "merge", fields, of.merge)
+    val fields = aggregation.types.map(new Field(ctx, _))
+    val clear = aggregation.initial.zip(fields).map { case (value, field) =>
+      field.set(value.genCode(ctx))
+    }
+    val update = methods(ctx, "update", fields, aggregation.update)
+    val merge = methods(ctx, "merge", fields, aggregation.merge)
     ctx.INPUT_ROW = NoRow
     val row = GenerateUnsafeProjection.createCode(ctx, fields.map(_.column))
     val body =
@@ -142,9 +144,9 @@ object GenerateMatchAggregator extends CodeGenerator[MatchAggregation, MatchAggr
     val column: Expression = BufferColumn(dataType)(
       ExprCode(EmptyBlock, JavaCode.isNullGlobal(isNull), JavaCode.global(value, dataType)))
 
-    def set(of: ExprCode): String = s"${of.code}\n${assign(of)}"
+    def set(code: ExprCode): String = s"${code.code}\n${assign(code)}"
 
-    def assign(of: ExprCode): String = s"$isNull = ${of.isNull}; $value = ${of.value};"
+    def assign(code: ExprCode): String = s"$isNull = ${code.isNull}; $value = ${code.value};"
   }
 }
 

@@ -39,9 +39,9 @@ object MatchAggregator
   def create(aggregation: MatchAggregation): MatchAggregator =
     if (aggregation.isFixed) createObject(aggregation) else createInterpretedObject(aggregation)
 
-  override protected def createCodeGeneratedObject(of: MatchAggregation): MatchAggregator =
-    GenerateMatchAggregator.generate(of)
+  override protected def createCodeGeneratedObject(aggregation: MatchAggregation): MatchAggregator =
+    GenerateMatchAggregator.generate(aggregation)
 
-  override protected def createInterpretedObject(of: MatchAggregation): MatchAggregator =
-    new InterpretedMatchAggregator(of)
+  override protected def createInterpretedObject(aggregation: MatchAggregation): MatchAggregator =
+    new InterpretedMatchAggregator(aggregation)
 }

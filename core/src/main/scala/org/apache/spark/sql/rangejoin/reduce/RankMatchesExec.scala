@@ -43,7 +43,7 @@ case class RankMatchesExec(
 
   override def outputPartitioning: Partitioning = child.outputPartitioning
 
-  // Matches of a row change places.
+  // Matches of a row change positions.
   override def outputOrdering: Seq[SortOrder] = Nil
 
   override lazy val metrics: Map[String, SQLMetric] = Map(

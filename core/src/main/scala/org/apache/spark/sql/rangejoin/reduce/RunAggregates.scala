@@ -243,7 +243,7 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
   }
 
   private def forgetCounted(): Unit = {
-    blocks.foreach(of => if (of.isCounted) of.clear())
+    blocks.foreach(buffers => if (buffers.isCounted) buffers.clear())
     fromEnd.forgetKept()
   }
 
@@ -258,7 +258,7 @@ object RunAggregates {
   private final val Bits = 4
   private final val Fanout = 1 << Bits
 
-  /** Blocks of 16 rows up to blocks of 16^6, and a place for what is aggregated from an end. */
+  /** Blocks of 16 rows up to blocks of 16^6, and a slot for what is aggregated from an end. */
   private final val Levels = 7
 
   private final val MostSmallColumns = 16

@@ -50,7 +50,8 @@ private[rewrite] object NumberedRows {
    */
   def dependsOnRow(join: Join): Boolean = {
     val columns = join.left.outputSet -- constants(join.left)
-    def dependsOnColumns(of: Seq[Expression]) = of.exists(_.references.exists(columns.contains))
+    def dependsOnColumns(expressions: Seq[Expression]) =
+      expressions.exists(_.references.exists(columns.contains))
     val keys = keysOf(join)
     (keys.isEmpty || dependsOnColumns(keys)) &&
     RangeExtractor.extract(join, Some(LeftSide)).exists(range => dependsOnColumns(range.predicates))

@@ -88,8 +88,9 @@ object OptimizeNumberedRows extends Rule[LogicalPlan] with AliasHelper {
     val aliases = getAliasMap(columns)
     val (ofLeft, others) = Predicates.split(condition)
       .partition(predicate => isOfLeft(replaceAlias(predicate, aliases), join))
-    val below = ofLeft.map(replaceAlias(_, aliases)).reduceOption(And(_, _)).fold(operator)(of =>
-      NumberedRows.withLeft(operator, filtered(join.left, of)))
+    val below =
+      ofLeft.map(replaceAlias(_, aliases)).reduceOption(And(_, _)).fold(operator)(condition =>
+        NumberedRows.withLeft(operator, filtered(join.left, condition)))
     others.reduceOption(And(_, _)).fold(below)(Filter(_, below))
   }
 

@@ -188,7 +188,7 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
   override def firstOfRuns: Int = positionOfHead
 
   override def readRun(position: Int, row: UnsafeRow): Unit =
-    window.readPlace(position - positionOfHead, row)
+    window.readPosition(position - positionOfHead, row)
 
   private def evictHead(preservesOwner: Boolean): Unit =
     while (window.isHeadBelow(lower) && !(preservesOwner && !window.isMatched(window.head))) {

@@ -157,12 +157,12 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
 
   private def push(bound: Long, slot: Int): Unit = {
     size += 1
-    var place = size
-    while (place > 1 && ends(place >>> 1) > bound) {
-      move(place >>> 1, place)
-      place >>>= 1
+    var position = size
+    while (position > 1 && ends(position >>> 1) > bound) {
+      move(position >>> 1, position)
+      position >>>= 1
     }
-    put(place, bound, slot)
+    put(position, bound, slot)
   }
 
   private def pop(): Unit = {
@@ -170,17 +170,17 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
     val bound = ends(size)
     val slot = if (sums == null) 0 else slots(size)
     size -= 1
-    var place = 1
+    var position = 1
     var child = 2
     while (child <= size) {
       if (child < size && ends(child + 1) < ends(child)) child += 1
       if (ends(child) < bound) {
-        move(child, place)
-        place = child
-        child = place << 1
+        move(child, position)
+        position = child
+        child = position << 1
       } else child = size + 1
     }
-    put(place, bound, slot)
+    put(position, bound, slot)
   }
 
   private def move(from: Int, to: Int): Unit = {
@@ -188,8 +188,8 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
     if (sums != null) slots(to) = slots(from)
   }
 
-  private def put(place: Int, bound: Long, slot: Int): Unit = {
-    ends(place) = bound
-    if (sums != null) slots(place) = slot
+  private def put(position: Int, bound: Long, slot: Int): Unit = {
+    ends(position) = bound
+    if (sums != null) slots(position) = slot
   }
 }

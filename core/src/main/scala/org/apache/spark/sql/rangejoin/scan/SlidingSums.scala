@@ -30,7 +30,7 @@ private[scan] final class SlidingSums(runs: RunAggregates) {
   private[this] var free = Array.emptyIntArray
   private[this] var freeCount = 0
   private[this] var usedSlots = 0
-  // Of all rows before a row, by its place among the begins.
+  // Of all rows before a row, by its position among the begins.
   private[this] var before = Array.emptyLongArray
   private[this] val added = new Array[Long](width)
   private[this] val staying = new Array[Long](width)

@@ -99,10 +99,10 @@ case class SkewReshuffleExec(
       isOwner,
       chosen.range.preservesOwner,
       best = best)
-    val placed = shuffled(assigner, chosen.plan.layout.numPartitions, inputs.last.execute())
+    val reshuffled = shuffled(assigner, chosen.plan.layout.numPartitions, inputs.last.execute())
     new UnionRDD(
       sparkContext,
-      inputs.init.map(_.execute()) :+ new ShuffledRowRDD(placed, readMetrics))
+      inputs.init.map(_.execute()) :+ new ShuffledRowRDD(reshuffled, readMetrics))
   }
 
   private def postMetrics(chosen: SkewSplit): Unit = {
@@ -121,12 +121,12 @@ case class SkewReshuffleExec(
       rows: RDD[InternalRow]): ShuffleDependency[Int, InternalRow, InternalRow] = {
     val copies = longMetric("numCopies")
     val copiesRows = PartitionedRows.copiesRows(partitions)
-    val placed = rows.mapPartitionsWithIndexInternal { (index, rows) =>
+    val partitioned = rows.mapPartitionsWithIndexInternal { (index, rows) =>
       new PartitionedRows(rows, assigner.start(index), copiesRows, copies)
         .asInstanceOf[Iterator[Product2[Int, InternalRow]]]
     }
     PartitionedShuffle.of(
-      placed,
+      partitioned,
       partitions,
       new UnsafeRowSerializer(output.size, longMetric("dataSize")),
       ShuffleExchangeExec.createShuffleWriteProcessor(writeMetrics)

@@ -143,10 +143,10 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
       BoundSampling.sizeFor(numPartitions)): @unchecked
     val rows = owner.rows + copied.rows
     val target = math.max(1.0, rows * shuffle.target / math.max(1L, shuffle.skewedBytes))
-    val placed = if (bestOf(range).exists(areFew(_, range.owner.other)))
+    val copies = if (bestOf(range).exists(areFew(_, range.owner.other)))
       copied.asPoints(range.ofCopied.mayBeUnknown)
     else copied
-    val planner = new KeyedLayoutPlanner(range, owner, placed, target, forced)
+    val planner = new KeyedLayoutPlanner(range, owner, copies, target, forced)
     planner.plan(
       if (range.isPoint || planner.hashes.isEmpty) planner.hashes.toSeq.map(_ => Lengths.Zero)
       else if (!isRepeatable(range.owner)) planner.hashes.toSeq.map(_ => Lengths.Unbounded)

@@ -87,9 +87,9 @@ private[sort] final class RowGroup(columns: SortColumns) {
     if (length > bytes.length - used && !expand(length)) return false
     if (rows == MaxRows) return false
     copy(row, length)
-    val place = used.toLong << 32 | length
-    entries.set(rows, place)
-    if (rows == 0) pointTo(head, place)
+    val location = used.toLong << 32 | length
+    entries.set(rows, location)
+    if (rows == 0) pointTo(head, location)
     rows += 1
     used += length
     true
@@ -163,8 +163,8 @@ private[sort] final class RowGroup(columns: SortColumns) {
     }
   }
 
-  private def pointTo(row: UnsafeRow, place: Long): UnsafeRow =
-    pointTo(row, Platform.BYTE_ARRAY_OFFSET + (place >>> 32), place.toInt)
+  private def pointTo(row: UnsafeRow, location: Long): UnsafeRow =
+    pointTo(row, Platform.BYTE_ARRAY_OFFSET + (location >>> 32), location.toInt)
 
   private def pointTo(row: UnsafeRow, offset: Long, length: Int): UnsafeRow = {
     row.pointTo(bytes, offset, length)

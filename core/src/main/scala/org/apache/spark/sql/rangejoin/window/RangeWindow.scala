@@ -162,7 +162,7 @@ final class RangeWindow(
   def firstWithin(index: Int, lower: Long, upper: Long): Int =
     inMemory.firstWithin(index, lower, upper)
 
-  /** Whether a row has left from between others; those on disk may have other indices than places. */
+  /** Whether a row has left from between others; those on disk may have other indices than positions. */
   def hasHoles: Boolean = inMemory.size != memoryEnd - first || spilled.hasHoles
 
   /** The number of rows whose sort bound is no more than `bound`; for a window without holes. */
@@ -170,11 +170,11 @@ final class RangeWindow(
     if (!spilled.isEmpty && spilled.firstBound <= bound) inMemory.size + spilled.rowsUpTo(bound)
     else firstBeyond(first, memoryEnd, bound) - first
 
-  /** Points `row` at the row at a place, counted from the head; for a window without holes. */
-  def readPlace(place: Int, row: UnsafeRow): Unit = {
-    val index = first + place
+  /** Points `row` at the row at a position, counted from the head; for a window without holes. */
+  def readPosition(position: Int, row: UnsafeRow): Unit = {
+    val index = first + position
     if (index < memoryEnd) inMemory.read(index, row)
-    else spilled.readPlace(index - memoryEnd, row)
+    else spilled.readPosition(index - memoryEnd, row)
   }
 
   /** Removes the rows at the head, in memory or on disk, as far as their evict bounds are below `bound`. */

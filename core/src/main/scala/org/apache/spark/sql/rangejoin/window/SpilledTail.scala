@@ -84,8 +84,8 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
     block.firstIndex - firstIndex + block.slotsUpTo(bound, load(block))
   }
 
-  /** Points `row` at the row at a place, counted from the first one; without holes. */
-  def readPlace(place: Int, row: UnsafeRow): Unit = read(firstIndex + place, row)
+  /** Points `row` at the row at a position, counted from the first one; without holes. */
+  def readPosition(position: Int, row: UnsafeRow): Unit = read(firstIndex + position, row)
 
   def tail: Int = {
     val last = blocks.get(blocks.size - 1)

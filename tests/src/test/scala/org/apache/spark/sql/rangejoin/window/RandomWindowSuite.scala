@@ -86,7 +86,7 @@ class RandomWindowSuite extends SlowTests with TaskMemory {
           val id = first + random.nextInt((next - first).toInt)
           assert(window.rowsUpTo(id * 10) == id - first + 1 && window.rowsUpTo(
             id * 10 - 1) == id - first)
-          window.readPlace((id - first).toInt, into)
+          window.readPosition((id - first).toInt, into)
           assert(idOf(into) == id)
         }
         if (next - first > 2 && random.nextInt(30) == 0) {

@@ -321,7 +321,7 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
         val rival = new Rival(task)
         val into = emptyRow
         def check(places: Range): Unit = places.foreach { place =>
-          window.readPlace(place, into)
+          window.readPosition(place, into)
           assert(idOf(into) == place)
         }
         append(window, 0L until 8000L: _*)

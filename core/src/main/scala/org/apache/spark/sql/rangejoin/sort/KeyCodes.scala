@@ -63,11 +63,11 @@ private[sort] final class StringDictionary(known: Array[UTF8String])
 
   override def codeOf(string: UTF8String): Long = {
     val code = codes.get(string)
-    if (code != null) code else 2L * placeOf(string)
+    if (code != null) code else 2L * positionOf(string)
   }
 
   /** How many of the known strings are less. */
-  private def placeOf(string: UTF8String): Int = {
+  private def positionOf(string: UTF8String): Int = {
     var low = 0
     var high = known.length
     while (low < high) {
