@@ -272,7 +272,7 @@ trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
     case row: Row              => row.toSeq.map(show).mkString("|")
     case bytes: Array[Byte]    => bytes.mkString("[", " ", "]")
     case map: Map[_, _]        => map.toSeq.map(show).sorted.mkString("{", ", ", "}")
-    case (key, of)             => s"${show(key)}: ${show(of)}"
+    case (key, value)          => s"${show(key)}: ${show(value)}"
     case elements: Iterable[_] => elements.map(show).mkString("(", ", ", ")")
     case other                 => String.valueOf(other)
   }

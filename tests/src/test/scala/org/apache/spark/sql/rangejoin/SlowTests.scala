@@ -41,7 +41,8 @@ trait SlowTests extends AnyFunSuite {
       n: Int)(cases: => Seq[T])(body: Seq[T] => Unit): Unit = {
     def some(areQuick: Boolean): Seq[T] = {
       val first = Math.floorMod(s"$suiteName $name".hashCode, n)
-      val found = cases.zipWithIndex.collect { case (of, i) if (i % n == first) == areQuick => of }
+      val found =
+        cases.zipWithIndex.collect { case (one, i) if (i % n == first) == areQuick => one }
       assert(found.nonEmpty)
       found
     }

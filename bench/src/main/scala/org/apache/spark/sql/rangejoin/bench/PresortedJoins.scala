@@ -62,24 +62,24 @@ object PresortedJoins {
     } finally spark.stop()
   }
 
-  private def run(spark: SparkSession, of: Case, clock: Clock): Unit = {
+  private def run(spark: SparkSession, shape: Case, clock: Clock): Unit = {
     for ((table, seed) <- Seq("l" -> 1, "r" -> 2)) {
       spark.sql(s"DROP TABLE IF EXISTS $table")
       spark.range(0, Rows, 1, 2).selectExpr(
-        s"pmod(xxhash64(id, $seed), ${Rows / of.rowsOfKey}) AS k",
+        s"pmod(xxhash64(id, $seed), ${Rows / shape.rowsOfKey}) AS k",
         s"pmod(xxhash64(id, ${seed + 7}), 1000000000) AS y",
-        s"repeat('p', ${of.payload}) AS p"
+        s"repeat('p', ${shape.payload}) AS p"
       ).repartition(2, col("k")).write.bucketBy(2, "k").sortBy("k").saveAsTable(table)
     }
     val joined = "SELECT l.p AS lp, r.p AS rp, l.y AS ly, r.y AS ry FROM l JOIN r ON l.k = r.k " +
-      "AND r.y BETWEEN l.y - 1000000 AND l.y + 1000000" + (if (of.limit) " LIMIT 20" else "")
+      "AND r.y BETWEEN l.y - 1000000 AND l.y + 1000000" + (if (shape.limit) " LIMIT 20" else "")
     def seconds(rangeJoin: Boolean): Double = {
       spark.conf.set(RangeJoinConf.Enabled.key, rangeJoin)
       clock.seconds(spark.sql(joined).write.format("noop").mode("overwrite").save())
     }
     val times = Seq.fill(Warm + Measured)((seconds(rangeJoin = false), seconds(rangeJoin = true)))
-    def median(of: Seq[Double]) = of.drop(Warm).sorted.apply(Measured / 2)
+    def median(times: Seq[Double]) = times.drop(Warm).sorted.apply(Measured / 2)
     val (stock, ours) = (median(times.map(_._1)), median(times.map(_._2)))
-    println(f"| ${of.name} | $stock%.2f | $ours%.2f | ${ours / stock}%.2f |")
+    println(f"| ${shape.name} | $stock%.2f | $ours%.2f | ${ours / stock}%.2f |")
   }
 }

@@ -99,26 +99,26 @@ object ShuffledJoins {
 
   private def run(
       spark: SparkSession,
-      of: Case,
+      shape: Case,
       directory: String,
       clock: Clock,
       once: Boolean): Unit = {
     for ((table, seed) <- Seq("l" -> 1, "r" -> 2)) {
-      val path = s"$directory/$table-${of.name.replaceAll("\\W", "")}"
-      spark.range(0, of.rows, 1, 2)
+      val path = s"$directory/$table-${shape.name.replaceAll("\\W", "")}"
+      spark.range(0, shape.rows, 1, 2)
         .selectExpr(
-          s"${of.key(seed)} AS k",
+          s"${shape.key(seed)} AS k",
           s"pmod(xxhash64(id, ${seed + 7}), 1000000000) AS y",
           "id AS v")
         .write.parquet(path)
       spark.read.parquet(path).createOrReplaceTempView(table)
     }
-    val runsStock = of.isQuickInStock || once
-    val hasOneRow = of.keys == of.rows
+    val runsStock = shape.isQuickInStock || once
+    val hasOneRow = shape.keys == shape.rows
     def joinOn(hint: String, condition: String) =
       s"SELECT $hint l.v AS a, r.v AS b FROM l JOIN r ON l.k = r.k AND $condition"
     def join(hint: String) =
-      joinOn(hint, s"r.y BETWEEN l.y - ${of.reach} AND l.y + ${of.reach}")
+      joinOn(hint, s"r.y BETWEEN l.y - ${shape.reach} AND l.y + ${shape.reach}")
     // True of all, and needs the same columns.
     def byKey(hint: String) = joinOn(hint, "l.y + r.y >= 0")
     def seconds(rangeJoin: Boolean, sql: String*): Double = {
@@ -151,7 +151,7 @@ object ShuffledJoins {
       Seq(runsStock -> false, true -> true).map { case (runs, rangeJoin) =>
         if (runs) built(spark, rangeJoin, join(Hash)) else "-"
       })
-      .mkString(s"| ${of.name} | ", " | ", " |"))
+      .mkString(s"| ${shape.name} | ", " | ", " |"))
   }
 
   /** What the tasks of a join take to build their tables: milliseconds, all together, and MiB. */

@@ -48,8 +48,8 @@ object PlannedJoins {
       plan.foreach {
         case join @ (_: SortMergeRangeJoinExec | _: BroadcastRangeJoinExec |
             _: ShuffledRangeJoinExec) =>
-          val of = join.asInstanceOf[BaseJoinExec]
-          seen.add((of.leftKeys, of.rightKeys, of.joinType, of.condition))
+          val planned = join.asInstanceOf[BaseJoinExec]
+          seen.add((planned.leftKeys, planned.rightKeys, planned.joinType, planned.condition))
         case _ =>
       }
       plan

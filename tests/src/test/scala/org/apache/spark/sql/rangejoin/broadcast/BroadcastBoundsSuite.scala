@@ -35,7 +35,7 @@ class BroadcastBoundsSuite extends BroadcastTables {
   private lazy val named =
     udf((t: Long) => (if (TaskContext.get() == null) "a" else "b") + f"$t%05d is long enough")
 
-  private def after(value: Column, of: Column): Column = of.between(value, value + 5)
+  private def after(value: Column, other: Column): Column = other.between(value, value + 5)
 
   private lazy val ofLong = after(ahead(col("r.t")), col("l.t"))
 

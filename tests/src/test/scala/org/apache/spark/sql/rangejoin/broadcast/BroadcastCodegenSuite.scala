@@ -38,8 +38,8 @@ class BroadcastCodegenSuite extends BroadcastTables {
     "a bound that may be NULL" -> "r.t >= l.t - 2 AND r.t <= l.t + 100 div (l.id - 5)"
   )
 
-  private def named(of: DataFrame): DataFrame =
-    of.withColumn("s", concat(lit("a long prefix "), col("t")))
+  private def named(rows: DataFrame): DataFrame =
+    rows.withColumn("s", concat(lit("a long prefix "), col("t")))
 
   private def joined(range: String, joinType: String): DataFrame =
     named(l).as("l").join(

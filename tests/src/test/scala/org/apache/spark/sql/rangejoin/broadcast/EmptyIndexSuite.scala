@@ -45,9 +45,9 @@ class EmptyIndexSuite extends BroadcastTables {
     "rows that match" -> ""
   )
 
-  private def view(of: String, where: String): Unit = {
+  private def view(contents: String, where: String): Unit = {
     val none = s"CASE WHEN id < 100 THEN NULL ELSE id END"
-    val (k, t) = of match {
+    val (k, t) = contents match {
       case "rows whose bounds are NULL" => ("id", none)
       case "rows whose keys are NULL"   => (none, "id")
       case _                            => ("id", "id")

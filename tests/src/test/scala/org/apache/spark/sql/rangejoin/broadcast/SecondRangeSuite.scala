@@ -85,8 +85,8 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
       val joinType = JoinTypes(random.nextInt(JoinTypes.size))
       val keyed = if (random.nextInt(3) == 0) Seq("l.k = r.k") else Nil
       val more = if (random.nextInt(3) == 0) Seq("(l.a + r.a) IS NOT NULL") else Nil
-      val ranges = random.shuffle(types.zip(Seq("", "2")).map { case (of, s) =>
-        randomRange(random, of, s)
+      val ranges = random.shuffle(types.zip(Seq("", "2")).map { case (dataType, s) =>
+        randomRange(random, dataType, s)
       })
       val on = (keyed ++ ranges ++ more.filter(_ => types.head == "INT")).mkString(" AND ")
       withConf((Engines(random.nextInt(4)) :+

@@ -94,9 +94,9 @@ class SumSuite extends AnyFunSuite with TwoSides {
       .flatMap(d => Seq(d, -d))
     for (limit <- Seq(l.high, r.high)) {
       val combined = Seq[Expression](sum(l.y, r.y), Subtract(l.y, r.y, EvalMode.LEGACY))
-      for (of <- combined) {
-        assertSameMeaning(of >= limit, ends)
-        assertSameMeaning(of <= limit, ends)
+      for (sum <- combined) {
+        assertSameMeaning(sum >= limit, ends)
+        assertSameMeaning(sum <= limit, ends)
       }
     }
   }

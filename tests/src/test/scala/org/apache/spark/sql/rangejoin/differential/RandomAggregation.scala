@@ -46,29 +46,29 @@ final class RandomAggregation(draw: Draw, side: String, otherType: RangeType) {
   private def rounded(sum: String) = s"round($sum + 0.0000123, 4)"
 
   private def function: String = {
-    val of = mostly(other, side)
+    val table = mostly(other, side)
     draw.below(if (addUp) 6 else 16) match {
       case 0 | 1 => "count(*)"
-      case 2     => s"count($of.${draw.pick(Seq("v", "s", "y", "p"))})"
-      case 3     => s"sum($of.v)"
-      case 4     => s"sum($of.v * 461168601842738790L)"
-      case 5     => s"avg($of.v)"
+      case 2     => s"count($table.${draw.pick(Seq("v", "s", "y", "p"))})"
+      case 3     => s"sum($table.v)"
+      case 4     => s"sum($table.v * 461168601842738790L)"
+      case 5     => s"avg($table.v)"
       case 6     => s"min($other.$extreme)"
       case 7     => s"max($other.$extreme)"
-      case 8     => s"${draw.pick(Seq("min", "max"))}($of.s)"
-      case 9     => s"sum(CAST($of.v AS DECIMAL(${draw.pick(Seq("9, 2", "18, 4", "38, 18"))})))"
-      case 10    => s"avg(CAST($of.v AS DECIMAL(12, 3)))"
+      case 8     => s"${draw.pick(Seq("min", "max"))}($table.s)"
+      case 9     => s"sum(CAST($table.v AS DECIMAL(${draw.pick(Seq("9, 2", "18, 4", "38, 18"))})))"
+      case 10    => s"avg(CAST($table.v AS DECIMAL(12, 3)))"
       case 11    =>
         val name = draw.pick(
           Seq("stddev", "var_pop", "stddev_pop", "variance", "skewness", "kurtosis"))
-        rounded(s"$name($of.v)")
+        rounded(s"$name($table.v)")
       case 12 =>
         val name = draw.pick(Seq("corr", "covar_pop", "covar_samp", "regr_count", "regr_slope"))
-        rounded(s"$name($of.v, $of.id)")
+        rounded(s"$name($table.v, $table.id)")
       case 13 =>
-        s"${draw.pick(Seq("bit_and", "bit_or", "bit_xor"))}($of.v)"
-      case 14 => s"${draw.pick(Seq("bool_and", "bool_or"))}($of.v > 7)"
-      case _  => s"${draw.pick(Seq("max_by", "min_by"))}($of.id, $of.id)"
+        s"${draw.pick(Seq("bit_and", "bit_or", "bit_xor"))}($table.v)"
+      case 14 => s"${draw.pick(Seq("bool_and", "bool_or"))}($table.v > 7)"
+      case _  => s"${draw.pick(Seq("max_by", "min_by"))}($table.id, $table.id)"
     }
   }
 

@@ -143,8 +143,8 @@ final class RandomJoin(seed: Long) {
       case JoinForm.RightForm     => Some("r")
       case _                      => None
     }
-    side.filter(_ => drawAggregation.chance(33)).map { of =>
-      new RandomAggregation(drawAggregation, of, if (of == "l") rightType else leftType)
+    side.filter(_ => drawAggregation.chance(33)).map { grouped =>
+      new RandomAggregation(drawAggregation, grouped, if (grouped == "l") rightType else leftType)
     }
   }
 

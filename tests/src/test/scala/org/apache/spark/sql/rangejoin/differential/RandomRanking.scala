@@ -29,12 +29,13 @@ final class RandomRanking(draw: Draw, side: String, leftType: RangeType, rightTy
   private val limit = draw.pick(Seq(1, 1, 2, 3, 10))
   private val difference =
     if (draw.chance(60))
-      RandomRanking.difference(leftType, rightType).map(of => of(draw.shuffle(Sides)))
+      RandomRanking.difference(leftType, rightType).map(differenceOf =>
+        differenceOf(draw.shuffle(Sides)))
     else None
   private val isAbsolute = draw.chance(75)
   private val isNegated = draw.chance(20)
-  private val by = difference.fold(s"$other.y") { of =>
-    val number = if (isAbsolute) s"abs($of)" else s"($of)"
+  private val by = difference.fold(s"$other.y") { subtracted =>
+    val number = if (isAbsolute) s"abs($subtracted)" else s"($subtracted)"
     if (isNegated) s"-$number" else number
   }
   private val function =

@@ -152,7 +152,7 @@ object Shape {
     override def fits(x: RangeType, y: RangeType): Boolean =
       isWhole(y) || x == y && x == TimeTypes.Dates
 
-    private def isWhole(of: RangeType) = of.dataType.isInstanceOf[IntegralType]
+    private def isWhole(rangeType: RangeType) = rangeType.dataType.isInstanceOf[IntegralType]
 
     // Few values: a sequence is as long as its ends are apart. A step that does not lead from one to the other raises.
     override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] = {

@@ -84,11 +84,11 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
     twoBounds <- Seq(false, true)
     (count, keys) <- Seq(0 -> 1, 1 -> 1, 20 -> 3, 3000 -> 3000, 3000 -> 5)
   } test(s"$count rows of $keys keys, strings $ofStrings, two bounds $twoBounds, with any memory") {
-    val of = rows(count, keys)
+    val input = rows(count, keys)
     val needed = {
       val memory = new CountedMemory(Long.MaxValue)
-      val index = build(of, mode(ofStrings, twoBounds), memory).toOption.get
-      assert(rowsOf(index) == numbers(of))
+      val index = build(input, mode(ofStrings, twoBounds), memory).toOption.get
+      assert(rowsOf(index) == numbers(input))
       val marks = count / 8L + 8L
       assert(
         (memory.held >= index.estimatedSize || count == 0) && memory.held <= index.estimatedSize + marks)
@@ -97,12 +97,12 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
     val limits = Seq(0L, 100L, needed - 1, needed) ++ (1 to 12).map(needed * _ / 12)
     val built = limits.filter(_ >= 0L).map { limit =>
       val memory = new CountedMemory(limit)
-      build(of, mode(ofStrings, twoBounds), memory) match {
+      build(input, mode(ofStrings, twoBounds), memory) match {
         case Right(index) =>
-          assert(limit >= needed && rowsOf(index) == numbers(of))
+          assert(limit >= needed && rowsOf(index) == numbers(input))
           true
         case Left(drained) =>
-          assert(limit < needed && drained == numbers(of))
+          assert(limit < needed && drained == numbers(input))
           assert(memory.held == 0L)
           false
       }
@@ -116,7 +116,7 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
       val project = UnsafeProjection.create(types.toArray[DataType])
       val random = new Random(7)
       val padding = UTF8String.fromString("x" * 1000)
-      val of = Seq.tabulate(20000) { i =>
+      val input = Seq.tabulate(20000) { i =>
         val value = if (isSorted) i.toLong else random.nextLong()
         project(InternalRow(1L, padding, value, value, i)).copy()
       }
@@ -125,7 +125,7 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
         .copy(sortBound = Some(Literal(0L)), sortValue = Some(value))("")
       val memory = new CountedMemory(Long.MaxValue)
       val build = new IndexBuild(ofPrefix, 0, keepsUnmatchable = false, memory)
-      assert(of.forall(build.add))
+      assert(input.forall(build.add))
       val held = memory.held
       val threads =
         ManagementFactory.getThreadMXBean.asInstanceOf[com.sun.management.ThreadMXBean]
@@ -134,9 +134,9 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
       val allocated = threads.getThreadAllocatedBytes(Thread.currentThread.getId) - before
       // A chunk of the copies is allocated twice, cut to its rows in the end.
       assert(allocated <= 2 * (memory.peak - held))
-      assert(rowsOf(index) == numbers(of))
+      assert(rowsOf(index) == numbers(input))
       val row = new UnsafeRow(types.size)
-      val values = of.indices.map { i =>
+      val values = input.indices.map { i =>
         index.rows.read(i, row)
         row.getLong(2)
       }
@@ -145,10 +145,10 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
     }
 
   test("memory is the task's, and all of it is given back") {
-    val of = rows(3000, 50)
+    val input = rows(3000, 50)
     withTask(16L << 20) { task =>
       val memory = new TaskIndexMemory(task, Long.MaxValue)
-      val index = build(of, mode(ofStrings = false, twoBounds = true), memory).toOption.get
+      val index = build(input, mode(ofStrings = false, twoBounds = true), memory).toOption.get
       assert(task.getMemoryConsumptionForThisTask == memory.getUsed)
       assert(memory.getUsed >= index.estimatedSize && memory.peakBytes > memory.getUsed)
       memory.close()
@@ -159,7 +159,7 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
     withTask(100L << 10) { task =>
       val memory = new TaskIndexMemory(task, Long.MaxValue)
       assert(
-        build(of, mode(ofStrings = false, twoBounds = true), memory) == Left(numbers(of)))
+        build(input, mode(ofStrings = false, twoBounds = true), memory) == Left(numbers(input)))
       assert(memory.getUsed == 0L)
     }
   }
@@ -178,7 +178,7 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
   }
 
   test("the rows go as they are taken over, and their memory with them") {
-    val of = Seq.fill(40)(row(1L, 100 << 10)).zipWithIndex.map { case (_, i) =>
+    val input = Seq.fill(40)(row(1L, 100 << 10)).zipWithIndex.map { case (_, i) =>
       row(i.toLong, 100 << 10).copy()
     }
     val memory = new CountedMemory(Long.MaxValue)
@@ -189,14 +189,15 @@ class IndexMemorySuite extends AnyFunSuite with TaskMemory {
         0,
         keepsUnmatchable = false,
         memory)
-    assert(of.forall(index.add))
+    assert(input.forall(index.add))
     val held = mutable.ArrayBuffer.empty[Long]
     index.drain { r =>
       assert(idOf(r) == held.size)
       held += memory.held
     }
     // At last the array that is read, and what is known of keys.
-    assert(held.size == of.size && held.head > (3L << 20) && held.last <= (1L << 20) + (8L << 10))
+    assert(
+      held.size == input.size && held.head > (3L << 20) && held.last <= (1L << 20) + (8L << 10))
     assert(memory.held == 0L)
   }
 

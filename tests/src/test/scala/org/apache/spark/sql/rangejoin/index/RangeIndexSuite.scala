@@ -315,7 +315,9 @@ class RangeIndexSuite extends AnyFunSuite {
 
   test("keys that are packed into one long come out as they were") {
     val types = Seq(IntegerType, ShortType, ByteType)
-    val columns = types.zipWithIndex.map { case (of, i) => BoundReference(i, of, nullable = true) }
+    val columns = types.zipWithIndex.map { case (dataType, i) =>
+      BoundReference(i, dataType, nullable = true)
+    }
     def keysOf(rows: (Int, Short, Byte)*) = {
       val mode = RangeIndexMode(
         HashJoin.rewriteKeyExpr(columns),

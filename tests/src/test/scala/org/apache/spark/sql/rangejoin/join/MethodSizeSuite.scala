@@ -115,8 +115,8 @@ class MethodSizeSuite extends BroadcastTables {
       s"a residual that reads more columns than a method has parameters: $operator",
       slowIf(operator == "broadcast"): _*) {
       val many = 200
-      def columns(of: DataFrame) =
-        of.select(col("*") +: (0 until many).map(i => (col("id") + i).as(s"c$i")): _*)
+      def columns(df: DataFrame) =
+        df.select(col("*") +: (0 until many).map(i => (col("id") + i).as(s"c$i")): _*)
       val sums = Seq("l", "r").map(side => (0 until many).map(i => s"$side.c$i").mkString(" + "))
       val residual = s"(${sums.head} + ${sums.last}) % 3 = 1"
       withConf(Threshold -> threshold) {

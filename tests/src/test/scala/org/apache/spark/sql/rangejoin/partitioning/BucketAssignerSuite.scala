@@ -49,9 +49,9 @@ class BucketAssignerSuite extends AnyFunSuite {
     Array(0, 1, 0))
 
   private val layout: KeyedLayout = {
-    val of = columns(isOwner = true)
+    val ofOwner = columns(isOwner = true)
     new KeyedLayout(
-      Array(of.key(of.projection()(row(skewed, 0L)))),
+      Array(ofOwner.key(ofOwner.projection()(row(skewed, 0L)))),
       Array(buckets),
       BucketLayout.single(LongType, 0),
       firstOther,
@@ -91,9 +91,9 @@ class BucketAssignerSuite extends AnyFunSuite {
   }
 
   test("a row with a NULL is dropped, or scattered and always to the same place if it is kept") {
-    for (of <- Seq(row(null, 5L, 6L), row(skewed, null, null), row(20, null, null))) {
-      assert(places(isOwner = false, of, preservesOwner = true) == Nil)
-      assert(places(isOwner = true, of) == Nil)
+    for (unmatchable <- Seq(row(null, 5L, 6L), row(skewed, null, null), row(20, null, null))) {
+      assert(places(isOwner = false, unmatchable, preservesOwner = true) == Nil)
+      assert(places(isOwner = true, unmatchable) == Nil)
     }
     def kept(i: Int, partition: Int) =
       places(isOwner = true, row(null, i.toLong), preservesOwner = true, partition)

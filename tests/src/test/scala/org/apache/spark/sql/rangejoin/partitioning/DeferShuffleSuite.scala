@@ -240,13 +240,15 @@ class DeferShuffleSuite extends SmallSidesTest {
     withConf(Sizes: _*) {
       def measured(join: Join): Seq[SideMeasure] =
         DeferShuffle.of(join, spark.sessionState.conf, isSmall = false)
-          .values.flatMap(_.collect { case ProbeExec(of: SideMeasure, _) => of }).toSeq.distinct
+          .values.flatMap(_.collect { case ProbeExec(asked: SideMeasure, _) =>
+            asked
+          }).toSeq.distinct
       def joinOf(text: String) =
         execution(sql(text)).optimizedPlan.collectFirst { case found: Join => found }.get
       val few = "(SELECT * FROM r WHERE id % 50 = 1)"
       val join = joinOf(s"SELECT * FROM l LEFT JOIN $few r ON $Band")
       // What a rule of Spark does when it puts a join in the place of another.
-      def inPlace(of: Join): Join = { of.copyTagsFrom(join); of }
+      def inPlace(copy: Join): Join = { copy.copyTagsFrom(join); copy }
       def narrow = inPlace(join.copy(right =
         Project(join.right.output.filter(_.name == "p"), join.right)))
       def other = inPlace(joinOf(

@@ -26,8 +26,8 @@ class LayoutPlannerSuite extends AnyFunSuite {
   private def points(rows: Int, weight: Double): SideSample =
     SideSample(Some(Array.tabulate(rows)(i => Position(i, null))), None, Array.fill(rows)(weight))
 
-  private def layout(owner: SideSample, copied: SideSample, of: DataType): BucketLayout =
-    new LayoutPlanner(of, owner, copied, 800, isForced = false).layout(Lengths.Zero, 200)
+  private def layout(owner: SideSample, copied: SideSample, dataType: DataType): BucketLayout =
+    new LayoutPlanner(dataType, owner, copied, 800, isForced = false).layout(Lengths.Zero, 200)
 
   test("few buckets where rows of the other side may be in each of them") {
     val none = Some(Array.empty[Position])
@@ -63,10 +63,10 @@ class LayoutPlannerSuite extends AnyFunSuite {
   }
 
   /** Intervals from a cell, of a length in positions. */
-  private def intervals(of: Seq[(Long, Long)]): SideSample = SideSample(
-    Some(of.map { case (start, _) => Position(start, null) }.toArray),
-    Some(of.map { case (start, length) => Position(start + length, null) }.toArray),
-    Array.fill(of.size)(1.0)
+  private def intervals(startsAndLengths: Seq[(Long, Long)]): SideSample = SideSample(
+    Some(startsAndLengths.map { case (start, _) => Position(start, null) }.toArray),
+    Some(startsAndLengths.map { case (start, length) => Position(start + length, null) }.toArray),
+    Array.fill(startsAndLengths.size)(1.0)
   )
 
   test(
@@ -89,8 +89,10 @@ class LayoutPlannerSuite extends AnyFunSuite {
         buckets,
         isForced)
       val open = planner.layoutForAnyLengths(3)
-      def cells(of: (Long, Long)) =
-        (open.cells.cell(of._1, null), open.cells.cell(of._1 + of._2, null))
+      def cells(startAndLength: (Long, Long)) =
+        (
+          open.cells.cell(startAndLength._1, null),
+          open.cells.cell(startAndLength._1 + startAndLength._2, null))
       val counted = new LengthCounter(1, null)
       for ((low, high) <- owner.map(cells)) counted.add(high - low)
       for (layout <- Seq(open, open.lookingBack(counted.value))) {

@@ -111,9 +111,9 @@ class LimitedJoinsSuite extends SmallSidesTest {
     views()
     withConf(Patient: _*) {
       def checked(query: String, most: Int): Unit = {
-        val of = s"SELECT l.id, r.id AS b, l.p, r.p AS q FROM l JOIN r ON $Dense"
-        val all = withConf(Flag -> "false")(rows(sql(of))).toSet
-        val df = sql(query.format(of))
+        val join = s"SELECT l.id, r.id AS b, l.p, r.p AS q FROM l JOIN r ON $Dense"
+        val all = withConf(Flag -> "false")(rows(sql(join))).toSet
+        val df = sql(query.format(join))
         df.write.mode("overwrite").saveAsTable("limited")
         val found = rows(spark.table("limited"))
         assert(found.size == most && found.forall(all))

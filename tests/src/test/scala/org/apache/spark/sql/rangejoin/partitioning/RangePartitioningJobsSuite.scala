@@ -203,8 +203,8 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
     views()
     FailingFunction.meeting = new CountDownLatch(2)
     spark.udf.register("meets", FailingFunction.meets)
-    def query = sql(Seq("l", "r").map(of => s"""SELECT l.id FROM
-      (SELECT id, IF(id = 1, meets(p), p) AS p FROM $of) l JOIN r ON $Band""").mkString(
+    def query = sql(Seq("l", "r").map(table => s"""SELECT l.id FROM
+      (SELECT id, IF(id = 1, meets(p), p) AS p FROM $table) l JOIN r ON $Band""").mkString(
       " UNION ALL "))
     withConf(Sampling: _*) {
       val df = query

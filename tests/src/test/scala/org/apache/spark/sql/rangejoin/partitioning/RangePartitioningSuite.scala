@@ -69,28 +69,28 @@ class RangePartitioningSuite extends RangePartitioningTest with IntervalShapes {
   ).filter(TypesOfLine.knows(_))
 
   /** A value of a type that rises with a number. */
-  private def value(of: String, number: String): String = of match {
+  private def value(dataType: String, number: String): String = dataType match {
     case "DATE"          => s"date_add(DATE'2024-01-01', int($number))"
     case "TIMESTAMP"     => s"timestamp_seconds(1700000000 + ($number) * 3600)"
     case "TIMESTAMP_NTZ" => s"cast(timestamp_seconds(1700000000 + ($number) * 60) AS TIMESTAMP_NTZ)"
     case "STRING" | "STRING COLLATE UTF8_LCASE" | "BINARY" =>
-      s"cast(concat('same prefix ', IF($number % 2 = 0, 'A', 'a'), lpad($number, 4, '0')) AS $of)"
+      s"cast(concat('same prefix ', IF($number % 2 = 0, 'A', 'a'), lpad($number, 4, '0')) AS $dataType)"
     case "INTERVAL DAY TO SECOND"    => s"make_dt_interval(0, int($number))"
     case "STRUCT<a: INT, b: STRING>" =>
       s"named_struct('a', int($number) DIV 5, 'b', string($number % 5))"
     case "ARRAY<INT>" => s"array(int($number) DIV 5, int($number) % 5)"
-    case _            => s"cast($number AS $of)"
+    case _            => s"cast($number AS $dataType)"
   }
 
   /** Tables `l` and `r` with a point `p` and an interval `s` to `e`, some of them NULL or inverted. */
-  private def intervals(of: String, rows: Int = 40): Unit =
+  private def intervals(dataType: String, rows: Int = 40): Unit =
     for ((name, seed) <- Seq("l" -> 7, "r" -> 11)) {
       val n = s"((id * $seed * 37) % 83)"
       val length = "CASE WHEN id % 13 = 0 THEN 60 WHEN id % 7 = 0 THEN -3 ELSE id % 5 END"
       spark.sql(s"""SELECT int(id) AS id,
-        IF(id % 9 = 0, NULL, ${value(of, n)}) AS p,
-        IF(id % 10 = 0, NULL, ${value(of, n)}) AS s,
-        IF(id % 11 = 0, NULL, ${value(of, s"greatest(0, $n + $length)")}) AS e
+        IF(id % 9 = 0, NULL, ${value(dataType, n)}) AS p,
+        IF(id % 10 = 0, NULL, ${value(dataType, n)}) AS s,
+        IF(id % 11 = 0, NULL, ${value(dataType, s"greatest(0, $n + $length)")}) AS e
         FROM range(1, ${rows + 1}, 1, 3)""").createOrReplaceTempView(name)
     }
 
@@ -98,8 +98,8 @@ class RangePartitioningSuite extends RangePartitioningTest with IntervalShapes {
 
   private val QuickTypes = Set("INT", "STRING")
 
-  for (of <- Types) test(s"every shape over $of", slowIf(!QuickTypes(of)): _*) {
-    intervals(of)
+  for (dataType <- Types) test(s"every shape over $dataType", slowIf(!QuickTypes(dataType)): _*) {
+    intervals(dataType)
     val found = for ((shape, joinType, count) <- Seq(
         (Within, LeftOuter, 2),
         (Around, Inner, 7),
@@ -122,10 +122,10 @@ class RangePartitioningSuite extends RangePartitioningTest with IntervalShapes {
     }
 
   testOfCases("bands, distances and differences, of whole numbers and of floating point", 3)(
-    for (of <- Seq("INT", "BIGINT", "DOUBLE", "FLOAT"); mode <- Seq(true, false))
-      yield (of, mode)) { cases =>
-    for ((of, ansiMode) <- cases) {
-      intervals(of)
+    for (dataType <- Seq("INT", "BIGINT", "DOUBLE", "FLOAT"); mode <- Seq(true, false))
+      yield (dataType, mode)) { cases =>
+    for ((dataType, ansiMode) <- cases) {
+      intervals(dataType)
       ansi(ansiMode) {
         for {
           shape <- Seq(

@@ -125,9 +125,9 @@ class DrivingRangeSuite extends RangePartitioningTest with TwoRanges with Before
     val few = "day BETWEEN DATE'2024-01-01' AND DATE'2024-01-20'"
     for ((hint, hasKey, settings) <- Joins; engine <- nextEngine)
       withConf(engine ++ settings: _*) {
-        def query(of: String) = spark.sql(
-          s"""SELECT $hint l.id, r.id FROM (SELECT * FROM l WHERE $of) l
-          JOIN (SELECT * FROM r WHERE $of) r ON ${condition(hasKey, Lat, days)}""")
+        def query(filter: String) = spark.sql(
+          s"""SELECT $hint l.id, r.id FROM (SELECT * FROM l WHERE $filter) l
+          JOIN (SELECT * FROM r WHERE $filter) r ON ${condition(hasKey, Lat, days)}""")
         for ((filter, drives) <- Seq("true" -> "day", few -> "lat")) {
           val df = query(filter)
           assert(driving(df) == Set(drives), executedPlan(df))
@@ -215,7 +215,9 @@ class DrivingRangeSuite extends RangePartitioningTest with TwoRanges with Before
         if (hint.isEmpty) BucketTypes(random.nextInt(BucketTypes.size))
         else JoinTypes(random.nextInt(JoinTypes.size))
       val ranges =
-        random.shuffle(types.zip(Seq("", "2")).map { case (of, s) => randomRange(random, of, s) })
+        random.shuffle(types.zip(Seq("", "2")).map { case (dataType, s) =>
+          randomRange(random, dataType, s)
+        })
       val on = condition(hasKey, ranges: _*)
       val ansi = SQLConf.ANSI_ENABLED.key -> random.nextBoolean().toString
       val drives = random.nextInt(3)

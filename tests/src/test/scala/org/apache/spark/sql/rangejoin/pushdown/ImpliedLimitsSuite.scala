@@ -119,7 +119,7 @@ class ImpliedLimitsSuite extends AnyFunSuite {
       AttributeReference("s", dataType)(),
       AttributeReference("e", dataType)())
     val ordering = TypeUtils.getInterpretedOrdering(dataType)
-    def said(condition: Expression, side: Side, of: Attribute, limits: KnownValues) = {
+    def said(condition: Expression, side: Side, attribute: Attribute, limits: KnownValues) = {
       val range = RangeExtractor.extract(
         Inner,
         Some(condition),
@@ -128,7 +128,7 @@ class ImpliedLimitsSuite extends AnyFunSuite {
       ImpliedLimits.of(
         range,
         side,
-        column => if (column.semanticEquals(of)) limits else KnownValues(None, None))
+        column => if (column.semanticEquals(attribute)) limits else KnownValues(None, None))
     }
     val within = And(GreaterThan(p, s), LessThanOrEqual(p, e))
     for (a <- values; b <- values) {

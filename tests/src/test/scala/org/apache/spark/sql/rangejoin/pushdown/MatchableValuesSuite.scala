@@ -238,8 +238,8 @@ object MatchableValuesSuite {
 
   /** Where the rows of an index are, by the bounds of its rows. */
   private def coveredOf(range: RangeCondition, columns: Seq[Attribute], rows: Seq[(Any, Any)]) = {
-    def bound(of: Option[Expression], row: (Any, Any), missing: Long): Option[Long] =
-      of.fold(Option(missing)) { b =>
+    def bound(expression: Option[Expression], row: (Any, Any), missing: Long): Option[Long] =
+      expression.fold(Option(missing)) { b =>
         Option(BindReferences.bindReference(b, columns).eval(InternalRow(row._1, row._2)))
           .map(_.asInstanceOf[Long])
       }

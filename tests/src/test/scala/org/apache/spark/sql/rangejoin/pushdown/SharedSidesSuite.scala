@@ -28,8 +28,8 @@ class SharedSidesSuite extends LimitedSides {
       case reused: ReusedExchangeExec => reused
     }.size
     val few = "(SELECT k, s, max(e) AS e FROM r GROUP BY k, s)"
-    def joined(of: String, from: Int) = s"SELECT l.id, x.s, x.e FROM l " +
-      s"JOIN $of x ON l.k = x.k AND l.t BETWEEN x.s AND x.e WHERE l.t >= $from"
+    def joined(table: String, from: Int) = s"SELECT l.id, x.s, x.e FROM l " +
+      s"JOIN $table x ON l.k = x.k AND l.t BETWEEN x.s AND x.e WHERE l.t >= $from"
     def check(query: String, isInferred: Boolean): Unit =
       for (adaptive <- ofAdaptive) withConf("spark.sql.adaptive.enabled" -> adaptive) {
         def ran(on: String) = withConf(Flag -> on) {

@@ -42,7 +42,7 @@ trait BestCopiesTest extends BestMatchesTest {
 
   private val Types = Seq("BIGINT", "INT", "DATE", "TIMESTAMP", "DOUBLE", "DECIMAL(12, 2)")
 
-  private def distanceOf(of: String): String = of match {
+  private def distanceOf(dataType: String): String = dataType match {
     case "DATE"      => "abs(datediff(l.t, r.t))"
     case "TIMESTAMP" => "abs(unix_micros(l.t) - unix_micros(r.t))"
     case _           => "abs(l.t - r.t)"
@@ -52,13 +52,13 @@ trait BestCopiesTest extends BestMatchesTest {
   private val OtherTimes = "l.t <> r.t AND l.v < 4"
 
   /** A side with many ties, some NULL, in several partitions. */
-  protected def side(name: String, rows: Int, of: String, random: Random): Unit = {
+  protected def side(name: String, rows: Int, dataType: String, random: Random): Unit = {
     val values = Seq.tabulate(rows) { id =>
       val t = if (random.nextInt(25) == 0) "NULL" else random.nextInt(120).toString
       val k = if (random.nextInt(25) == 0) "NULL" else random.nextInt(3).toString
       s"($id, $t, ${random.nextInt(5)}, $k)"
     }
-    val t = of match {
+    val t = dataType match {
       case "DATE"      => "date_add(DATE '2024-01-01', t)"
       case "TIMESTAMP" => "timestamp_seconds(t * 60)"
       case "DOUBLE"    =>
@@ -104,13 +104,13 @@ trait BestCopiesTest extends BestMatchesTest {
   /** Of the types, those whose tests are quick. */
   protected def quickTypes: Set[String]
 
-  for ((of, seed) <- Types.zipWithIndex)
-    test(s"every ranking, from either end, over $of", slowIf(!quickTypes(of)): _*) {
+  for ((dataType, seed) <- Types.zipWithIndex)
+    test(s"every ranking, from either end, over $dataType", slowIf(!quickTypes(dataType)): _*) {
       val random = new Random(seed)
       // Zeros of either sign are ties.
-      val t = if (of == "DOUBLE") "r.t + 0D AS rt" else "r.t AS rt"
-      side("l", 90, of, random)
-      side("r", 150, of, random)
+      val t = if (dataType == "DOUBLE") "r.t + 0D AS rt" else "r.t AS rt"
+      side("l", 90, dataType, random)
+      side("r", 150, dataType, random)
       val queries = for {
         range <- Seq("r.t <= l.t", "r.t < l.t", "l.t <= r.t", "l.t < r.t")
         direction <- Seq("ASC", "DESC")
@@ -124,12 +124,12 @@ trait BestCopiesTest extends BestMatchesTest {
       oneIn(5)(queries).foreach(checkCopies(_))
     }
 
-  for ((of, seed) <- Types.zipWithIndex)
-    test(s"the nearest rows, over $of", slowIf(!quickTypes(of)): _*) {
+  for ((dataType, seed) <- Types.zipWithIndex)
+    test(s"the nearest rows, over $dataType", slowIf(!quickTypes(dataType)): _*) {
       val random = new Random(20 + seed)
-      side("l", 90, of, random)
-      side("r", 150, of, random)
-      val distance = distanceOf(of)
+      side("l", 90, dataType, random)
+      side("r", 150, dataType, random)
+      val distance = distanceOf(dataType)
       val ofInner = for {
         range <- Seq("true", KnownTimes)
         joinType <- Seq("LEFT", "INNER")
@@ -141,7 +141,7 @@ trait BestCopiesTest extends BestMatchesTest {
       } yield query
       // Of an inner join with ties, the larger side is the owner. Where distances are rounded, any number of rows may
       // have one dense rank.
-      val exact = of != "DOUBLE"
+      val exact = dataType != "DOUBLE"
       val withTies = for {
         range <- Seq("true", KnownTimes, OtherTimes)
         by <- Seq(s"$distance NULLS FIRST", s"$distance NULLS LAST")
@@ -190,8 +190,8 @@ trait BestCopiesTest extends BestMatchesTest {
       (middle, step) <- Seq(0.0 -> 1e-3, 1.0 -> 1e-9, 1e8 -> 1e-7, -1e15 -> 0.125, 1e-30 -> 1e-36)
       points <- Seq(far, far.take(3), ends.take(1), Nil)
       values <- Seq(far ++ ends, ends.drop(1), Nil)
-      of <- Seq("DOUBLE", "FLOAT")
-    } yield (middle, step, points, values, of)
+      dataType <- Seq("DOUBLE", "FLOAT")
+    } yield (middle, step, points, values, dataType)
     if (RangeJoinTest.EveryEngine) all else all.grouped(11).map(_.last).toSeq
   }
 
@@ -202,8 +202,8 @@ trait BestCopiesTest extends BestMatchesTest {
       // So near to each other that they have one distance from points that are far away.
       def around(middle: Double, step: Double) =
         Seq.fill(40)(middle + step * random.nextInt(60)) :+ middle
-      for ((middle, step, points, values, of) <- cases) {
-        val t = s"CAST(t AS $of) AS t"
+      for ((middle, step, points, values, dataType) <- cases) {
+        val t = s"CAST(t AS $dataType) AS t"
         val (ofLeft, ofRight) =
           (around(middle, step) ++ points, around(middle, step) ++ around(0, step) ++ values)
         view("l", ofLeft.zipWithIndex.toDF("t", "id").repartition(2).selectExpr("id", t))
@@ -218,9 +218,9 @@ trait BestCopiesTest extends BestMatchesTest {
   }
 
   test("rows so far from others that all of these are as near") {
-    for ((of, far) <- Seq("DOUBLE" -> "1e16D", "FLOAT" -> "1e9D")) {
+    for ((dataType, far) <- Seq("DOUBLE" -> "1e16D", "FLOAT" -> "1e9D")) {
       def side(name: String, rows: Long, t: String): Unit =
-        spark.range(0, rows, 1, 3).selectExpr("id", s"CAST($t AS $of) AS t", "0 AS k")
+        spark.range(0, rows, 1, 3).selectExpr("id", s"CAST($t AS $dataType) AS t", "0 AS k")
           .createOrReplaceTempView(name)
       // Among as many others, they are no boundary.
       side("l", 300, s"CASE id WHEN 5 THEN $far WHEN 6 THEN -$far ELSE id END")

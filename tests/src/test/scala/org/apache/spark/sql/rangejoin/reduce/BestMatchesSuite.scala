@@ -99,7 +99,7 @@ class BestMatchesSuite extends BestMatchesTest {
       InInterval -> "INNER",
       PointInInterval -> "LEFT",
       Overlap -> "INNER")
-    (of, by) <- Seq(
+    (functions, by) <- Seq(
       "max(r.t)" -> "l.id",
       "min(r.t), min(r.t)" -> "l.id",
       "max(struct(r.t, r.id))" -> "l.id",
@@ -107,11 +107,11 @@ class BestMatchesSuite extends BestMatchesTest {
       "max_by(r.t, r.t), max(r.t)" -> "l.v % 2, l.k",
       "min_by(r.t + 1, r.t)" -> "l.id"
     )
-  } yield (range, joinType, of, by)) { cases =>
+  } yield (range, joinType, functions, by)) { cases =>
     side("l", 120, 3)
     side("r", 150, 4)
-    for ((range, joinType, of, by) <- cases) check(
-      s"SELECT $by, $of FROM l $joinType JOIN r ON l.k = r.k AND $range AND r.v <= l.v GROUP BY $by")
+    for ((range, joinType, functions, by) <- cases) check(
+      s"SELECT $by, $functions FROM l $joinType JOIN r ON l.k = r.k AND $range AND r.v <= l.v GROUP BY $by")
     check(
       s"SELECT max(struct(r.t, r.id)) FROM l JOIN r ON l.k = r.k AND ${Ranges.head}",
       forms = Seq(Form("")))
@@ -225,14 +225,14 @@ class BestMatchesSuite extends BestMatchesTest {
       merge)
     // Another order, other aggregates beside it, some of the rows, both ends.
     check(ranked(range, "r.id", shown = "l.id, r.id AS rid"), best = false, merge)
-    for (of <- Seq(
+    for (functions <- Seq(
         "max(r.t), count(*)",
         "max(r.t) FILTER (WHERE r.v > 2)",
         "max(r.t), min(r.t)",
         "count(DISTINCT r.t)",
         "max(r.id)"))
       check(
-        s"SELECT l.id, $of FROM l JOIN r ON l.k = r.k AND $range GROUP BY l.id",
+        s"SELECT l.id, $functions FROM l JOIN r ON l.k = r.k AND $range GROUP BY l.id",
         best = false,
         merge)
     // Rows of the ranked side without a match.

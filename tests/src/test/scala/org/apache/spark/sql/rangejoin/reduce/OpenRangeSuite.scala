@@ -116,7 +116,7 @@ class OpenRangeSuite extends BestMatchesTest {
   }
 
   testOfCases("types of the time", 5)(
-    for (of <- Types.zipWithIndex; on <- Seq(true, false)) yield (of, on)) { cases =>
+    for (types <- Types.zipWithIndex; on <- Seq(true, false)) yield (types, on)) { cases =>
     for ((((value, zone, distances), i), on) <- cases) withConf(
       "spark.sql.session.timeZone" -> zone,
       "spark.sql.ansi.enabled" -> on.toString) {
@@ -128,11 +128,11 @@ class OpenRangeSuite extends BestMatchesTest {
 
   testOfCases("NaN, infinities and both zeros", 3)(
     for (kind <- Seq("DOUBLE", "FLOAT"); limit <- 1 to 3) yield (kind, limit)) { ofKinds =>
-    val of = (t: String) =>
+    val value = (t: String) =>
       s"CASE $t % 9 WHEN 0 THEN 'NaN' WHEN 1 THEN 'Infinity' WHEN 2 THEN '-Infinity' " +
         s"WHEN 3 THEN '-0.0' WHEN 4 THEN '0.0' WHEN 5 THEN '1.7E308' WHEN 6 THEN '-1.7E308' ELSE string($t) END"
     for ((kind, limit) <- ofKinds) {
-      sides(17, s"cast(${of("$")} AS $kind)")
+      sides(17, s"cast(${value("$")} AS $kind)")
       for (function <- Seq("row_number()", "rank()", "dense_rank()"))
         check(ranked("abs(l.t - r.t)", function, limit))
       check(s"SELECT l.id, min(abs(l.t - r.t)) FROM l JOIN r ON l.k = r.k GROUP BY l.id")

@@ -42,13 +42,13 @@ class RunAggregatesSuite extends AnyFunSuite with TaskMemory {
   /** Compares a run with its rows, one by one. */
   private def check(
       runs: RunAggregates,
-      of: MatchAggregation,
+      aggregation: MatchAggregation,
       rows: Rows,
       epoch: Long,
       from: Int,
       until: Int,
       common: Int): Unit = {
-    val expected = MatchAggregator.create(of)
+    val expected = MatchAggregator.create(aggregation)
     expected.clear()
     rows.values.slice(from, until).foreach(v => expected.update(InternalRow(v)))
     runs.aggregate(rows, epoch, from, until, common)
@@ -60,10 +60,10 @@ class RunAggregatesSuite extends AnyFunSuite with TaskMemory {
     new Rows(Array.fill(count)(random.nextInt(1000).toLong))
   }
 
-  private def withRuns(of: MatchAggregation, bytes: Long = 64L << 20)(
+  private def withRuns(aggregation: MatchAggregation, bytes: Long = 64L << 20)(
       block: RunAggregates => Unit): Unit =
     withTask(bytes) { task =>
-      val runs = new RunAggregates(of, task)
+      val runs = new RunAggregates(aggregation, task)
       try block(runs)
       finally runs.close()
     }

@@ -254,10 +254,10 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     for (filter <- Seq("id < 20", "d > 3", "s LIKE 'n1%'", "id < 100 AND t > 3 AND total > 20")) {
       val df = check(s"SELECT id, total FROM totals WHERE $filter")
       val plan = execution(df).optimizedPlan
-      val below = leftSides(df).flatMap(_.collect { case of: Filter => of })
+      val below = leftSides(df).flatMap(_.collect { case filter: Filter => filter })
       assert(below.size == 1, plan)
       // Above are filters of the total alone, and below the join those of the right side.
-      val others = plan.collect { case of: Filter => of }.diff(below)
+      val others = plan.collect { case filter: Filter => filter }.diff(below)
       assert(others.size == (if (filter.contains("total")) 2 else 1), plan)
     }
     val limited = spark.sql("SELECT id, d, total FROM totals LIMIT 7")
@@ -306,18 +306,19 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
 
   test("what is left to Spark") {
     sides()
-    for (of <- Seq(
+    for (subquery <- Seq(
         subquery("count(DISTINCT r.v)"),
         subquery("collect_list(r.v)"),
         subquery("sum(r.v)", "r.k = l.k"),
         s"(SELECT sum(r.v) FROM r WHERE $Range GROUP BY r.k)",
         s"(SELECT sum(r.v) FROM r WHERE $Range HAVING count(*) > 3)"
-      )) check(s"SELECT l.id, size(array($of)) AS n FROM l", joins = 0)
+      )) check(s"SELECT l.id, size(array($subquery)) AS n FROM l", joins = 0)
     // Spark folds constants, and would be left without a key or a range.
-    for (of <- Seq("1 AS k, t", "k, 20 AS t", "1 AS k, 20 AS t", "1 + one AS k, one + 20 AS t"))
+    for (columns <-
+        Seq("1 AS k, t", "k, 20 AS t", "1 AS k, 20 AS t", "1 + one AS k, one + 20 AS t"))
       check(
         s"SELECT l.id, ${subquery("sum(r.v)")} AS total FROM " +
-          s"(SELECT id, $of FROM (SELECT *, 1 AS one FROM l)) AS l",
+          s"(SELECT id, $columns FROM (SELECT *, 1 AS one FROM l)) AS l",
         joins = 0)
     val total = s"SELECT l.id, ${subquery("sum(r.v)")} AS total FROM l"
     for (key <-

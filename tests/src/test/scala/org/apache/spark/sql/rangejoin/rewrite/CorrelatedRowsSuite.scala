@@ -84,7 +84,7 @@ class CorrelatedRowsSuite extends RangeJoinTest {
 
   test("subqueries of one value, by an order and by an aggregate") {
     sides(3)
-    for (of <- Seq(
+    for (subquery <- Seq(
         s"SELECT r.t FROM r WHERE $Range ORDER BY r.t DESC LIMIT 1",
         s"SELECT coalesce(r.v * 0, 1) FROM r WHERE $Range AND r.v > 1 ORDER BY r.t DESC LIMIT 1",
         s"SELECT l.v FROM r WHERE $Range ORDER BY r.t DESC LIMIT 1",
@@ -93,9 +93,9 @@ class CorrelatedRowsSuite extends RangeJoinTest {
         s"SELECT min(r.t) FROM r WHERE r.k = l.k AND r.t BETWEEN l.t - 5 AND l.t + 5",
         s"SELECT max_by(r.id, struct(r.t, r.id)) FROM r WHERE $Range",
         s"SELECT min(struct(r.t, r.id)) FROM r WHERE r.k = l.k AND l.t < r.t"
-      ) if hasCorrelatedLimits || !of.contains("LIMIT")) {
-      check(s"SELECT l.id, ($of) AS found FROM l")
-      check(s"SELECT l.id FROM l WHERE hash(($of)) % 3 <> 1 AND l.v < 4")
+      ) if hasCorrelatedLimits || !subquery.contains("LIMIT")) {
+      check(s"SELECT l.id, ($subquery) AS found FROM l")
+      check(s"SELECT l.id FROM l WHERE hash(($subquery)) % 3 <> 1 AND l.v < 4")
     }
     val other = s"SELECT min(t) FROM r WHERE k = l.k AND t > l.t"
     check(s"SELECT id, ($other) - (SELECT max(t) FROM r WHERE $Range) AS gap FROM l", joins = 2)
@@ -155,7 +155,7 @@ class CorrelatedRowsSuite extends RangeJoinTest {
 
   test("what is left to Spark", Slow) {
     sides(9)
-    for (of <- Seq(
+    for (subquery <- Seq(
         s"SELECT count(*) FROM r WHERE $Range",
         s"SELECT max(r.v) FROM r WHERE $Range",
         s"SELECT max(r.t) FROM r WHERE r.k = l.k",
@@ -163,10 +163,10 @@ class CorrelatedRowsSuite extends RangeJoinTest {
         s"SELECT max(DISTINCT r.t) FROM r WHERE $Range",
         s"SELECT max(r.t) FILTER (WHERE r.v > 2) FROM r WHERE $Range",
         s"SELECT max(r.t) FROM r WHERE $Range GROUP BY r.k"
-      )) check(s"SELECT l.id, ($of) AS found FROM l", joins = 0)
-    for (of <- Seq("1 AS k, t", "k, 20 AS t"))
+      )) check(s"SELECT l.id, ($subquery) AS found FROM l", joins = 0)
+    for (columns <- Seq("1 AS k, t", "k, 20 AS t"))
       check(
-        s"SELECT l.id, (SELECT max(r.t) FROM r WHERE $Range) AS found FROM (SELECT id, $of FROM l) AS l",
+        s"SELECT l.id, (SELECT max(r.t) FROM r WHERE $Range) AS found FROM (SELECT id, $columns FROM l) AS l",
         joins = 0)
     val latest = s"SELECT l.id, (SELECT max(r.t) FROM r WHERE $Range) AS found FROM l"
     for (key <- Seq(RangeJoinConf.Correlated, RangeJoinConf.BestMatches, RangeJoinConf.Enabled))

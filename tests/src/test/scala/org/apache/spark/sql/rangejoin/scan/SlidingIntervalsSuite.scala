@@ -36,9 +36,9 @@ class SlidingIntervalsSuite extends AnyFunSuite with TaskMemory {
   private def aggregation(functions: AggregateFunction*): MatchAggregation =
     MatchAggregation.of(functions.map(_.toAggregateExpression()), Seq(x))
 
-  private def withIntervals(of: MatchAggregation, bytes: Long = 64L << 20)(
+  private def withIntervals(aggregation: MatchAggregation, bytes: Long = 64L << 20)(
       block: (SlidingIntervals, RunAggregates) => Unit): Unit = withTask(bytes) { task =>
-    val runs = new RunAggregates(of, task)
+    val runs = new RunAggregates(aggregation, task)
     try block(new SlidingIntervals(runs), runs)
     finally runs.close()
   }
@@ -50,10 +50,10 @@ class SlidingIntervalsSuite extends AnyFunSuite with TaskMemory {
   private def add(to: SlidingIntervals, begin: Long, end: Long, x: Any = 1L): Unit =
     to.add(project(InternalRow(x)), begin, end)
 
-  for ((name, of, withSums) <- Seq(("counts", counts, false), ("sums", sums, true)))
+  for ((name, aggregation, withSums) <- Seq(("counts", counts, false), ("sums", sums, true)))
     test(s"$name of random intervals, of several groups") {
-      withIntervals(of) { (intervals, runs) =>
-        val expected = MatchAggregator.create(of)
+      withIntervals(aggregation) { (intervals, runs) =>
+        val expected = MatchAggregator.create(aggregation)
         for (seed <- 1 to 40) {
           val random = new Random(seed)
           val added = mutable.ArrayBuffer.empty[(Long, Long, Any)]
@@ -122,8 +122,8 @@ class SlidingIntervalsSuite extends AnyFunSuite with TaskMemory {
       add(intervals, 1L, 2L, x = null)
       assert(intervals.areWhole && intervals.aggregate(1L, 5L) == 1)
     }
-    for ((of, withSums) <- Seq(counts -> false, sums -> true); bytes <- Seq(1L, 3000L))
-      withIntervals(of, bytes) { (intervals, _) =>
+    for ((aggregation, withSums) <- Seq(counts -> false, sums -> true); bytes <- Seq(1L, 3000L))
+      withIntervals(aggregation, bytes) { (intervals, _) =>
         clear(intervals, withSums)
         for (i <- 1L to 1000L) add(intervals, i, i)
         assert(!intervals.areWhole)

@@ -200,9 +200,9 @@ object OverflowSuite {
       least: BigInt,
       greatest: BigInt,
       two: String,
-      of: String = "'%s'"
+      literal: String = "'%s'"
   ) {
-    def value(n: BigInt): String = of.format(n)
+    def value(n: BigInt): String = literal.format(n)
 
     /** A distance of at most two, or so. */
     val forms: Seq[String] = Seq(
@@ -245,11 +245,11 @@ object OverflowSuite {
       int.copy(
         columnType = "DATE",
         two = "INTERVAL '2' DAY",
-        of = "date_from_unix_date(cast('%s' AS INT))"),
+        literal = "date_from_unix_date(cast('%s' AS INT))"),
       long.copy(
         columnType = "TIMESTAMP",
         two = "INTERVAL '0.000002' SECOND",
-        of = "timestamp_micros(cast('%s' AS BIGINT))")
+        literal = "timestamp_micros(cast('%s' AS BIGINT))")
     )
   }
 }

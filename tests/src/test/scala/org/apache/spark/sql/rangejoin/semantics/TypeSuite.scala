@@ -179,7 +179,7 @@ class TypeSuite extends SemanticsTest {
   )
 
   testOfCases("the sides are of different types", 5)(
-    for (of <- mixed; on <- Seq(true, false)) yield (of, on)) { cases =>
+    for (types <- mixed; on <- Seq(true, false)) yield (types, on)) { cases =>
     val values = Map(
       "INT" -> Seq("3", "16777217", "-5"),
       "TINYINT" -> Seq("3", "4", "-5"),

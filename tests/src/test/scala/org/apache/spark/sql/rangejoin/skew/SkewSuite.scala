@@ -58,19 +58,19 @@ class SkewSuite extends SkewTest with IntervalShapes {
    * some of them long.
    */
   private def intervals(
-      of: String = "INT",
+      dataType: String = "INT",
       key: String = "int(IF(id % 8 = 0, NULL, id % 3))",
       rows: Int = 60): Unit =
     for ((name, seed) <- Seq("l" -> 7, "r" -> 11)) {
       val n = s"((id * $seed * 37) % 83)"
       val length =
         s"CASE WHEN id % 13 = 0 THEN 60 WHEN id % 7 = 0 THEN -3 ELSE id % 5 END"
-      def value(number: String) = of match {
+      def value(number: String) = dataType match {
         case "STRING"                    => s"concat('same prefix ', lpad(string($number), 4, '0'))"
         case "STRING COLLATE UTF8_LCASE" =>
-          s"cast(concat(IF(id % 2 = 0, 'A', 'a'), lpad(string($number), 4, '0')) AS $of)"
+          s"cast(concat(IF(id % 2 = 0, 'A', 'a'), lpad(string($number), 4, '0')) AS $dataType)"
         case "TIMESTAMP" => s"timestamp_seconds(1700000000 + ($number) * 3600)"
-        case _           => s"cast($number AS $of)"
+        case _           => s"cast($number AS $dataType)"
       }
       spark.sql(s"""SELECT int(id) AS id, $key AS k,
         IF(id % 9 = 0, NULL, ${value(n)}) AS p,
@@ -96,11 +96,11 @@ class SkewSuite extends SkewTest with IntervalShapes {
       for ((shape, counts) <- cases) checkSplit(joinOn(joinType, keyed(shape)), counts = counts)
     }
 
-  for (of <-
+  for (dataType <-
       Seq("BIGINT", "DOUBLE", "DECIMAL(38,4)", "TIMESTAMP", "STRING", "STRING COLLATE UTF8_LCASE")
-    if TypesOfLine.knows(of))
-    test(s"ranges of $of", slowIf(of != "STRING"): _*) {
-      intervals(of)
+    if TypesOfLine.knows(dataType))
+    test(s"ranges of $dataType", slowIf(dataType != "STRING"): _*) {
+      intervals(dataType)
       for ((shape, joinType, count) <- Seq(
           (Within, Inner, 2),
           (Around, LeftOuter, 7),

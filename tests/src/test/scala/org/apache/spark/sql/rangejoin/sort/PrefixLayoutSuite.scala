@@ -66,7 +66,7 @@ class PrefixLayoutSuite extends AnyFunSuite {
     layout
   }
 
-  private def values(of: Long*): Values = of.map(Some(_))
+  private def values(longs: Long*): Values = longs.map(Some(_))
 
   test("keys and bounds within the sample, and far beyond it, have values of their own") {
     val sample = Seq(values(0, 0), values(99, 1000000000L))
@@ -83,8 +83,8 @@ class PrefixLayoutSuite extends AnyFunSuite {
     val layout = check(
       Seq(tails, AnyLong),
       Seq(values(within, 0), values(within | (0x34L << 4), 9)),
-      for (of <- Seq(0L, 1L, within - 1, within, (1L << 61) - 9, 2L << 60, (3L << 60) - 9))
-        yield values(of, 5)
+      for (value <- Seq(0L, 1L, within - 1, within, (1L << 61) - 9, 2L << 60, (3L << 60) - 9))
+        yield values(value, 5)
     )
     assert(layout.decidesFirst && layout.fields == 1)
   }

@@ -58,24 +58,25 @@ private object PrefixSorterSuite {
   private def codesWithin(root: AnyRef): Int = {
     val seen = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
     def visit(found: AnyRef): Unit = found match {
-      case array: Array[AnyRef]          => array.foreach(visit)
-      case of if of == null              =>
-      case of if isFollowed(of.getClass) => if (seen.add(of)) fieldsOf(of).foreach(visit)
-      case _                             =>
+      case array: Array[AnyRef]                => array.foreach(visit)
+      case found if found == null              =>
+      case found if isFollowed(found.getClass) =>
+        if (seen.add(found)) fieldsOf(found).foreach(visit)
+      case _ =>
     }
     visit(root)
     seen.toArray.count(_.isInstanceOf[KeyCodes])
   }
 
-  private def isFollowed(of: Class[_]): Boolean =
-    of.getName.contains("rangejoin.sort.") || of.getName.contains("GeneratedClass")
+  private def isFollowed(kind: Class[_]): Boolean =
+    kind.getName.contains("rangejoin.sort.") || kind.getName.contains("GeneratedClass")
 
-  private def fieldsOf(of: AnyRef): Seq[AnyRef] =
-    Iterator.iterate[Class[_]](of.getClass)(_.getSuperclass).takeWhile(isFollowed)
+  private def fieldsOf(owner: AnyRef): Seq[AnyRef] =
+    Iterator.iterate[Class[_]](owner.getClass)(_.getSuperclass).takeWhile(isFollowed)
       .flatMap(_.getDeclaredFields)
       .filterNot(field => field.getType.isPrimitive || Modifier.isStatic(field.getModifiers))
       .map { field =>
         field.setAccessible(true)
-        field.get(of)
+        field.get(owner)
       }.toSeq
 }

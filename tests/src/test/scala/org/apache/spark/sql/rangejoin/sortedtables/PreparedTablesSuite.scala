@@ -191,7 +191,7 @@ class PreparedTablesSuite extends PreparedTablesTest {
       write("left_side", table(300, 1).repartition(3))
       write("right_side", table(200, 2).repartition(3))
       def equal = spark.table("left_side").join(spark.table("right_side"), "k")
-      def plan(of: DataFrame) = executedPlan(of).toString.replaceAll("#\\d+", "#")
+      def plan(query: DataFrame) = executedPlan(query).toString.replaceAll("#\\d+", "#")
       assert(plan(equal) == withConf(Flag -> "false")(plan(equal)))
       def ranged = join(spark.table("left_side"), spark.table("right_side"))
       withConf(Flag -> "false")(assert(merges(ranged).isEmpty && sorts(ranged).size == 2))

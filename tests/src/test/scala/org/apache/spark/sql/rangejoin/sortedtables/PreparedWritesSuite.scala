@@ -111,16 +111,16 @@ class PreparedWritesSuite extends PreparedTablesTest {
       s"cast(cast($number AS string) AS binary)",
       s"$number > 20"
     )) { types =>
-    for (of <- types) withTables("ours") {
+    for (bound <- types) withTables("ours") {
       val rows = table(300, 5).drop("t")
-        .withColumn("t", expr(s"IF(id % 13 = 0, NULL, $of)")).repartition(2)
+        .withColumn("t", expr(s"IF(id % 13 = 0, NULL, $bound)")).repartition(2)
       rows.createOrReplaceTempView("written")
       create("ours", rows, "k, t")
       val sorts = sortsOf(insert("ours"))
-      assert(sorts.size == 1 && sorts.forall(_.isInstanceOf[RangeSortExec]), of)
+      assert(sorts.size == 1 && sorts.forall(_.isInstanceOf[RangeSortExec]), bound)
       assertInOrder("ours", "k", "t")
-      assert(spark.table("ours").exceptAll(rows).isEmpty, of)
-      assert(rows.exceptAll(spark.table("ours")).isEmpty, of)
+      assert(spark.table("ours").exceptAll(rows).isEmpty, bound)
+      assert(rows.exceptAll(spark.table("ours")).isEmpty, bound)
     }
   }
 

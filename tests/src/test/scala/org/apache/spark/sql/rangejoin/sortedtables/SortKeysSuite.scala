@@ -57,8 +57,8 @@ class SortKeysSuite extends SlowTests {
         for ((before, after) <- found.zip(found.drop(1)))
           assert(natural.compare(before, after) <= 0, s"$before before $after")
         // As bytes: NaN equals NaN there.
-        def counts(of: Seq[InternalRow]): Map[UnsafeRow, Int] =
-          of.map(toUnsafe(types)(_).copy()).groupBy(identity).map { case (row, all) =>
+        def counts(rows: Seq[InternalRow]): Map[UnsafeRow, Int] =
+          rows.map(toUnsafe(types)(_).copy()).groupBy(identity).map { case (row, all) =>
             row -> all.size
           }
         assert(counts(found) == counts(rows.flatten))
@@ -74,7 +74,8 @@ class SortKeysSuite extends SlowTests {
     val rows = Seq.fill(5)(Seq.tabulate(300) { i =>
       InternalRow(i / 7, UTF8String.fromString(s"$i " + "x" * length))
     })
-    def lines(of: Seq[InternalRow]) = of.map(row => row.getInt(0) -> row.getUTF8String(1).toString)
+    def lines(sorted: Seq[InternalRow]) =
+      sorted.map(row => row.getInt(0) -> row.getUTF8String(1).toString)
     val found = lines(merged(rows, types, columns = 1))
     assert(found.map(_._1) == found.map(_._1).sorted)
     assert(found.sorted == lines(rows.flatten).sorted)
@@ -117,7 +118,7 @@ class SortKeysSuite extends SlowTests {
       val rows = Array.fill(count)(Seq.newBuilder[Long])
       for (stretch <- all.grouped(run)) rows(random.nextInt(count)) ++= stretch
       val keys = new SortKeys(orderBy(LongType))
-      val sources = rows.map(of => source(of.result(), keys))
+      val sources = rows.map(builder => source(builder.result(), keys))
       val merged = new MergeIterator(sources, keys)
       assert(merged.map(_.getLong(0)).toList == all)
     }
