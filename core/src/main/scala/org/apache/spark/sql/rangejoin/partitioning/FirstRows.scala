@@ -31,8 +31,9 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, UnsafeRow}
  *
  * @param most rows that the limit asks for
  * @param timeout milliseconds that it may take where no rows are found
+ * @param mayRunAgain whether the join may be run once more for rows that were not kept; if not, the answer is no
  */
-final class FirstRows(most: Int, val timeout: Long)
+final class FirstRows(most: Int, val timeout: Long, mayRunAgain: Boolean)
     extends Probe("whether the rows of a limit are found at once") {
   import FirstRows._
 
@@ -66,7 +67,7 @@ final class FirstRows(most: Int, val timeout: Long)
     }
     val areAll = found.count >= most
     if (areAll) kept = found.rows.map(rows => (columns, rows.take(most)))
-    areAll
+    areAll && (mayRunAgain || kept.isDefined)
   }
 
   /** How many tasks are run after some that have found some rows. */

@@ -34,9 +34,9 @@ import org.apache.spark.sql.rangejoin.partitioning.{
 }
 
 /**
- * Joins without keys of which a limit on top of the query reads a few rows, as `show()` does. Stock
- * Spark's Cartesian product ends with the first matches, which may be at once, or after all rows have
- * been compared: its first tasks are tried before sides are shuffled ([[FirstRows]]).
+ * Joins without keys of which a limit reads a few rows, as `show()` does. Stock Spark's Cartesian product ends with the
+ * first matches, which may be at once, or after all rows have been compared: its first tasks are tried before sides
+ * are shuffled ([[FirstRows]]).
  */
 object LimitedJoins extends Rule[LogicalPlan] {
 
@@ -44,27 +44,35 @@ object LimitedJoins extends Rule[LogicalPlan] {
 
   /** Marks the joins. */
   override def apply(plan: LogicalPlan): LogicalPlan = {
-    if (timeout > 0) markBelowLimit(plan)
+    if (timeout > 0) {
+      val last = lastLimit(plan)
+      plan.foreach {
+        case limit @ LocalLimit(IntegerLiteral(most), child) if most > 0 =>
+          mark(child, most, mayRunAgain = last.exists(_.eq(limit)))
+        case _ =>
+      }
+    }
     plan
   }
 
-  /** Only below a limit at the top of the plan: any other limit runs in every task. */
+  /** The limit at the top of a plan, for which Spark runs few tasks; any other limit runs in every task. */
   @tailrec
-  private def markBelowLimit(plan: LogicalPlan): Unit = plan match {
-    case LocalLimit(IntegerLiteral(most), child) => if (most > 0) mark(child, most)
-    case GlobalLimit(_, child)                   => markBelowLimit(child)
-    case Offset(_, child)                        => markBelowLimit(child)
-    case Project(_, child)                       => markBelowLimit(child)
-    case _                                       =>
+  private def lastLimit(plan: LogicalPlan): Option[LogicalPlan] = plan match {
+    case limit: LocalLimit     => Some(limit)
+    case GlobalLimit(_, child) => lastLimit(child)
+    case Offset(_, child)      => lastLimit(child)
+    case Project(_, child)     => lastLimit(child)
+    case _                     => None
   }
 
+  /** @param mayRunAgain whether the join may be run once more, if its rows cannot be kept */
   @tailrec
-  private def mark(plan: LogicalPlan, most: Int): Unit = plan match {
-    case Project(_, child) => mark(child, most)
+  private def mark(plan: LogicalPlan, most: Int, mayRunAgain: Boolean): Unit = plan match {
+    case Project(_, child) => mark(child, most, mayRunAgain)
     case join: Join
         if join.joinType.isInstanceOf[InnerLike] && PartitionRangeJoins.isWithoutKeys(join) &&
-          RangeJoinHint.in(join.hint).isEmpty =>
-      join.setTagValue(Tag, new FirstRows(most, timeout))
+          RangeJoinHint.in(join.hint).isEmpty && (mayRunAgain || !isObserved(join)) =>
+      join.setTagValue(Tag, new FirstRows(most, timeout, mayRunAgain))
     case _ =>
   }
 

@@ -104,6 +104,12 @@ private[rewrite] case class CorrelatedRows(
     }
   }
 
+  /** False where there is no row, and its columns are NULL; None if the conditions do not tell. */
+  private def isRow: Option[Expression] =
+    conditions.reduceOption(And(_, _)).flatMap { all =>
+      rows.output.find(Predicates.refusesNull(all, _)).map(c => IsNotNull(c.withNullability(true)))
+    }
+
   private def project(columns: Seq[NamedExpression]): CorrelatedRows =
     copy(output = columns.map {
       case a: Attribute => output.find(_.exprId == a.exprId).getOrElse(a)
@@ -207,19 +213,24 @@ private[rewrite] object CorrelatedRows {
 
   private def endOf(found: CorrelatedRows, function: AggregateFunction): Option[End] = {
     def end(value: Expression, by: Expression, direction: SortDirection) = {
-      val order = found.under(by) match {
-        case struct: CreateNamedStruct => struct.valExprs.map(SortOrder(_, direction))
+      val ofRow = found.under(value)
+      def endIf(isFound: Expression, order: Seq[SortOrder]) =
+        End(If(isFound, ofRow, Literal(null, ofRow.dataType)), order)
+      found.under(by) match {
+        // A struct is never NULL, whatever its fields are: it is NULL only where there is no row.
+        case struct: CreateNamedStruct =>
+          found.isRow.map(endIf(_, struct.valExprs.map(SortOrder(_, direction))))
         // A NULL is passed over; if there is nothing else, the result is NULL.
-        case plain => Seq(SortOrder(plain, direction, NullsLast, Nil))
+        case plain =>
+          Some(endIf(IsNotNull(plain), Seq(SortOrder(plain, direction, NullsLast, Nil))))
       }
-      val end = found.under(value)
-      End(If(IsNotNull(order.head.child), end, Literal(null, end.dataType)), order)
     }
-    Option(function).collect {
+    function match {
       case MaxBy(value, by) => end(value, by, Descending)
       case MinBy(value, by) => end(value, by, Ascending)
       case Max(value)       => end(value, value, Descending)
       case Min(value)       => end(value, value, Ascending)
+      case _                => None
     }
   }
 

@@ -18,7 +18,6 @@ import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.{Cross, Inner, JoinType, LeftOuter}
-import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
@@ -40,22 +39,23 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
  * Runs before the optimizer, which would have no such subquery any more. A subquery that no range join answers, or
  * that is more than a filter and an order or an aggregate, is left to Spark, and so is a query with `input_file_name()`.
  */
-object JoinCorrelatedRows extends Rule[LogicalPlan] {
+object JoinCorrelatedRows extends NumberingRule {
 
-  override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!plan.containsPattern(PLAN_EXPRESSION) || !conf.getConf(RangeJoinConf.Enabled) ||
-      !conf.getConf(RangeJoinConf.Correlated) || asksForFiles(plan)) plan
-    else
-      plan.transformDownWithSubqueries {
-        case join: LateralJoin if join.condition.forall(_ == TrueLiteral) =>
-          lateral(join).getOrElse(join)
-        case project @ Project(columns, child) =>
-          val (ranked, below) = scalar(columns, child)
-          if (below.eq(child)) project else Project(ranked, below)
-        case filter @ Filter(condition, child) =>
-          val (ranked, below) = scalar(Seq(condition), child)
-          if (below.eq(child)) filter else Project(filter.output, Filter(ranked.head, below))
-      }
+  override protected def isEnabled(plan: LogicalPlan): Boolean =
+    plan.containsPattern(PLAN_EXPRESSION) && conf.getConf(RangeJoinConf.Enabled) &&
+      conf.getConf(RangeJoinConf.Correlated) && !asksForFiles(plan)
+
+  override protected def rewrite(plan: LogicalPlan): LogicalPlan =
+    plan.transformDownWithSubqueries {
+      case join: LateralJoin if join.condition.forall(_ == TrueLiteral) =>
+        lateral(join).getOrElse(join)
+      case project @ Project(columns, child) =>
+        val (ranked, below) = scalar(columns, child)
+        if (below.eq(child)) project else Project(ranked, below)
+      case filter @ Filter(condition, child) =>
+        val (ranked, below) = scalar(Seq(condition), child)
+        if (below.eq(child)) filter else Project(filter.output, Filter(ranked.head, below))
+    }
 
   /** Whether a query asks which file a row is from: where the matches of a row end, the next row has been read. */
   private def asksForFiles(plan: LogicalPlan): Boolean =

@@ -97,7 +97,7 @@ object OptimizeNumberedRows extends Rule[LogicalPlan] with AliasHelper {
   private def isOfLeft(predicate: Expression, join: Join): Boolean =
     predicate.deterministic && predicate.references.nonEmpty &&
       predicate.references.subsetOf(join.left.outputSet -- NumberedRows.numbers(join.left)) &&
-      !SubqueryExpression.hasSubquery(predicate)
+      !SubqueryExpression.hasCorrelatedSubquery(predicate)
 
   /** The left side with a filter below the number of each row, which may be any number. */
   private def filtered(left: LogicalPlan, condition: Expression): LogicalPlan = left match {

@@ -18,7 +18,6 @@ import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
 /**
@@ -31,15 +30,18 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
  * Runs before the optimizer, which would have no such node any more. A node whose best matches no range join
  * finds is left to Spark.
  */
-object RankAsOfJoins extends Rule[LogicalPlan] {
+object RankAsOfJoins extends NumberingRule {
 
-  override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.BestMatches) ||
-      !conf.getConf(RangeJoinConf.AsOf)) plan
-    else
-      plan.transformDownWithSubqueries {
-        case join: AsOfJoin => ranked(join).getOrElse(join)
-      }
+  override protected def isEnabled(plan: LogicalPlan): Boolean =
+    Seq(
+      RangeJoinConf.Enabled,
+      RangeJoinConf.BestMatches,
+      RangeJoinConf.AsOf).forall(conf.getConf(_))
+
+  override protected def rewrite(plan: LogicalPlan): LogicalPlan =
+    plan.transformDownWithSubqueries {
+      case join: AsOfJoin => ranked(join).getOrElse(join)
+    }
 
   private def ranked(node: AsOfJoin): Option[LogicalPlan] = {
     val asOf = Some(node.asOfCondition).filterNot(_ == TrueLiteral)

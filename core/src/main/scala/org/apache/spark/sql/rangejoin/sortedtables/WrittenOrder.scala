@@ -18,6 +18,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.catalyst.analysis.Resolver
 import org.apache.spark.sql.catalyst.util.RebaseDateTime
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.datasources.PartitionedFile
@@ -43,8 +44,8 @@ import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.metadata.ParquetMetadata
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.schema.LogicalTypeAnnotation.{TimeUnit, TimestampLogicalTypeAnnotation}
+import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT96
-import org.apache.parquet.schema.{PrimitiveType, Type}
 
 /**
  * Whether reading a Parquet file gives its rows in the order in which they were sorted when it was
@@ -59,9 +60,11 @@ import org.apache.parquet.schema.{PrimitiveType, Type}
  * of order; the scan will report what is wrong.
  *
  * @param columns what the files are to be in order by
+ * @param resolver whether a name of a column is that of a field of a file
  */
 private[sortedtables] final class WrittenOrder(
     columns: Seq[WrittenOrder.Column],
+    resolver: Resolver,
     hadoopConf: Broadcast[SerializableConfiguration]
 ) extends Serializable {
   import WrittenOrder._
@@ -72,8 +75,9 @@ private[sortedtables] final class WrittenOrder(
       val isLegacy = mayBeLegacy(footer)
       columns.zipWithIndex.forall { case (column, i) =>
         val isLast = i == columns.size - 1
-        (!column.isString || keepsStrings(footer, column.name)) &&
-        (!column.isTime || keepsTimes(footer, column.name, isLegacy, isLast, file))
+        val isNamed = resolver(column.name, _: String)
+        (!column.isString || keepsStrings(footer, isNamed)) &&
+        (!column.isTime || keepsTimes(footer, isNamed, isLegacy, isLast, file))
       }
     } catch { case NonFatal(_) => false }
 
@@ -91,15 +95,15 @@ private[sortedtables] final class WrittenOrder(
 
   private def keepsTimes(
       footer: ParquetMetadata,
-      name: String,
+      isNamed: String => Boolean,
       isLegacy: Boolean,
       isLast: Boolean,
       file: PartitionedFile
   ): Boolean =
-    footer.getFileMetaData.getSchema.getFields.asScala.find(isNamed(name, _)) match {
+    footer.getFileMetaData.getSchema.getFields.asScala.find(f => isNamed(f.getName)) match {
       case Some(time: PrimitiveType) =>
         (isLast || !isCut(time)) && (!isLegacy || time.getPrimitiveTypeName != INT96 &&
-          isAfterChanges(read(file, NO_FILTER), name))
+          isAfterChanges(read(file, NO_FILTER), isNamed))
       // A column that the file does not have is one value.
       case other => other.isEmpty
     }
@@ -125,6 +129,7 @@ private[sortedtables] object WrittenOrder {
       val conf = session.sessionState.newHadoopConfWithOptions(relation.options)
       Some(new WrittenOrder(
         sorted,
+        session.sessionState.conf.resolver,
         session.sparkContext.broadcast(new SerializableConfiguration(conf))))
     } else None
   }
@@ -137,8 +142,6 @@ private[sortedtables] object WrittenOrder {
 
   private def mayBeCollated(dataType: DataType): Boolean =
     BinaryStrings.haveCollations && dataType.existsRecursively(_.isInstanceOf[StringType])
-
-  private def isNamed(name: String, field: Type) = field.getName.equalsIgnoreCase(name)
 
   /** As Spark reads it: by the version that has written the file, and in which mode. */
   private def mayBeLegacy(footer: ParquetMetadata): Boolean = {
@@ -157,9 +160,9 @@ private[sortedtables] object WrittenOrder {
   }
 
   /** Whether the values of a file are all in a time in which both calendars and all zones agree. */
-  private def isAfterChanges(footer: ParquetMetadata, name: String): Boolean =
+  private def isAfterChanges(footer: ParquetMetadata, isNamed: String => Boolean): Boolean =
     footer.getBlocks.asScala.forall { block =>
-      block.getColumns.asScala.filter(_.getPath.toDotString.equalsIgnoreCase(name))
+      block.getColumns.asScala.filter(column => isNamed(column.getPath.toDotString))
         .forall { chunk =>
           val values: Statistics[_] = chunk.getStatistics
           values != null && (values match {
@@ -176,12 +179,12 @@ private[sortedtables] object WrittenOrder {
     }
 
   /** Whether the strings of a column had no collation when they were written. */
-  private def keepsStrings(footer: ParquetMetadata, name: String): Boolean = {
+  private def keepsStrings(footer: ParquetMetadata, isNamed: String => Boolean): Boolean = {
     val schema =
       footer.getFileMetaData.getKeyValueMetaData.get(ParquetReadSupport.SPARK_METADATA_KEY)
     schema == null || !schema.contains(CollationsInJson) || (DataType.fromJson(schema) match {
       case StructType(fields) =>
-        fields.find(_.name.equalsIgnoreCase(name))
+        fields.find(field => isNamed(field.name))
           .forall(!_.dataType.existsRecursively(SortedFiles.isCollated))
       case _ => false
     })

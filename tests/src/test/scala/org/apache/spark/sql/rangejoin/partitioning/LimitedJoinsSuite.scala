@@ -29,7 +29,7 @@ import org.apache.spark.sql.rangejoin.condition.Reason
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.types.{DataType, LongType, StructType}
-import org.apache.spark.sql.{DataFrame, Observation}
+import org.apache.spark.sql.{DataFrame, Observation, Row}
 
 import org.scalatest.tagobjects.Slow
 
@@ -105,6 +105,45 @@ class LimitedJoinsSuite extends SmallSidesTest {
       assert(once >= 3 && once < 400)
       assert(df.collect().length == 3 && read.value == once)
     }
+  }
+
+  test("a limit below other operators, in a subquery and in a write") {
+    views()
+    for (adaptive <- Seq("true", "false"))
+      withConf(Patient :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive): _*) {
+        val limited = s"SELECT l.id, r.id AS b, r.p FROM l JOIN r ON $Dense LIMIT 7"
+        def isQuick(df: DataFrame): Boolean =
+          nodes[FirstRowsExec](df).exists(_.firstRows.answer.contains(true))
+        def checked(query: String, expected: Row): Unit = {
+          val df = sql(query)
+          assert(df.collect().toSeq == Seq(expected) && isQuick(df), executedPlan(df))
+        }
+        checked(s"SELECT count(*), count(DISTINCT id, b) FROM ($limited)", Row(7L, 7L))
+        checked(s"SELECT count(*) FROM ($limited) x LEFT JOIN r USING (id)", Row(7L))
+        checked(s"SELECT count(*) FROM ($limited) WHERE p IS NOT NULL", Row(7L))
+        checked(s"SELECT count(*) FROM (($limited) UNION ALL ($limited))", Row(14L))
+        assert(sql(s"SELECT (SELECT count(*) FROM ($limited)) AS n").head() == Row(7L))
+        assert(sql(s"SELECT count(*) FROM l WHERE EXISTS ($limited)").head().getLong(0) > 0)
+        try {
+          sql(limited).write.mode("overwrite").saveAsTable("limited")
+          assert(spark.table("limited").count() == 7)
+        } finally spark.sql("DROP TABLE IF EXISTS limited")
+      }
+  }
+
+  test("below other operators the rows of a limit that are not kept are found by buckets") {
+    views()
+    spark.sql(s"SELECT id, p, repeat('x', ${FirstRows.MostBytes / 4}) AS x FROM l")
+      .localCheckpoint().createOrReplaceTempView("wide")
+    for (adaptive <- Seq("true", "false"))
+      withConf(Patient :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive): _*) {
+        for ((most, isKept) <- Seq(3 -> true, 4 -> false)) {
+          val df = sql(
+            s"SELECT count(*), sum(length(x)) FROM (SELECT l.x, r.id FROM wide l JOIN r ON $Dense LIMIT $most)")
+          assert(df.head() == Row(most.toLong, most * (FirstRows.MostBytes / 4).toLong))
+          assert(df.collect().length == 1 && kept(df).nonEmpty == isKept, executedPlan(df))
+        }
+      }
   }
 
   test("rows of a tried join in what is above a limit", Slow) {
@@ -192,7 +231,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
     val columns = toAttributes(new StructType().add("x", LongType))
     def found(most: Int, ofEach: Int, timeout: Long): (Option[Int], Long) = {
       read.reset()
-      val firstRows = new FirstRows(most, timeout)
+      val firstRows = new FirstRows(most, timeout, mayRunAgain = true)
       val rows = spark.sparkContext.parallelize(0 until 100, 100).mapPartitions { _ =>
         read.add(1)
         Thread.sleep(5)
@@ -288,7 +327,8 @@ class LimitedJoinsSuite extends SmallSidesTest {
         !isOfSpark(df)
       }
       assert(isBucketed(s"SELECT count(*) FROM l JOIN r ON $Dense LIMIT 5"))
-      assert(isBucketed(s"SELECT count(*) FROM (SELECT l.id FROM l JOIN r ON $Dense LIMIT 5)"))
+      assert(isBucketed(
+        s"SELECT count(*) FROM (SELECT l.id, count(*) FROM l JOIN r ON $Dense GROUP BY l.id LIMIT 5)"))
       assert(isBucketed(s"SELECT l.id, r.id FROM l JOIN r ON $Dense ORDER BY 1, 2 LIMIT 5"))
       val hinted = sql(s"SELECT /*+ RANGE_JOIN(r) */ l.id, r.id FROM l JOIN r ON $Dense LIMIT 5")
       assert(hinted.collect().length == 5 && !isOfSpark(hinted))

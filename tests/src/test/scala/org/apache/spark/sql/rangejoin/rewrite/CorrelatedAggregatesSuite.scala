@@ -18,7 +18,7 @@ import java.nio.file.Files
 
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
-import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Join, LocalLimit}
+import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
@@ -269,6 +269,46 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     }
     val some = spark.sql("SELECT id FROM totals WHERE total > 9 LIMIT 7")
     assert(!leftSides(some).exists(_.exists(_.isInstanceOf[LocalLimit])))
+  }
+
+  test("filters with a subquery go below the join, unless it is correlated") {
+    sides()
+    spark.sql(
+      s"SELECT l.*, ${subquery("sum(r.v)")} AS total FROM l").createOrReplaceTempView("totals")
+    def filtersBelow(filter: String): Int = {
+      val df = check(s"SELECT id, total FROM totals WHERE $filter")
+      leftSides(df).flatMap(_.collect {
+        case node @ (_: Filter | _: Join) => node
+      }).size
+    }
+    assert(filtersBelow("t = (SELECT max(t) FROM r)") == 1)
+    assert(filtersBelow("k IN (SELECT v FROM r WHERE t > 40)") >= 1)
+    assert(filtersBelow("k NOT IN (SELECT v FROM r WHERE v IS NOT NULL)") >= 1)
+    assert(filtersBelow("v < 9 AND EXISTS (SELECT 1 FROM r WHERE r.t > 48)") >= 1)
+    val correlated =
+      "SELECT id, total FROM totals WHERE EXISTS (SELECT 1 FROM r WHERE r.v = totals.v)"
+    val expected = withConf(Flag -> "false")(rows(spark.sql(correlated)))
+    assertSameRows(rows(spark.sql(correlated)), expected, correlated)
+  }
+
+  test("a common table expression that is read twice is planned for each of its readers") {
+    sides()
+    val totals = s"WITH totals AS (SELECT l.*, ${subquery("sum(r.v)")} AS total FROM l) "
+    val firsts = s"WITH totals AS (SELECT l.*, ${subquery("max_by(r.v, r.t)")} AS total FROM l) "
+    for (query <- Seq(totals, firsts)) {
+      val df = spark.sql(query +
+        "SELECT id, total FROM totals WHERE id = 5 UNION ALL SELECT k, count(*) FROM totals GROUP BY k")
+      val expected = withConf(Flag -> "false")(rows(spark.sql(query +
+        "SELECT id, total FROM totals WHERE id = 5 UNION ALL SELECT k, count(*) FROM totals GROUP BY k")))
+      assertSameRows(rows(df), expected, query)
+      val optimized = execution(df).optimizedPlan
+      assert(!optimized.exists(_.isInstanceOf[RepartitionOperation]), optimized)
+      // The count reads no total.
+      assert(collect(executedPlan(df)) { case join: RangeJoinExec => join }.size == 1, optimized)
+    }
+    check(
+      totals + "SELECT a.id, a.total, b.total FROM totals a JOIN totals b ON a.id = b.id + 1",
+      joins = 2)
   }
 
   test("right columns without NULLs, and functions that Spark folds", Slow) {

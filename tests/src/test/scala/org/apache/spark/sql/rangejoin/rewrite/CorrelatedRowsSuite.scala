@@ -61,6 +61,33 @@ class CorrelatedRowsSuite extends RangeJoinTest {
 
   private val Range = "r.k = l.k AND r.t <= l.t"
 
+  test("the least and the greatest struct, whose fields may be NULL") {
+    sides(31)
+    // There are rows of l whose key or t is NULL, and rows without a match.
+    for ((distance, joined, served) <- Seq(
+        ("abs(l.t - r.t)", "r.k = l.k", 3),
+        ("-abs(l.t - r.t)", "r.k = l.k", 2),
+        ("l.t - r.t", "r.k = l.k AND r.t <= 40", 5),
+        ("abs(l.t - r.t)", "r.k = l.k + 1 AND r.t < 50", 3)
+      )) {
+      val queries = Seq(
+        "min(struct(d, id))",
+        "max(struct(d, id))",
+        "min_by(v, struct(d, id))",
+        "max_by(id, struct(d, id))",
+        "coalesce(min_by(id, struct(d, id)), -1)").map(function =>
+        s"SELECT l.id, (SELECT $function FROM (SELECT $distance AS d, r.id, r.v FROM r " +
+          s"WHERE $joined AND r.t IS NOT NULL)) AS found FROM l")
+      val areServed = queries.map { query =>
+        val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+        for (engine <- nextEngine) withConf(engine: _*)(
+          assertSameRows(rows(spark.sql(query)), expected, query))
+        best(spark.sql(query)).contains(true)
+      }
+      assert(areServed.count(identity) == served, s"$distance: $areServed")
+    }
+  }
+
   testOfCases("LATERAL with an order and a limit", 3)(
     for (limit <- 1 to 3; join <- Seq("CROSS JOIN LATERAL", "LEFT JOIN LATERAL"))
       yield (limit, join)) { cases =>

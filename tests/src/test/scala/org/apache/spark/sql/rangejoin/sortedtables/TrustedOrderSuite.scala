@@ -134,6 +134,29 @@ class TrustedOrderSuite extends PreparedTablesTest {
     }
   }
 
+  test("columns of files whose names differ in case alone") {
+    withConf(
+      SQLConf.CASE_SENSITIVE.key -> "true",
+      SQLConf.REQUIRE_ALL_CLUSTER_KEYS_FOR_CO_PARTITION.key -> "false",
+      "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MILLIS"
+    ) {
+      for (other <- Seq("T", "u")) withTables("ticks") {
+        val ticks = spark.range(600).selectExpr(
+          "cast(id % 2 as int) as k",
+          s"id as $other",
+          "timestamp_micros(1700000000000000 + id * 100) as t",
+          "pmod(hash(id), 50) as x")
+        write("ticks", ticks.coalesce(1), sortBy = Seq("k", "t", "x"))
+        def df = join(
+          spark.table("ticks"),
+          spark.table("ticks"),
+          condition = "l.k = r.k and l.t = r.t and l.x between r.x - 2 and r.x + 2")
+        assert(checkAgainstStock(df) > 0)
+        assertFilesMerged(df, expected = 0)
+      }
+    }
+  }
+
   // Days and hours around the change of calendar, ten minutes and more apart.
   private def ancient(step: String) = spark.range(400).selectExpr(
     "cast(id % 2 as int) as k",
