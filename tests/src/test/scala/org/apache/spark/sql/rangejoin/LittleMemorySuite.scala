@@ -70,7 +70,7 @@ class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
     s"SELECT /*+ SHUFFLE_HASH(r) */ * FROM l $joinType JOIN r ON $Near AND hash(l.id, r.id) % 2 = 0"
   }
 
-  testOfCases("joins of every kind, sorted and spilled", 3)(Joined ++ Hashed) { queries =>
+  testOfCases("joins of every kind, sorted and spilled", 6)(Joined ++ Hashed) { queries =>
     side("l", SomeRows)
     side("r", SomeRows)
     for (sql <- queries) {

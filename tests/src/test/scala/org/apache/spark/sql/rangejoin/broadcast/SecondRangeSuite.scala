@@ -74,7 +74,7 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
 
   for (part <- 0 until (if (EveryEngine) 20 else 4)) test(
     s"random joins by two ranges, beside stock Spark, part $part",
-    slowIf(part > 0): _*) {
+    Slow) {
     val random = new Random(20261128 + part)
     var byBoth = 0
     var (one, both) = (0L, 0L)

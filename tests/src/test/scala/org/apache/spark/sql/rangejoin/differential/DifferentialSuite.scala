@@ -22,7 +22,7 @@ import org.scalatest.tagobjects.Slow
 class DifferentialSuite extends RangeJoinTest {
   private val Cases = Integer.getInteger("rangejoin.differential.cases", 150).intValue
   private val FirstSeed = java.lang.Long.getLong("rangejoin.differential.seed", 20261121L).longValue
-  private val Few = Cases / 5
+  private val Few = Cases / 10
 
   test("random joins give the rows of stock Spark, and those of the definition") {
     check(Few, FirstSeed)

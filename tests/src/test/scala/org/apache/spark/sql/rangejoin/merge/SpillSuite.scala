@@ -19,6 +19,8 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
 import org.apache.spark.sql.rangejoin.{LineAbilities, RangeJoinTest}
 
+import org.scalatest.tagobjects.Slow
+
 /** Joins whose window is on disk for the most part, beside stock Spark. */
 class SpillSuite extends RangeJoinTest {
   import SpillSuite._
@@ -90,9 +92,7 @@ class SpillSuite extends RangeJoinTest {
   }
 
   for (join <- Seq("INNER", "FULL OUTER"))
-    testWhere(LineAbilities.spillsByBytes)(
-      s"the threshold in bytes: $join",
-      slowIf(join == "INNER"): _*) {
+    testWhere(LineAbilities.spillsByBytes)(s"the threshold in bytes: $join", Slow) {
       side("l", 4000, 1)
       side("r", 4000, 1)
       spilled = 0

@@ -60,7 +60,7 @@ class BestMatchesSuite extends BestMatchesTest {
 
   private def outputRows(df: DataFrame): Long = joinOf(df).metrics("numOutputRows").value
 
-  testOfCases("row_number, rank and dense_rank, from either end of every kind of range", 3)(for {
+  testOfCases("row_number, rank and dense_rank, from either end of every kind of range", 6)(for {
     (range, joinType) <- Seq(
       UpTo -> "INNER",
       From -> "LEFT",

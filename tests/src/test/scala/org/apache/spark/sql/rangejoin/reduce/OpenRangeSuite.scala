@@ -126,7 +126,7 @@ class OpenRangeSuite extends BestMatchesTest {
     }
   }
 
-  testOfCases("NaN, infinities and both zeros", 3)(
+  testOfCases("NaN, infinities and both zeros", 6)(
     for (kind <- Seq("DOUBLE", "FLOAT"); limit <- 1 to 3) yield (kind, limit)) { ofKinds =>
     val value = (t: String) =>
       s"CASE $t % 9 WHEN 0 THEN 'NaN' WHEN 1 THEN 'Infinity' WHEN 2 THEN '-Infinity' " +
