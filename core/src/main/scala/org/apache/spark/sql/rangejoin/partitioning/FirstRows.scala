@@ -63,12 +63,14 @@ final class FirstRows(most: Int, val timeout: Long, mayRunAgain: Boolean)
         ofEach(rows, next, patience - millis.milliseconds)(read(_, wanted, bytes))
       found = more.toSeq.flatten.foldLeft(found)(_.and(_))
       tried += next.size
-      isPromising = more.isDefined && isPromisingAfter(millis, found.count)
+      isPromising = more.isDefined && isOfUse(found) && isPromisingAfter(millis, found.count)
     }
     val areAll = found.count >= most
     if (areAll) kept = found.rows.map(rows => (columns, rows.take(most)))
-    areAll && (mayRunAgain || kept.isDefined)
+    areAll && isOfUse(found)
   }
+
+  private def isOfUse(found: Found): Boolean = mayRunAgain || found.rows.isDefined
 
   /** How many tasks are run after some that have found some rows. */
   private def nextTasks(tried: Int, found: Int): Int = {
