@@ -18,7 +18,7 @@ import org.apache.spark.sql.catalyst.expressions._
 
 /**
  * Compares the rows of an index that is being built by a value, which their bounds are only prefixes of.
- * Rows are named by their positions. Sorts in position by comparing, with an object for each position.
+ * Rows are named by their positions. Sorts in place by comparing, with an object for each position.
  *
  * @param order by position, the number of the row; null where rows are in their positions
  */
