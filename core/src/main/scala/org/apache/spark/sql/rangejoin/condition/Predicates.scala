@@ -51,6 +51,10 @@ private[rangejoin] object Predicates extends PredicateHelper {
     }
   }
 
+  /** A column that is NULL in no row of which a condition holds: it tells a match from a row of NULLs. */
+  def columnOfMatch(condition: Expression, columns: Seq[Attribute]): Option[Attribute] =
+    columns.find(refusesNull(condition, _)).map(_.withNullability(true))
+
   /** Whether two expressions have the same value for each row, or both raise. */
   def haveSameValue(a: Expression, b: Expression): Boolean =
     a.deterministic && b.deterministic && valueForm(a) == valueForm(b)

@@ -54,7 +54,8 @@ private[rewrite] object AggregatedMatches {
     val filtered = ofRight.reduceOption(And(_, _)).fold(right)(Filter(_, right))
     val join = NumberedRows.joined(numbered, filtered, ofBoth)
     for {
-      column <- onMatch(join)
+      condition <- join.condition
+      column <- Predicates.columnOfMatch(condition, join.right.output)
       if isServed(join) && NumberedRows.canJoin(left, right, conditions)
       ofMatches = functions.map(f => nullable(onlyOfMatches(f, right.outputSet, column), right))
       sides <-
@@ -67,13 +68,6 @@ private[rewrite] object AggregatedMatches {
   private def isServed(join: Join): Boolean =
     SQLConf.get.getConf(RangeJoinConf.AggregatedMatches) &&
       NumberedRows.keysOf(join).nonEmpty && NumberedRows.dependsOnRow(join)
-
-  /** A right column that is NULL only where a left row has no match. */
-  private def onMatch(join: Join): Option[Attribute] =
-    for {
-      condition <- join.condition
-      column <- join.right.output.find(Predicates.refusesNull(condition, _))
-    } yield column
 
   /** A function that passes over the right columns of a left row without a match, which are NULL. */
   private def onlyOfMatches(

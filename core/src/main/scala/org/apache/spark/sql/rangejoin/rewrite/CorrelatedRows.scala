@@ -106,9 +106,8 @@ private[rewrite] case class CorrelatedRows(
 
   /** False where there is no row, and its columns are NULL; None if the conditions do not tell. */
   private def isRow: Option[Expression] =
-    conditions.reduceOption(And(_, _)).flatMap { all =>
-      rows.output.find(Predicates.refusesNull(all, _)).map(c => IsNotNull(c.withNullability(true)))
-    }
+    conditions.reduceOption(And(_, _))
+      .flatMap(Predicates.columnOfMatch(_, rows.output)).map(IsNotNull(_))
 
   private def project(columns: Seq[NamedExpression]): CorrelatedRows =
     copy(output = columns.map {

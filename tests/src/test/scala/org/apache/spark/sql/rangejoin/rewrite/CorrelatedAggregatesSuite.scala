@@ -295,11 +295,11 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     sides()
     val totals = s"WITH totals AS (SELECT l.*, ${subquery("sum(r.v)")} AS total FROM l) "
     val firsts = s"WITH totals AS (SELECT l.*, ${subquery("max_by(r.v, r.t)")} AS total FROM l) "
-    for (query <- Seq(totals, firsts)) {
-      val df = spark.sql(query +
-        "SELECT id, total FROM totals WHERE id = 5 UNION ALL SELECT k, count(*) FROM totals GROUP BY k")
-      val expected = withConf(Flag -> "false")(rows(spark.sql(query +
-        "SELECT id, total FROM totals WHERE id = 5 UNION ALL SELECT k, count(*) FROM totals GROUP BY k")))
+    for (common <- Seq(totals, firsts)) {
+      val query = common + "SELECT id, total FROM totals WHERE id = 5 UNION ALL " +
+        "SELECT k, count(*) FROM totals GROUP BY k"
+      val df = spark.sql(query)
+      val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
       assertSameRows(rows(df), expected, query)
       val optimized = execution(df).optimizedPlan
       assert(!optimized.exists(_.isInstanceOf[RepartitionOperation]), optimized)
