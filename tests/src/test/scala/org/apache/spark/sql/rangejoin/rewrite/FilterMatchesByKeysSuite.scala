@@ -139,6 +139,8 @@ class FilterMatchesByKeysSuite extends RangeJoinTest with BeforeAndAfterAll {
     val inner = (0 until 2).map(i =>
       s"(SELECT sum(x) FROM (SELECT ${total()} AS x FROM l WHERE l.id BETWEEN $i AND ${i + 3})) AS c$i")
     check(s"SELECT ${inner.mkString(", ")}", expected = 0)
+    val where = "l.id = (SELECT max(id) FROM r WHERE id < 9)"
+    check(s"SELECT l.id, ${total()} AS found FROM l WHERE $where", expected = 0)
   }
 
   test("two subqueries", Slow) {
