@@ -47,9 +47,8 @@ import org.apache.spark.sql.rangejoin.pushdown.{
 }
 import org.apache.spark.sql.rangejoin.rewrite.{
   FilterMatchesByKeys,
-  JoinCorrelatedRows,
   OptimizeNumberedRows,
-  RankAsOfJoins
+  RewriteAfterCacheLookup
 }
 import org.apache.spark.sql.rangejoin.shims.{BuiltFor, ClassicSession, Hints}
 import org.apache.spark.sql.rangejoin.skew.SplitSkewedKeys
@@ -62,8 +61,7 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * |:-----------------------------|:------------------------------------------------------------|
  * | [[ResolveRangeJoinHint]]     | analysis: with Spark's join hints; in Hive sessions, later  |
  * | [[KeepRangeJoinHint]]        | analysis: when relations are resolved                       |
- * | [[RankAsOfJoins]]            | between analysis and optimizer, once for each query         |
- * | [[JoinCorrelatedRows]]       | between analysis and optimizer, once for each query         |
+ * | [[RewriteAfterCacheLookup]]  | between analysis and cache lookup, once for each query      |
  * | [[OptimizeNumberedRows]]     | optimizer: with Spark's rules for filters and columns       |
  * | [[InferRangeFilters]]        | optimizer: pre-CBO rule, after predicate pushdown           |
  * | [[InferOpenRanges]]          | optimizer: pre-CBO rule, after the one above                |
@@ -101,8 +99,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       RangeJoinConf.all.foreach(entry => logDebug(s"Registered ${entry.key}"))
       Hints.inject(extensions, ResolveRangeJoinHint)
       extensions.injectPostHocResolutionRule(_ => KeepRangeJoinHint)
-      extensions.injectPlanNormalizationRule(_ => RankAsOfJoins)
-      extensions.injectPlanNormalizationRule(_ => JoinCorrelatedRows)
+      extensions.injectPlanNormalizationRule(_ => RewriteAfterCacheLookup)
       extensions.injectOptimizerRule(_ => OptimizeNumberedRows)
       extensions.injectPreCBORule(_ => InferRangeFilters)
       extensions.injectPreCBORule(_ => InferOpenRanges)

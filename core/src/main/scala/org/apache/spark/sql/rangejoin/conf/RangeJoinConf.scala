@@ -158,16 +158,11 @@ object RangeJoinConf {
       "as row_number() = 1 by the range column of the other side, or max_by) returns only the best " +
       "of them.")
 
-  val AsOf: ConfigEntry[Boolean] = flag("spark.sql.join.asOfJoin.enabled")(
-    "When true, and range joins and best matches are on, Spark's as-of join is planned as a " +
-      "ranking above a range join that finds only the best match of each row. It needs an equi " +
-      "key, a tolerance, the direction nearest, or a right side that is small enough to broadcast.")
-
   val Correlated: ConfigEntry[Boolean] = flag("spark.sql.join.correlatedSubqueries.enabled")(
-    "When true, and range joins and best matches are on, a correlated subquery (LATERAL or " +
-      "scalar) that selects the first rows of a range is planned as a range join and a ranking. If " +
-      "aggregated matches are on as well, one that aggregates the rows of a key and a range is " +
-      "planned as a range join and an aggregate.")
+    "When true, and range joins and best matches are on, Spark's as-of joins, and correlated subqueries " +
+      "(LATERAL or scalar) that select the first rows of a range, are planned as a range join and a " +
+      "ranking. If aggregated matches are on as well, a subquery that aggregates the rows of a key and a " +
+      "range is planned as a range join and an aggregate.")
 
   val AggregatedMatches: ConfigEntry[Boolean] =
     flag("spark.sql.join.aggregatedMatches.enabled")(
@@ -195,7 +190,6 @@ object RangeJoinConf {
     SortedTablesFiles,
     SortedTablesBytes,
     BestMatches,
-    AsOf,
     Correlated,
     AggregatedMatches,
     RangePruning,

@@ -38,7 +38,8 @@ import org.apache.spark.sql.rangejoin.plan.AggregatedPairs
 object OptimizeNumberedRows extends Rule[LogicalPlan] with AliasHelper {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    plan.transformDownWithPruning(_.containsAnyPattern(WINDOW, AGGREGATE)) {
+    plan.transformDownWithPruning(_.containsAnyPattern(Patterns: _*)) {
+      case RewrittenAfterCacheLookup(part, _, _) => part
       case Project(columns, RankedMatches.First(join))
           if columns.forall(_.references.subsetOf(join.left.outputSet)) =>
         Project(columns, join.left)
@@ -58,6 +59,8 @@ object OptimizeNumberedRows extends Rule[LogicalPlan] with AliasHelper {
           case None => limit
         }
     }
+
+  private val Patterns = Seq(WINDOW, AGGREGATE, RewrittenAfterCacheLookup.Pattern)
 
   /** The columns of an aggregate, where those of left rows are no functions. */
   private def ofRows(aggregate: Aggregate): Seq[NamedExpression] =

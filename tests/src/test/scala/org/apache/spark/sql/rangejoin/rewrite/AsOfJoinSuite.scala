@@ -58,7 +58,7 @@ class AsOfJoinSuite extends RangeJoinTest {
       tolerance: Column = null,
       using: Seq[String] = Seq("k")): DataFrame =
     try
-      JoinAsOf(left).invoke(
+      joinAsOf(left).invoke(
         left,
         right,
         left("t"),
@@ -77,7 +77,7 @@ class AsOfJoinSuite extends RangeJoinTest {
 
   /** Whether the optimizer has a join and a ranking before it. */
   private def isRanked(df: DataFrame): Boolean =
-    !execution(df).normalized.exists(_.isInstanceOf[AsOfJoin])
+    !execution(df).withCachedData.clone().exists(_.isInstanceOf[AsOfJoin])
 
   /** The left row and how far away its match is: of those as far away stock takes any. */
   private def check(ranked: Boolean = true, distance: String = "rt")(df: => DataFrame): Unit = {
@@ -214,7 +214,7 @@ class AsOfJoinSuite extends RangeJoinTest {
 
   test("settings, and what is left to Spark") {
     val (left, right) = sides("$")
-    for (key <- Seq(RangeJoinConf.AsOf, RangeJoinConf.BestMatches, RangeJoinConf.Enabled))
+    for (key <- Seq(RangeJoinConf.Correlated, RangeJoinConf.BestMatches, RangeJoinConf.Enabled))
       withConf(key.key -> "false")(check(ranked = false)(asOf(left, right)))
     // A decimal number of more digits than a long.
     val (l, r) = sides("cast($ AS DECIMAL(30, 2))")
@@ -236,9 +236,9 @@ class AsOfJoinSuite extends RangeJoinTest {
   test("the node is gone before the optimizer, and the columns are the same") {
     val (left, right) = sides("$")
     val df = asOf(left, right)
-    val normalized = execution(df).normalized
-    assert(normalized.collect { case join: AsOfJoin => join }.isEmpty)
-    assert(normalized.output == execution(df).analyzed.output)
+    val optimized = execution(df).withCachedData.clone()
+    assert(optimized.collect { case join: AsOfJoin => join }.isEmpty)
+    assert(optimized.output == execution(df).analyzed.output)
     assert(df.columns.toSeq == Seq("id", "k", "t", "rid", "k", "rt"))
   }
 }
@@ -252,7 +252,7 @@ object AsOfJoinSuite {
     ("nearest", "abs(t - rt)", true))
 
   /** Of a class that has moved from one line of Spark to the next. */
-  private def JoinAsOf(df: DataFrame): Method = df.getClass.getMethods
+  private[rewrite] def joinAsOf(df: DataFrame): Method = df.getClass.getMethods
     .find(m => m.getName == "joinAsOf" && m.getParameterTypes()(3) == classOf[Seq[_]])
     .get
 }

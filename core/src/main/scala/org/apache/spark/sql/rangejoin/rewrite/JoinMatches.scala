@@ -14,17 +14,16 @@
 
 package org.apache.spark.sql.rangejoin.rewrite
 
+import org.apache.spark.sql.catalyst.SQLConfHelper
 import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.{Cross, Inner, JoinType, LeftOuter}
-import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
 /**
- * Makes a correlated subquery that asks for the best rows of a range a range join and a ranking of the matches of each
- * row ([[RankedMatches]]), and one that aggregates the rows of a range a range join and an aggregate
- * ([[AggregatedMatches]]):
+ * Makes range joins of Spark's as-of joins (`DataFrame._joinAsOf`, `merge_asof`, `ASOF JOIN`), of correlated subqueries
+ * that ask for the best rows of a range, and of those that aggregate the rows of a range:
  *
  * {{{
  *   FROM l, LATERAL (SELECT .. FROM r WHERE r.k = l.k AND r.t <= l.t ORDER BY r.t DESC LIMIT 2)
@@ -33,39 +32,47 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
  *   SELECT (SELECT sum(r.p) FROM r WHERE r.k = l.k AND r.t <= l.t) FROM l
  * }}}
  *
- * Spark joins the distinct values of the columns that the subquery reads with all rows of `r` that are in range,
- * whatever their keys. Subqueries of one value that ask for the same rows are one join.
+ * The matches of each row are ranked ([[RankedMatches]]) or aggregated ([[AggregatedMatches]]). Spark joins the distinct
+ * values of the columns that the subquery reads with all rows of `r` that are in range, whatever their keys. Subqueries of
+ * one value that ask for the same rows are one join.
  *
- * Runs before the optimizer, which would have no such subquery any more. A subquery that no range join answers, or
- * that is more than a filter and an order or an aggregate, is left to Spark, and so is a query with `input_file_name()`.
+ * Runs before the optimizer, which would have no such node any more. What no range join answers, and a subquery that is
+ * more than a filter and an order or an aggregate, is left to Spark.
  */
-object JoinCorrelatedRows extends NumberingRule {
+private[rewrite] object JoinMatches extends SQLConfHelper {
 
-  override protected def isEnabled(plan: LogicalPlan): Boolean =
-    plan.containsPattern(PLAN_EXPRESSION) && conf.getConf(RangeJoinConf.Enabled) &&
-      conf.getConf(RangeJoinConf.Correlated) && !asksForFiles(plan)
-
-  override protected def rewrite(plan: LogicalPlan): LogicalPlan =
+  /** @param subqueries whether subqueries are rewritten, and not as-of joins alone */
+  def apply(plan: LogicalPlan, subqueries: Boolean): LogicalPlan =
     plan.transformDownWithSubqueries {
-      case join: LateralJoin if join.condition.forall(_ == TrueLiteral) =>
+      case join: AsOfJoin => asOf(join).getOrElse(join)
+      case join: LateralJoin if subqueries && join.condition.forall(_ == TrueLiteral) =>
         lateral(join).getOrElse(join)
-      case project @ Project(columns, child) =>
+      case project @ Project(columns, child) if subqueries =>
         val (ranked, below) = scalar(columns, child)
         if (below.eq(child)) project else Project(ranked, below)
-      case filter @ Filter(condition, child) =>
+      case filter @ Filter(condition, child) if subqueries =>
         val (ranked, below) = scalar(Seq(condition), child)
         if (below.eq(child)) filter else Project(filter.output, Filter(ranked.head, below))
     }
 
-  /** Whether a query asks which file a row is from: where the matches of a row end, the next row has been read. */
-  private def asksForFiles(plan: LogicalPlan): Boolean =
-    plan.collectWithSubqueries {
-      case node if node.expressions.exists(_.exists(isOfFile)) => node
-    }.nonEmpty
-
-  private def isOfFile(e: Expression): Boolean = e match {
-    case _: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength => true
-    case _                                                                   => false
+  private def asOf(node: AsOfJoin): Option[LogicalPlan] = {
+    val condition = Some(node.asOfCondition).filterNot(_ == TrueLiteral)
+    // The nearest of all: a NULL is near to nothing.
+    val times =
+      if (condition.isEmpty) node.orderExpression.references.toSeq.filter(_.nullable) else Nil
+    for {
+      found <- RankedMatches.of(
+        node.left,
+        node.right,
+        node.condition.toSeq ++ condition ++ times.map(IsNotNull(_)),
+        Seq(SortOrder(node.orderExpression, Ascending)),
+        limit = 1)
+      if conf.getConf(RangeJoinConf.BestMatches)
+      // A subquery that reads columns of the outer query is rewritten by Spark, which has to know the node.
+      if !CorrelatedRows.isCorrelated(node) && node.output.forall(found.plan.outputSet.contains)
+    } yield Project(
+      node.output,
+      if (node.joinType == Inner) found.matched else found.plan)
   }
 
   private def lateral(join: LateralJoin): Option[LogicalPlan] =
