@@ -76,8 +76,8 @@ object OptimizeNumberedRows extends Rule[LogicalPlan] with AliasHelper {
       case _ => true
     }
     val left = join.left match {
-      case Filter(condition, child) if isOfLeft(condition, join) => filtered(child, condition)
-      case other                                                 => other
+      case Filter(condition, child) if isOfLeft(condition, join.left) => filtered(child, condition)
+      case other                                                      => other
     }
     NumberedRows.withLeft(aggregate.copy(groupingExpressions = grouping), left)
   }
@@ -90,27 +90,34 @@ object OptimizeNumberedRows extends Rule[LogicalPlan] with AliasHelper {
       columns: Seq[NamedExpression]): LogicalPlan = {
     val aliases = getAliasMap(columns)
     val (ofLeft, others) = Predicates.split(condition)
-      .partition(predicate => isOfLeft(replaceAlias(predicate, aliases), join))
+      .partition(predicate => isOfLeft(replaceAlias(predicate, aliases), join.left))
     val below =
       ofLeft.map(replaceAlias(_, aliases)).reduceOption(And(_, _)).fold(operator)(condition =>
         NumberedRows.withLeft(operator, filtered(join.left, condition)))
     others.reduceOption(And(_, _)).fold(below)(Filter(_, below))
   }
 
-  private def isOfLeft(predicate: Expression, join: Join): Boolean =
+  private def isOfLeft(predicate: Expression, left: LogicalPlan): Boolean =
     predicate.deterministic && predicate.references.nonEmpty &&
-      predicate.references.subsetOf(join.left.outputSet -- NumberedRows.numbers(join.left)) &&
-      !SubqueryExpression.hasCorrelatedSubquery(predicate)
+      predicate.references.subsetOf(left.outputSet -- NumberedRows.numbers(left)) &&
+      !SubqueryExpression.hasCorrelatedSubquery(predicate) &&
+      // A column of an enclosing query is not among the references.
+      !SubExprUtils.containsOuter(predicate)
 
-  /** The left side with a filter below the number of each row, which may be any number. */
+  /**
+   * The left side with a filter below the number of each row, which may be any number. An earlier filter stays before a
+   * later one: it may be there so that the later one raises no error.
+   */
   private def filtered(left: LogicalPlan, condition: Expression): LogicalPlan = left match {
     case project: Project if NumberedRows.numbers(project).nonEmpty =>
       val below = replaceAlias(condition, getAliasMap(project))
       // What is computed anew would be another value.
       if (below.deterministic) project.copy(child = Filter(below, project.child))
       else Filter(condition, project)
-    case filter: Filter => filter.copy(child = filtered(filter.child, condition))
-    case other          => Filter(condition, other)
+    case Filter(earlier, child) if isOfLeft(earlier, child) =>
+      filtered(child, And(earlier, condition))
+    case Filter(earlier, child) => Filter(And(earlier, condition), child)
+    case other                  => Filter(condition, other)
   }
 
   @tailrec

@@ -15,8 +15,10 @@
 package org.apache.spark.sql.rangejoin.rewrite
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LocalLimit}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.types.{DoubleType, LongType}
 
 import org.scalatest.tagobjects.Slow
 
@@ -84,6 +86,44 @@ class OptimizeNumberedRowsSuite extends RangeJoinTest {
       }
     }
   }
+
+  test("an earlier filter of left rows stays before a later one, which it may guard") {
+    views()
+    val (left, right) = (analyzed("l"), analyzed("r"))
+    def of(side: LogicalPlan, name: String) = side.output.find(_.name == name).get
+    val (k, t, id) = (of(left, "k"), of(left, "t"), of(left, "id"))
+    val ranked = RankedMatches.of(
+      left,
+      right,
+      Seq(EqualTo(of(right, "k"), k), LessThanOrEqual(of(right, "t"), t)),
+      Seq(SortOrder(of(right, "t"), Descending)),
+      limit = 1).get.plan
+    val numbered = joinsOf(ranked).head.left
+    val guard = Not(EqualTo(id, Literal(0L)))
+    val guarded = GreaterThan(Divide(Cast(t, DoubleType), Cast(id, DoubleType)), Literal(1.0))
+    for ((earlier, stays) <-
+        Seq(guard -> false, And(guard, LessThan(Rand(1), Literal(2.0))) -> true)) {
+      val before = NumberedRows.withLeft(ranked, Filter(earlier, numbered))
+      val optimized = and(before, guarded)
+      val found = joinsOf(optimized).head.left.collect { case Filter(condition, _) => condition }
+      assert(found == Seq(And(earlier, guarded)), optimized)
+      assert(joinsOf(optimized).head.left.isInstanceOf[Filter] == stays, optimized)
+    }
+    // It reads a column of an enclosing query as well.
+    val outer = LessThan(id, OuterReference(AttributeReference("o", LongType)()))
+    val kept = and(ranked, outer)
+    assert(joinsOf(kept).head.left == numbered, kept)
+  }
+
+  /** A ranking with one more filter. */
+  private def and(ranked: LogicalPlan, filter: Expression): LogicalPlan =
+    OptimizeNumberedRows(ranked.transform {
+      case top @ Filter(rank, _: Window) => top.copy(condition = And(rank, filter))
+    })
+
+  private def analyzed(name: String): LogicalPlan = execution(spark.table(name)).analyzed
+
+  private def joinsOf(plan: LogicalPlan): Seq[Join] = plan.collect { case join: Join => join }
 
   test("filters on left columns go below the join, with what they compute", Slow) {
     views()
