@@ -92,8 +92,9 @@ private[condition] object Alternatives {
       def replaced(lesser: Expression, greater: Expression) = {
         comparisons += 1
         val isTrivial = Predicates.haveSameValue(lesser, greater)
-        if (isTrivial) { if (c.strict) FalseLiteral else IsNotNull(lesser) }
-        else {
+        if (isTrivial) {
+          if (c.strict) FalseLiteral else if (lesser.nullable) IsNotNull(lesser) else TrueLiteral
+        } else {
           val made =
             if (c.strict) LessThan(lesser, greater) else LessThanOrEqual(lesser, greater)
           if (isOfOneSide(made)) made else compared(Comparison.of(made).get)

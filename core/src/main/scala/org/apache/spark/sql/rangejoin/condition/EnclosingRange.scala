@@ -76,18 +76,25 @@ private[condition] object EnclosingRange {
       conjuncts.size == 1 && conjuncts.head.eq(test.predicate) && test.exact == Exact &&
         test.trusted.isEmpty && !test.hasOpenEnds && Comparison.of(test.predicate).isDefined
 
-    /**
-     * The conjuncts of the part that open a side of a test; if both sides have some, those that read the value of the
-     * test.
-     */
+    /** The conjuncts of the part that open a side of a test, of the side of which they say most. */
     def opening(test: RangeTest, sideOf: Expression => Option[Side]): Option[Opening] = {
       val ofSides = for {
         side <- Sides
         ofSide = conjuncts.filter(c => sideOf(c).contains(side) && isOfRow(c))
+          .filterNot(OpenEnds.isUsual(_, test.on(side)))
         if ofSide.nonEmpty
-      } yield Opening(side, ofSide.reduce(And(_, _)), ofSide.size == conjuncts.size)
-      ofSides.find(o => o.condition.references.subsetOf(test.on(o.side).references))
-        .orElse(ofSides.headOption)
+      } yield {
+        val value = test.on(side)
+        val condition = ofSide.reduce(And(_, _))
+        // A NULL of the value is the open end as it is; of others what reads the value is more likely meant for it.
+        val order =
+          if (ofSide.exists(OpenEnds.isUnusual)) 0
+          else if (ofSide.exists(OpenEnds.isNullOf(_, value))) 1
+          else if (condition.references.subsetOf(value.references)) 2
+          else 3
+        order -> Opening(side, condition, ofSide.size == conjuncts.size)
+      }
+      ofSides.sortBy(_._1).headOption.map(_._2)
     }
   }
 

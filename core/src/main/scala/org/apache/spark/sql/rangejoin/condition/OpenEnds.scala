@@ -14,6 +14,8 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
+import scala.util.Try
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.kernel.{NullBound, OrderedValue}
 import org.apache.spark.sql.rangejoin.shims.TimestampPlusInterval
@@ -59,10 +61,7 @@ private[condition] object OpenEnds {
   private case class Value(expression: Expression, isExact: Boolean)
 
   private def valueOf(value: Expression, opened: Seq[Expression]): Value = {
-    val (byItself, others) = opened.partition {
-      case IsNull(e) => isNullWith(value, e)
-      case _         => false
-    }
+    val (byItself, others) = opened.partition(isNullOf(_, value))
     val isExact = byItself.nonEmpty || !value.nullable
     if (others.isEmpty) Value(value, isExact)
     else {
@@ -73,6 +72,38 @@ private[condition] object OpenEnds {
         isExact && Predicates.neverRaises(value))
     }
   }
+
+  /** Whether a condition is that a value is NULL. */
+  def isNullOf(condition: Expression, value: Expression): Boolean = condition match {
+    case IsNull(e) => isNullWith(value, e)
+    case _         => false
+  }
+
+  /**
+   * Whether a condition holds of all rows but those at the end of a type, or where the value is NULL: `t < t + 1`, as
+   * the default in `t < coalesce(until, t + 1)` has it. What it opens would exclude nothing.
+   */
+  def isUsual(condition: Expression, value: Expression): Boolean = condition match {
+    case IsNotNull(e) => isNullWith(value, e)
+    case _            => ofMoved(condition).contains(true)
+  }
+
+  /** Whether a condition holds of no row but those at the end of a type: `t < t - 1`. */
+  def isUnusual(condition: Expression): Boolean = ofMoved(condition).contains(false)
+
+  /** A comparison of a value with itself, one of them moved by a constant, is the same of nearly all values. */
+  private def ofMoved(condition: Expression): Option[Boolean] =
+    for {
+      c <- Comparison.of(condition)
+      value = carried(c.lesser)
+      if Predicates.haveSameValue(value, carried(c.greater))
+      holds <- Try(sampled(condition, value)).toOption
+    } yield holds
+
+  private def sampled(condition: Expression, value: Expression): Boolean =
+    java.lang.Boolean.TRUE == condition.transformDown {
+      case e if e.semanticEquals(value) => Literal.default(value.dataType)
+    }.eval()
 
   /** Whether an expression is NULL where another one is, and nowhere else. */
   private def isNullWith(e: Expression, other: Expression): Boolean =

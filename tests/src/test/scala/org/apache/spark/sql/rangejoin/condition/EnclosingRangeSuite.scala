@@ -157,6 +157,54 @@ class EnclosingRangeSuite extends AnyFunSuite with TwoSides {
     assert(range((r.z > two) || l.y < r.end).residual.nonEmpty)
   }
 
+  test("a default that is the other side's own value opens the end that is NULL, and no other") {
+    val next = plus(l.y, Literal(1))
+    val above = Seq[Expression](
+      Coalesce(Seq(r.end, next)),
+      Coalesce(Seq(r.end, plus(next, Literal(1)))),
+      If(IsNull(r.end), next, r.end),
+      If(IsNotNull(r.end), r.end, next),
+      CaseWhen(Seq(IsNull(r.end) -> next), Some(r.end))
+    )
+    for (end <- above) {
+      val form = formOf(l.y < end)
+      assert(Set(form.lower, form.upper) == Set("", "l.y < r.end"), end.sql)
+      assertSameMeaning(l.y < end, ints)
+      assertSameMeaning(l.y <= end && r.start <= l.y, Seq(null, 1, 2, Int.MaxValue))
+      assertSameMeaning(end > l.y && l.y >= r.start, Seq(null, 1, 2, Int.MaxValue))
+    }
+    val below = Coalesce(Seq(r.start, minus(l.y, Literal(1))))
+    assert(Set("r.start < l.y", "") == Set(formOf(below < l.y)).flatMap(f => Set(f.lower, f.upper)))
+    assertSameMeaning(below < l.y, ints)
+    // An addition that wraps around is not above its operand, a step down never is.
+    for (other <- Seq(Add(l.y, Literal(1), EvalMode.LEGACY), minus(l.y, Literal(1)), l.y, l.z)) {
+      assertSameMeaning(l.y < Coalesce(Seq(r.end, other)), ints)
+      assertSameMeaning(l.y <= Coalesce(Seq(r.end, other)), ints)
+    }
+  }
+
+  test("a default beside several ends, and one that a flag chooses") {
+    val next = plus(l.y, Literal(1))
+    val ends = Seq[Expression](
+      Coalesce(Seq(r.end, r.high, next)),
+      Coalesce(Seq(r.end, next, r.high)),
+      If(r.low > two, next, r.end))
+    for ((end, value) <- ends.zip(Seq(
+        "coalesce(r.end, r.high)",
+        "r.end",
+        "(IF((r.low > 2), CAST(NULL AS INT), r.end))"))) {
+      val form = formOf(l.y < end)
+      assert(Set(form.lower, form.upper) == Set("", s"l.y < $value"), end.sql)
+      assertSameMeaning(l.y < end, Seq(null, 1, 2, 3, Int.MaxValue))
+    }
+  }
+
+  test("a default that is no NULL leaves nothing to ask where it is the point itself") {
+    val point = l.y.withNullability(false)
+    assert(range(point <= Coalesce(Seq(r.end, point))).residual.isEmpty)
+    assert(range(l.y <= Coalesce(Seq(r.end, l.y))).residual.nonEmpty)
+  }
+
   test("parts that leave both ends open, or have nothing in common, are refused") {
     val refused = Seq[(Expression, Expression => Reason)](
       Not(between(l.y, r.start, r.end)) -> Reason.NoConjunct,

@@ -189,6 +189,12 @@ object Shape {
       write.draw.below(4) match {
         case 0 => Seq(open(x.y, start), open(x.z, end))
         case 1 => Seq(open(x.z, write.atMost(y.y, x.z)), open(y.z, write.atMost(x.y, y.z)))
+        case 2 if x.range == y.range =>
+          val default = write.draw.pick(Seq(
+            y.y,
+            y.range.above(y.y, write.draw),
+            y.range.below(y.y, write.draw)))
+          Seq(start, write.atMost(y.y, s"nvl(${x.z}, $default)"))
         case _ => Seq(start, open(x.z, end))
       }
     }

@@ -86,6 +86,15 @@ class WorkSuite extends RangeJoinTest {
     }
   }
 
+  test("the work is bounded for open ends that are defaults made of the other side") {
+    side("l", Interval("id % 1000", "id % 1000"))
+    side("r", Interval("id % 1000", "IF(id % 100 = 7, NULL, id % 1000 + 3)"))
+    for (end <- Seq("nvl(r.u, l.t + 1)", "CASE WHEN r.u IS NULL THEN l.t + 1 ELSE r.u END")) {
+      val range = s"r.t <= l.t AND $end > l.t"
+      checkWork("INNER", s"l.k = r.k AND $range", only(pairsOf(range)), 0)
+    }
+  }
+
   test("the work is bounded for values of which a prefix says nothing") {
     for (value <- Seq(
         "concat('customer/0000/', lpad(cast(t AS STRING), 8, '0'))",

@@ -113,6 +113,79 @@ class NullSuite extends SemanticsTest {
     } check(s"l.t >= r.t AND $end", JoinTypes)(1 -> 1, 1 -> 2, 4 -> 2, 4 -> 4)
   }
 
+  /** Ends by default, with a value above, or one below. */
+  private def defaulted(u: String, other: String) = Seq(
+    s"nvl($u, $other)",
+    s"ifnull($u, $other)",
+    s"coalesce($u, NULL, $other)",
+    s"nvl2($u, $u, $other)",
+    s"CASE WHEN $u IS NULL THEN $other ELSE $u END",
+    s"if(isnull($u), $other, $u)"
+  )
+
+  test("a default that is above every value of the other side is an open end") {
+    table("l", "k INT, t INT")("1, 5", "1, NULL", "2, 7", "1, 100")
+    table(
+      "r",
+      "k INT, t INT, u INT")("1, 1, 9", "1, 4, NULL", "1, NULL, NULL", "1, 6, NULL", "2, 8, NULL")
+    for (end <- oneIn(4)(defaulted("r.u", "l.t + 1")))
+      check(s"l.t >= r.t AND $end > l.t", SomeTypes)(1 -> 1, 1 -> 2, 4 -> 2, 4 -> 4)
+    for (start <- oneIn(4)(defaulted("r.u", "l.t - 1")))
+      check(
+        s"$start < l.t",
+        InnerAndFull)(1 -> 2, 1 -> 3, 1 -> 4, 3 -> 5, 4 -> 1, 4 -> 2, 4 -> 3, 4 -> 4)
+    check("l.t < nvl(r.u, l.t - 1)", InnerAndFull)(1 -> 1)
+    check("l.t <= nvl(r.u, l.t) AND r.t <= nvl(l.t, r.t)", SomeTypes)(
+      1 -> 1,
+      1 -> 2,
+      4 -> 2,
+      4 -> 4)
+  }
+
+  test("an open end by default of every type that has a next value") {
+    val days = Seq("2024-03-01", "2024-03-05", "2024-03-09").map(d => s"'$d'")
+    for {
+      (columnType, values, next) <- Seq(
+        ("DATE", days, Seq("date_add(l.t, 1)", "l.t + INTERVAL '1' DAY", "add_months(l.t, 1)")),
+        ("TIMESTAMP", days, Seq("l.t + INTERVAL '1' DAY", "l.t + INTERVAL '1' MONTH")),
+        ("TIMESTAMP_NTZ", days, Seq("l.t + INTERVAL '1' SECOND")),
+        ("DECIMAL(9, 2)", Seq("1", "5", "9"), Seq("l.t + 1", "l.t + 0.01")),
+        ("DOUBLE", Seq("1", "5", "9"), Seq("l.t + 1"))
+      )
+      above <- next
+    } {
+      table("l", s"k INT, t $columnType")((values :+ "NULL").map(v => s"1, $v"): _*)
+      table("r", s"k INT, t $columnType, u $columnType")(
+        s"1, ${values(0)}, ${values(1)}",
+        s"1, ${values(1)}, NULL",
+        "1, NULL, NULL")
+      check(s"r.t <= l.t AND nvl(r.u, $above) > l.t", InnerAndFull)(1 -> 1, 2 -> 2, 3 -> 2)
+    }
+  }
+
+  test("a default at the end of a type is what stock makes of it") {
+    val most = Int.MaxValue
+    table("l", "k INT, t INT")(s"1, $most", s"1, $most - 1", s"1, ${-most} - 1", "1, 5")
+    table("r", "k INT, t INT, u INT")("1, 1, NULL", s"1, 1, $most", s"1, ${-most} - 1, NULL")
+    for (end <- oneIn(4)(defaulted("r.u", "l.t + 1"))) {
+      ansi(on = false) {
+        // It wraps around, and is below.
+        check(
+          s"r.t <= l.t AND $end > l.t",
+          SomeTypes)(2 -> 1, 2 -> 2, 2 -> 3, 3 -> 3, 4 -> 1, 4 -> 2, 4 -> 3)
+      }
+      ansi(on = true) {
+        for (flag <- Seq("true", "false")) withConf(Flag -> flag) {
+          val error =
+            intercept[Exception](joinOn(Inner, keyed(s"r.t <= l.t AND $end > l.t")).collect())
+          assert(causes(error).exists(_.getMessage.contains("ARITHMETIC_OVERFLOW")), end)
+        }
+        // Of a row that has no partner it is not computed.
+        check(s"r.t <= l.t AND r.id = 2 AND $end > l.t", SomeTypes)(2 -> 2, 4 -> 2)
+      }
+    }
+  }
+
   test("NULL as the open end on both sides, and of both ends") {
     val intervals = Seq("1, 1, 9", "1, 20, NULL", "1, NULL, 5", "1, NULL, NULL", "2, 3, 4")
     tables("k INT, t INT, u INT")(intervals: _*)(intervals: _*)
