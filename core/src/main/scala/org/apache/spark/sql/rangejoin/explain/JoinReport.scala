@@ -81,7 +81,7 @@ case class JoinReport(
       aggregatedSql.map("aggregated in the join: " + cut(_)) ++
       owner.map(side => s"by buckets of the range, owner: ${nameOf(side)}")
     val why = reason.toSeq.flatMap { r =>
-      s"no range join: ${cut(r.cause)}" +: r.remedy.map("to change that: " + _).toSeq
+      s"no range join: ${cut(causeOf(r))}" +: r.remedy.map("to change that: " + _).toSeq
     }
     (what.mkString("; ") +: why).mkString("\n   ")
   }
@@ -95,7 +95,7 @@ case class JoinReport(
       ("residual" -> residual.map(sql)) ~
       ("streamed" -> streamed.map(nameOf)) ~
       ("buffered" -> streamed.map(side => nameOf(side.other))) ~
-      ("reason" -> reason.map(_.cause)) ~
+      ("reason" -> reason.map(causeOf)) ~
       ("remedy" -> reason.flatMap(_.remedy)) ~
       ("oneSided" -> isOneSided) ~
       ("metrics" -> metrics) ~
@@ -133,7 +133,9 @@ object JoinReport {
   private[explain] def nameOf(side: Side): String = if (side == LeftSide) "left" else "right"
 
   /** An expression as a user would write it: of the names of a column the last two. */
-  private[explain] def sql(e: Expression): String = e.transform {
+  private[explain] def sql(e: Expression): String = ColumnNumbers.unquoted(e.transform {
     case a: Attribute => a.withQualifier(a.qualifier.lastOption.toSeq)
-  }.sql
+  }.sql)
+
+  private def causeOf(reason: Reason): String = ColumnNumbers.unquoted(reason.cause)
 }

@@ -160,8 +160,10 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       aggregate: Option[AggregateMatchesExec] = None
   ): JoinReport = plan match {
     case join: RangeJoinExec => report(join, join.normalForm, join.best, aggregate)
-    case join: BaseJoinExec  => report(join, Left(reasonOf(join)))
-    case join                =>
+    case join: BaseJoinExec  =>
+      val reason = ColumnNumbers.of(join).fold(reasonOf(join))(numbers => reasonOf(numbers(join)))
+      report(join, Left(reason))
+    case join =>
       JoinReport(
         join.nodeName,
         Inner.sql,
@@ -184,7 +186,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
         LeftSide -> SideFigures.of(join.left),
         RightSide -> SideFigures.of(
           join.right))
-    JoinReport(
+    val report = JoinReport(
       join.nodeName,
       nameOf(join.joinType),
       join.leftKeys.zip(join.rightKeys).filterNot { case (key, _) =>
@@ -205,6 +207,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       owner =
         sides.collectFirst { case (side, figures) if figures.buckets.exists(_.isOwner) => side }
     )
+    ColumnNumbers.of(join).fold(report)(_.apply(report))
   }
 
   /** There is no SQL for what EXISTS in a condition with OR becomes. */

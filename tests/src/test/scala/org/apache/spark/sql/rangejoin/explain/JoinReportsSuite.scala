@@ -102,6 +102,37 @@ class JoinReportsSuite extends ReportsTest {
     }
   }
 
+  test("columns of one name, of both sides of a self join, have their numbers") {
+    // Of a common table expression that is inlined, all but the first copy have the names of what it is made of.
+    val from = "FROM tr x JOIN tr h ON x.id = h.id JOIN tr k ON h.k = k.k AND"
+    def select(columns: String, on: String, rest: String = "") = query(
+      "WITH tr AS (SELECT s.id, s.k, s.y, s.z FROM l s JOIN r ON s.k = r.id) " +
+        s"SELECT $columns $from $on $rest")
+    val numbered = "s\\.y#(\\d+) >= s\\.y#(\\d+)".r
+    def check(text: String, also: String*) = {
+      val found = numbered.findAllMatchIn(text).toSeq
+      assert(found.nonEmpty && found.forall(m => m.group(1) != m.group(2)), text)
+      for (words <- also) assert(words.r.findFirstIn(text).isDefined, s"$words: $text")
+    }
+    val keys = "keys: s\\.k#\\d+ = s\\.k#\\d+; range: "
+    val df = select("h.id, k.id", "h.y >= k.y AND h.y <= k.z AND h.id + k.id <> 3")
+    check(explained(df), keys, "residual: .*s\\.id#\\d+ \\+ s\\.id#\\d+")
+    df.collect()
+    check(explained(df), keys)
+    check(JoinReports.json(execution(df)), "\"range\":\"\\(s\\.y#")
+    check(
+      explained(select("h.id", "(h.y >= k.y OR h.z <= k.id)")),
+      "no range join: .* \\(\\(s\\.y#")
+    check(
+      explained(select("h.id, max(k.y)", "h.y >= k.y", "GROUP BY h.id")),
+      "matches: .* by s\\.y#\\d+ DESC")
+    val (one, other) = (query("SELECT s.k, s.y FROM l s"), query("SELECT s.k, s.y FROM l s"))
+    check(explained(one.join(other, one("k") === other("k") && one("y") >= other("y"))), keys)
+    // An alias that is left tells them apart.
+    val aliased = query("SELECT * FROM l a JOIN l b ON a.k = b.k AND a.y >= b.y")
+    assert(explained(aliased).contains("range: (a.y >= b.y)"))
+  }
+
   test("what is said to change an OR gives range joins, with the same rows") {
     def joins(df: DataFrame) = reports(df).count(_.operator.endsWith("RangeJoin"))
     val (near, late) = ("r.y BETWEEN l.y - 2 AND l.y + 2", "r.z BETWEEN l.id * 3 AND l.id * 3 + 1")
