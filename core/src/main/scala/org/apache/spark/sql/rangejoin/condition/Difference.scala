@@ -154,7 +154,7 @@ private[condition] object Difference {
       }
   }
 
-  private def microsOfDays(days: Expression): Expression =
+  def microsOfDays(days: Expression): Expression =
     Multiply(days, Literal(MICROS_PER_DAY), RaisingArithmetic.Raising)
 
   /** Spark takes the difference of two instants between their local times in the session zone. */

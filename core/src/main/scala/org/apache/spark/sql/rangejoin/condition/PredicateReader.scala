@@ -23,6 +23,7 @@ import org.apache.spark.sql.catalyst.expressions._
  *   - A comparison of a difference `x - y` or a sum `x + y` of the two sides with an expression of one
  *     side is one test, of `abs(x - y) <= d` two (see [[Difference]]). So is one of a difference that is
  *     divided or rounded, with a literal (see [[RoundedDifference]]), and an equality with one is two.
+ *   - A comparison of a time in the time zone of the other side is one test that is wider (see [[ShiftedTime]]).
  *   - Ranges joined by OR are the range that covers them all; a part that reads one side alone opens that
  *     side (see [[EnclosingRange]], [[OpenEnds]]). CASE, IF, `coalesce` and other functions that choose among
  *     values are read as what they stand for, in AND and OR (see [[Alternatives]]).
@@ -101,7 +102,7 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
     if (limits.nonEmpty) Limited(limits)
     else if (Seq(c.lesser, c.greater).exists(Difference.isUnread(_, sideOf))) {
       Refused(Reason.InexactDifference(c.predicate))
-    } else NoTest
+    } else ShiftedTime.test(c, sideOf).fold[Outcome](NoTest)(test => Tested(Seq(test)))
   }
 
   private def limitOf(
@@ -146,14 +147,16 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
     }
   }
 
-  /** `difference = limit`, which is a limit in either direction, or a value among those of a sequence. */
+  /** An equality, which is a comparison in either direction, or a value among those of a sequence. */
   private def readOther(predicate: Expression): Outcome = predicate match {
     case SequenceMember(member) => Tested(member.tests(predicate, sideOf))
     case open: OpenRange        => Tested(sideOf(open.value).map(open.test).toSeq)
     case EqualTo(a, b)          =>
-      val limits = wideLimits(Comparison(a, b, strict = false, predicate)) ++
-        wideLimits(Comparison(b, a, strict = false, predicate))
-      if (limits.isEmpty) NoTest else Limited(limits)
+      val both = Seq(
+        Comparison(a, b, strict = false, predicate),
+        Comparison(b, a, strict = false, predicate))
+      val limits = both.flatMap(wideLimits)
+      if (limits.nonEmpty) Limited(limits) else Tested(both.flatMap(ShiftedTime.test(_, sideOf)))
     case _ => NoTest
   }
 

@@ -160,10 +160,11 @@ object RangeExtractor {
 
   /**
    * Whether a condition compares anything at all, so that a reason to leave it is of interest: by order,
-   * by equality with a literal, as in `floor((l.t - r.t) / 60) = 0`, with the values of a sequence, or for a ranking.
+   * by equality with a literal, as in `floor((l.t - r.t) / 60) = 0`, or of a time in some zone, with the values of a
+   * sequence, or for a ranking.
    */
   def hasComparison(condition: Expression): Boolean = condition.exists {
-    case EqualTo(a, b)     => a.foldable != b.foldable
+    case EqualTo(a, b)     => a.foldable != b.foldable || Seq(a, b).exists(ShiftedTime.hasZone)
     case SequenceMember(_) => true
     case _: OpenRange      => true
     case e                 => Comparison.of(e).isDefined

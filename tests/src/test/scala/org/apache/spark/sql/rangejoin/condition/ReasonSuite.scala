@@ -236,5 +236,6 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
     assert(RangeExtractor.hasComparison(l.y =!= r.y || l.y === r.y) === false)
     assert(RangeExtractor.hasComparison(l.y === r.y || l.y < r.y))
     assert(RangeExtractor.hasComparison(IsNotNull(l.y) && l.y < r.y))
+    assert(RangeExtractor.hasComparison(FromUTCTimestamp(l.y, r.z) === r.y))
   }
 }

@@ -75,7 +75,11 @@ trait TwoSides extends Assertions {
    * Asserts that the bounds and the residual of a condition find the pairs that the condition
    * holds for, where it does not raise, over all rows made of the values.
    */
-  protected def assertSameMeaning(condition: Expression, values: Seq[Any]): Unit = {
+  protected def assertSameMeaning(condition: Expression, values: Seq[Any]): Unit =
+    assertMeaning(condition)(_ => values)
+
+  /** The same, with the values of each column. */
+  protected def assertMeaning(condition: Expression)(values: Attribute => Seq[Any]): Unit = {
     val decision = new PairDecision(range(condition), of("l", condition), of("r", condition))
     val bound = bindReference(condition, of("l", condition) ++ of("r", condition))
     for (left <- rows(of("l", condition), values); right <- rows(of("r", condition), values)) {
@@ -89,9 +93,9 @@ trait TwoSides extends Assertions {
   private def of(side: String, condition: Expression): Seq[Attribute] =
     columnsOf(side, condition).toSeq
 
-  private def rows(columns: Seq[Attribute], values: Seq[Any]): Seq[InternalRow] =
-    columns.foldLeft(Seq(Seq.empty[Any])) { (rows, _) =>
-      for (row <- rows; value <- values) yield row :+ value
+  private def rows(columns: Seq[Attribute], values: Attribute => Seq[Any]): Seq[InternalRow] =
+    columns.foldLeft(Seq(Seq.empty[Any])) { (rows, column) =>
+      for (row <- rows; value <- values(column)) yield row :+ value
     }.map(InternalRow.fromSeq)
 }
 

@@ -20,7 +20,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 /** What the generator of random joins draws; without Spark running. */
 class RandomJoinSuite extends AnyFunSuite {
-  private val Seeds = 1L to 4500L
+  private val Seeds = 1L to 6000L
 
   private def draw(seeds: Seq[Long]): Seq[JoinCase] = seeds.map(new RandomJoin(_).join)
   private lazy val drawn = draw(Seeds)

@@ -200,6 +200,28 @@ object Shape {
     }
   }
 
+  /** A time in a zone of the other side. */
+  case object Zoned extends Shape("time in a zone of the other side") {
+    override def fits(x: RangeType, y: RangeType): Boolean =
+      x == y && Seq(TimeTypes.Timestamps, TimeTypes.LocalTimestamps).contains(x)
+
+    override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] = {
+      val zone = s"IF(${x.v} > 7, 'Asia/Tokyo', IF(${x.v} > 3, 'America/Los_Angeles', '-18:00'))"
+      def local(column: String) =
+        if (x.range == TimeTypes.LocalTimestamps)
+          s"convert_timezone('Asia/Kolkata', $zone, $column)"
+        else s"${write.draw.pick(Seq("from_utc_timestamp", "to_utc_timestamp"))}($column, $zone)"
+      val time = local(y.y)
+      val (low, high) = (x.range.below(x.y, write.draw), x.range.above(x.y, write.draw))
+      write.draw.below(4) match {
+        case 0 => write.between(low, time, high)
+        case 1 => Seq(write.atMost(time, local(x.y)))
+        case 2 => Seq(write.atMost(low, time), write.atMost(time, x.z))
+        case _ => Seq(s"to_date($time) = to_date($high)")
+      }
+    }
+  }
+
   case object Overlap extends Shape("overlap") {
     override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] =
       Seq(write.atMost(x.y, y.z), write.atMost(y.y, x.z))
@@ -284,6 +306,7 @@ object Shape {
     PointInInterval,
     Sequence,
     OpenEnd,
+    Zoned,
     Overlap,
     OneSided,
     SameDirection,

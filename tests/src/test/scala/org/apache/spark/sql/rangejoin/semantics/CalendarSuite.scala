@@ -122,6 +122,49 @@ class CalendarSuite extends SemanticsTest {
     }
   }
 
+  test("local times in a zone that the other side names") {
+    withConf(Zone -> "America/Los_Angeles") {
+      table("l", "k INT, t TIMESTAMP")(
+        "1, '2024-03-09 10:00:00'",
+        "1, '2024-03-10 03:00:00'",
+        "1, '2024-03-12 00:00:00'",
+        "1, NULL")
+      table("r", "k INT, t TIMESTAMP, zone STRING")(
+        "1, '2024-03-10 03:00:00', 'Asia/Tokyo'",
+        "1, '2024-03-10 03:00:00', 'America/New_York'",
+        "1, '2024-03-10 03:00:00', NULL",
+        "1, '2024-03-11 21:00:00', '+18:00'",
+        "2, '2024-03-11 21:00:00', 'Nowhere'"
+      )
+      val local = "from_utc_timestamp(l.t, r.zone)"
+      check(s"$local >= from_utc_timestamp(r.t, r.zone)", InnerAndFull)(
+        2 -> 1,
+        2 -> 2,
+        3 -> 1,
+        3 -> 2,
+        3 -> 4)
+      check(s"$local >= r.t AND $local < r.t + INTERVAL '1' DAY")(2 -> 1, 3 -> 4)
+      check(s"to_date($local) = to_date(r.t)")(2 -> 1)
+      checkRange(
+        "to_utc_timestamp(l.t, r.zone) BETWEEN r.t - INTERVAL '20' HOUR AND r.t",
+        FullOuter)
+      checkRange("convert_timezone('UTC', r.zone, l.t) > r.t")
+    }
+  }
+
+  test("a zone that there is not is an error of the pairs in range") {
+    table("l", "k INT, t TIMESTAMP")("1, '2024-03-09 10:00:00'")
+    table("r", "k INT, t TIMESTAMP, zone STRING")(
+      "1, '2024-03-09 10:00:00', 'Nowhere'",
+      "2, '2024-03-09 10:00:00', 'UTC'")
+    val local = "from_utc_timestamp(l.t, r.zone) >= r.t"
+    for (flag <- Seq("true", "false")) withConf(Flag -> flag) {
+      val error = intercept[Exception](joinOn(Inner, keyed(local)).collect())
+      assert(causes(error).exists(_.getMessage.contains("Nowhere")))
+    }
+    check(s"r.zone = 'UTC' AND $local")()
+  }
+
   test("months are of different lengths, with a zone and without") {
     for (columnType <- Seq("TIMESTAMP_NTZ", "TIMESTAMP", "DATE")) {
       tables(s"k INT, t $columnType")(
