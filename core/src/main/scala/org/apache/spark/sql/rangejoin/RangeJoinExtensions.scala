@@ -26,6 +26,7 @@ import org.apache.spark.sql.rangejoin.plan.{
   AggregateRowsInPlace,
   CopyBestMatches,
   InferOpenRanges,
+  KeepStreamedOrder,
   LimitedJoins,
   MakePairsOfFewMatches,
   MarkRangeJoins,
@@ -82,6 +83,7 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[RankMatchesInPlace]]       | adaptive execution: stage preparation rule, in this order   |
  * | [[AggregateMatchesInPlace]]  | adaptive execution: stage preparation rule, in this order   |
  * | [[AggregateRowsInPlace]]     | adaptive execution: stage preparation rule, in this order   |
+ * | [[KeepStreamedOrder]]        | adaptive execution: stage preparation rule, in this order   |
  * | [[PruneLimitedScans]]        | adaptive execution: stage preparation rule, in this order   |
  * | [[SortPreparedWrites]]       | adaptive execution: stage preparation rule, in this order   |
  * | [[WriteCostlySides]]         | adaptive execution: stage preparation rule, in this order   |
@@ -154,6 +156,7 @@ object RangeJoinExtensions extends Logging {
     RankMatchesInPlace,
     AggregateMatchesInPlace,
     AggregateRowsInPlace,
+    KeepStreamedOrder,
     PruneLimitedScans,
     SortPreparedWrites
   )

@@ -110,6 +110,7 @@ class ScannerBenchmark {
         PairTests(InterpretedPredicate(Literal.TrueLiteral)),
         ScannerBenchmark.metrics,
         keys = 1,
+        keepsOrder = false,
         best = None
       ),
       JoinTypeBehavior(None, EveryPair)

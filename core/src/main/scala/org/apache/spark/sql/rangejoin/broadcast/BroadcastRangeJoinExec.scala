@@ -66,7 +66,7 @@ case class BroadcastRangeJoinExec(
       _ <- Either.cond(!RangeIndexMode.needsRegistration, (), Reason.UnregisteredIndex)
     } yield range
 
-  override protected lazy val derived: Either[Reason, RangeCondition] = extracted
+  override lazy val normalForm: Either[Reason, RangeCondition] = extracted
 
   def buildPlan: SparkPlan = otherPlan
 

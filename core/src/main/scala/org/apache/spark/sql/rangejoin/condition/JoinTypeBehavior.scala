@@ -56,6 +56,12 @@ case class JoinTypeBehavior(
     case _                          => false
   }
 
+  /** Whether all rows that come out are streamed rows, alone or in pairs, so that they come out in the order of these. */
+  def keepsStreamedOrder: Boolean = !preservesBuffered && (emission match {
+    case EveryPair | StreamedRow(_) | MatchFlag => true
+    case _                                      => false
+  })
+
   /** Whether it has to be known at the end which of the buffered rows have had a match. */
   def marksBuffered: Boolean = preservesBuffered || emission.isInstanceOf[AfterStreamed]
 

@@ -50,13 +50,13 @@ trait RangeJoinExec extends JoinCodegenSupport {
    * The range that the node runs by; a condition without a range counts as one in which every row
    * of a key is in range. Left: why there is none that this node serves.
    */
-  def normalForm: Either[Reason, RangeCondition] = derived
-
-  /** The normal form before a node's own restrictions; see `normalForm`. */
-  protected lazy val derived: Either[Reason, RangeCondition] =
+  lazy val normalForm: Either[Reason, RangeCondition] =
     RangeExtractor.normalForm(joinType, condition, left.outputSet, right.outputSet, fixedSide)
 
-  protected lazy val range: RangeCondition = derived.fold(
+  /** The normal form, where the node may take the place of the stock join, which keeps an order. */
+  def placeable: Either[Reason, RangeCondition] = normalForm
+
+  protected lazy val range: RangeCondition = normalForm.fold(
     reason => throw new IllegalStateException(s"${reason.message}:\n${simpleStringWithNodeId()}"),
     identity)
 

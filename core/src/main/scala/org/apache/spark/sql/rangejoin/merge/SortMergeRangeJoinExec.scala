@@ -32,12 +32,20 @@ import org.apache.spark.sql.rangejoin.scan._
  * by key and, within a key, by a bound of the range; [[RangeScanner]] slides a window over the
  * buffered side, so that only rows within the range are ever paired.
  *
+ * Order: streamed rows are scanned one after the other, as they come. So what comes out for streamed rows alone
+ * (`JoinTypeBehavior.keepsStreamedOrder`) is in the whole order of the streamed side: by keys and bound, as a rule.
+ * Neither a window on disk, nor best matches, nor aggregates of matches change that; each task of a skewed key has
+ * sorted its rows by itself. One thing does: of keys with few rows a side that is sorted key by key is taken as it
+ * comes ([[GatheringScanner]]). That is not done where `keepsOrder` is set, and nothing but the order by keys is
+ * promised where it is not. Being a part of the node, it holds whatever adaptive execution puts below.
+ *
  * Replaces a `SortMergeJoinExec`. A condition without a range is accepted as well: then every row of a key is in range.
  *
  * @param leftRangeKey column of the left child, after its own columns, that holds the bound the
  *   left side is sorted by; None where a column of the left side itself is in that order
  * @param rightRangeKey the same for the right side
  * @param streamed the side that has to be streamed; None where the range decides, or what `best` asks for
+ * @param keepsOrder whether rows come out in the whole order of the streamed side, and not by its keys alone
  */
 case class SortMergeRangeJoinExec(
     leftKeys: Seq[Expression],
@@ -50,7 +58,8 @@ case class SortMergeRangeJoinExec(
     right: SparkPlan,
     isSkewJoin: Boolean = false,
     best: Option[BestMatches] = None,
-    streamed: Option[Side] = None
+    streamed: Option[Side] = None,
+    keepsOrder: Boolean = false
 ) extends TwoInputRangeJoinExec {
 
   override protected def fixedSide: Option[Side] =
@@ -68,6 +77,30 @@ case class SortMergeRangeJoinExec(
     ScanOrder.of(leftKeys, orderOf(LeftSide), leftRangeKey),
     ScanOrder.of(rightKeys, orderOf(RightSide), rightRangeKey)
   )
+
+  /** What the stock join promises, and then what else the streamed side is in order by. */
+  override def outputOrdering: Seq[SortOrder] = {
+    val byKeys = super.outputOrdering
+    if (!keepsOrder || !behavior.keepsStreamedOrder) byKeys
+    else byKeys ++ streamedPlan.outputOrdering.drop(byKeys.size).map(shown).takeWhile(
+      _.isDefined).flatten
+  }
+
+  /** An order in the columns of the output, which a bound that was added is not. */
+  private def shown(order: SortOrder): Option[SortOrder] = {
+    val columns = AttributeSet(streamedPlan.output.filterNot(isAdded))
+    order.children.filter(_.references.subsetOf(columns)) match {
+      case first +: others => Some(order.copy(child = first, sameOrderExpressions = others))
+      case _               => None
+    }
+  }
+
+  /** This join, with the order of its streamed side kept. */
+  def inOrder: SortMergeRangeJoinExec = {
+    val kept = copy(keepsOrder = true)
+    kept.copyTagsFrom(this)
+    kept
+  }
 
   override lazy val metrics: Map[String, SQLMetric] = WindowMetrics.create(sparkContext)
 
@@ -97,6 +130,7 @@ case class SortMergeRangeJoinExec(
       behavior,
       RangeScannerFactory.limits(conf),
       WindowMetrics.of(metrics),
+      keepsOrder,
       bestOrder.map(_.bound(ofStreamed))
     )
   }

@@ -86,7 +86,7 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
     }
     // Over an index that has been built there is no stock join any more.
     val hasBegun = stock.isInstanceOf[IndexedStageJoinExec]
-    val placed = join.normalForm
+    val placed = join.placeable
       .filterOrElse(!_.isOpen || join.best.isDefined || hasBegun, Reason.RankedSideBuilt)
     placed.fold(
       reason => {

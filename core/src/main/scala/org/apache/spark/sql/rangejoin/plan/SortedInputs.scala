@@ -115,9 +115,15 @@ private[plan] object SortedInputs {
     val order = ScanOrder.of(keys, bound, rangeKey)
     val sorted =
       if (SortOrder.orderingSatisfies(input.outputOrdering, order)) input
-      else RangeSortExec.sort(withEqualOrders(order, child), unsorted(input))
+      else RangeSortExec.sort(withBound(withEqualOrders(order, child), bound), unsorted(input))
     (CodegenBoundaryExec(sorted), rangeKey)
   }
+
+  /** Says of a column that was added which bound it is: it is no column of the join's output. */
+  private def withBound(order: Seq[SortOrder], bound: Option[RangeBound]): Seq[SortOrder] =
+    bound.filter(MonotoneColumn.of(_).isEmpty).fold(order) { computed =>
+      order.init :+ order.last.copy(sameOrderExpressions = Seq(computed.sortKey))
+    }
 
   /**
    * Adds the orders that are known to be equal in the child: rows ordered by one key of a join below are ordered by the

@@ -43,8 +43,9 @@ case class RankMatchesExec(
 
   override def outputPartitioning: Partitioning = child.outputPartitioning
 
-  // Matches of a row change positions.
-  override def outputOrdering: Seq[SortOrder] = Nil
+  // Of streamed columns alone, as the join keeps the rows that it streams: those of its matches are NULL where there is
+  // none. The matches of a row have the same, and change positions among themselves alone.
+  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
 
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"))

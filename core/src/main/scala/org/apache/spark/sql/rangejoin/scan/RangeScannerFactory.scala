@@ -30,6 +30,7 @@ import org.apache.spark.{SparkEnv, TaskContext}
  * What tasks need to make their scanner.
  *
  * @param bufferedFields number of columns of a buffered row
+ * @param keepsOrder whether streamed rows come out in the order they come in, also those of a key with few rows
  * @param best which matches of a streamed row are wanted; None for all of them
  */
 case class RangeScannerFactory(
@@ -39,6 +40,7 @@ case class RangeScannerFactory(
     behavior: JoinTypeBehavior,
     limits: WindowLimits,
     metrics: WindowMetrics,
+    keepsOrder: Boolean,
     best: Option[BestOrder] = None
 ) {
 
@@ -78,6 +80,7 @@ case class RangeScannerFactory(
     PairTests.create(tests),
     metrics,
     kernel.streamedKeys.size,
+    keepsOrder,
     best
   )
 

@@ -24,6 +24,7 @@ import org.apache.spark.sql.rangejoin.window.RangeWindow
  *
  * @param bufferedFields number of columns of a buffered row
  * @param keys number of keys
+ * @param keepsOrder whether streamed rows come out in the order they come in, also those of a key with few rows
  * @param best which matches of a streamed row are wanted; None for all of them
  */
 final case class ScannerParts(
@@ -33,4 +34,5 @@ final case class ScannerParts(
     tests: PairTests,
     metrics: WindowMetrics,
     keys: Int,
+    keepsOrder: Boolean,
     best: Option[BestOrder])

@@ -210,7 +210,8 @@ object StreamedRangeScanner {
       parts: ScannerParts,
       behavior: JoinTypeBehavior
   ): StreamedRangeScanner = {
-    val streamedGroups = GatheringScanner.inAnyOrder(streamed, parts.keys)
+    val streamedGroups =
+      if (parts.keepsOrder) null else GatheringScanner.inAnyOrder(streamed, parts.keys)
     val bufferedGroups = GatheringScanner.inAnyOrder(buffered, parts.keys)
     if (streamedGroups == null && bufferedGroups == null)
       new StreamedRangeScanner(streamed, buffered, parts, behavior)

@@ -28,7 +28,7 @@ import org.apache.spark.sql.rangejoin.join._
 import org.apache.spark.sql.rangejoin.kernel.KernelSpec
 import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.rangejoin.scan.{RangeScannerFactory, ScanOrder, WindowMetrics}
-import org.apache.spark.sql.rangejoin.sort.PrefixSorter
+import org.apache.spark.sql.rangejoin.sort.{PrefixSorter, RangeSortExec}
 
 /**
  * A join of two shuffled sides whose condition holds a range on top of the keys: the build side of
@@ -54,7 +54,7 @@ case class ShuffledRangeJoinExec(
 
   override def extracted: Either[Reason, RangeCondition] = super.extracted.flatMap(inOrder)
 
-  override lazy val normalForm: Either[Reason, RangeCondition] = derived.flatMap(inOrder)
+  override def placeable: Either[Reason, RangeCondition] = normalForm.flatMap(inOrder)
 
   /** Where both sides are sorted, rows come in the order of the keys and the range. */
   private def inOrder(range: RangeCondition): Either[Reason, RangeCondition] =
@@ -76,10 +76,13 @@ case class ShuffledRangeJoinExec(
   override protected def isAdded(column: Attribute): Boolean = false
 
   /**
-   * Nil if the node serves no range: its streamed side may turn out to be ordered only after the node was placed.
+   * As far as rows are in it where both sides are sorted: the streamed side may turn out to be in another order, or in
+   * a longer one, after the node was placed.
    */
   override def outputOrdering: Seq[SortOrder] =
-    if (normalForm.isRight) stock.outputOrdering else Nil
+    stock.outputOrdering.zip(streamedOrder(range)).takeWhile { case (promised, sorted) =>
+      promised.satisfies(sorted)
+    }.map(_._1)
 
   /** As in Spark's hash joins, which sort nothing. */
   override def requiredChildOrdering: Seq[Seq[SortOrder]] = Seq(Nil, Nil)
@@ -106,8 +109,13 @@ case class ShuffledRangeJoinExec(
     evictMayBeUnknown = range.unknown.evict
   )()
 
-  private def streamedOrder(range: RangeCondition): Seq[SortOrder] =
-    ScanOrder.of(streamedKeys, range.lowerBound)
+  /** The order that a scan of both sides sorted needs, or a longer one that the rows are in. */
+  private def streamedOrder(range: RangeCondition): Seq[SortOrder] = {
+    val needed = ScanOrder.of(streamedKeys, range.lowerBound)
+    val kept = stock.outputOrdering.map(_.copy(sameOrderExpressions = Nil))
+    if (SortOrder.orderingSatisfies(kept, needed) && kept.forall(RangeSortExec.isPlain)) kept
+    else needed
+  }
 
   private def sorting: SideSorting = SideSorting(
     bindReferences(streamedOrder(range), streamedPlan.output),
@@ -131,6 +139,7 @@ case class ShuffledRangeJoinExec(
     behavior,
     RangeScannerFactory.limits(conf),
     WindowMetrics.of(metrics),
+    keepsOrder = true,
     join.best.map(_.bound(join.ofStreamed))
   )
 

@@ -162,6 +162,6 @@ object RangeSortExec {
   private def presorted(order: Seq[SortOrder], plan: SparkPlan): Seq[SortOrder] =
     order.zip(plan.outputOrdering).takeWhile { case (needed, by) => by.satisfies(needed) }.map(_._1)
 
-  private def isPlain(order: SortOrder): Boolean =
+  private[rangejoin] def isPlain(order: SortOrder): Boolean =
     order.direction == Ascending && order.nullOrdering == NullsFirst
 }

@@ -77,7 +77,15 @@ trait ScanOfRows extends TaskMemory {
       val scanner = StreamedRangeScanner(
         streamedSide(streamed),
         bufferedSide(buffered),
-        ScannerParts(kernelOf(Spec), window, Types.length, tests, metrics, keys = 1, best = None),
+        ScannerParts(
+          kernelOf(Spec),
+          window,
+          Types.length,
+          tests,
+          metrics,
+          keys = 1,
+          keepsOrder = false,
+          best = None),
         if (stopsAtMatch) JoinTypeBehavior(None, StreamedRow(ifMatched = !preservesStreamed))
         else JoinTypeBehavior(None, EveryPair, preservesStreamed)
       )
@@ -140,7 +148,15 @@ trait ScanOfRows extends TaskMemory {
       val scanner = new BufferedPreservingScanner(
         iterator(streamed),
         iterator(buffered),
-        ScannerParts(kernelOf(Spec), window, Types.length, tests, metrics, keys = 1, best = None))
+        ScannerParts(
+          kernelOf(Spec),
+          window,
+          Types.length,
+          tests,
+          metrics,
+          keys = 1,
+          keepsOrder = false,
+          best = None))
       val rows = mutable.ArrayBuffer.empty[(Option[Int], Option[Int])]
       while (scanner.nextPair()) collect(scanner, scanner.isPair, matches).foreach(rows += _)
       assert(!scanner.nextPair())

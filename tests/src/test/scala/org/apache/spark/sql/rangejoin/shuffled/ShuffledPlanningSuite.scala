@@ -14,7 +14,6 @@
 
 package org.apache.spark.sql.rangejoin.shuffled
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.execution.WholeStageCodegenExec
 import org.apache.spark.sql.execution.joins.ShuffledHashJoinExec
@@ -24,6 +23,7 @@ import org.apache.spark.sql.rangejoin.condition.Reason
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.{BandOfTables, RangeJoinTest}
+import org.apache.spark.sql.{Column, DataFrame}
 
 import org.scalatest.tagobjects.Slow
 
@@ -202,20 +202,26 @@ class ShuffledPlanningSuite extends BandOfTables {
   }
 
   test("a streamed side in the order of its keys keeps it, by either way") {
-    def query = {
+    def query(condition: Column) = {
       val first = l.join(r.hint("merge"), band).select(
         col("l.id").as("id"),
         col("l.k").as("k"),
         col("l.t").as("t")).as("l")
-      val second = first.join(table(100, 5).as("r").hint("shuffle_hash"), band)
+      val second = first.join(table(100, 5).as("r").hint("shuffle_hash"), condition)
         .select(col("l.id"), col("l.k").as("k"), col("r.id").as("other")).as("second")
       second.join(table(50, 7).as("z").hint("merge"), expr("second.k = z.k"))
     }
-    for (limit <- Seq("1g", "0")) withConf(RangeJoinConf.IndexLimit.key -> limit) {
-      val df = query
-      assert(shuffledJoins(df).size == 1 && shuffledJoins(df).head.outputOrdering.nonEmpty)
-      checkAgainstStock(query, joins = 2)
-    }
+    // The rows are in order by key and time, which the last of these does not ask for, and another time.
+    val conditions = Seq(
+      band -> 2,
+      expr("l.k = r.k and r.t between l.t + l.id and l.t + l.id + 3") -> 1,
+      expr("l.k = r.k and r.t <= l.t and r.id % 7 = 1") -> 2)
+    for (limit <- Seq("1g", "0"); (condition, promised) <- conditions)
+      withConf(RangeJoinConf.IndexLimit.key -> limit) {
+        val join = only(shuffledJoins(query(condition)))
+        assert(join.outputOrdering.size == promised && join.normalForm.isRight)
+        checkAgainstStock(query(condition), joins = 2)
+      }
   }
 
   test("EXPLAIN names the range, the sides and the figures") {
