@@ -28,11 +28,14 @@ import org.apache.spark.sql.types._
  * which a part raises, is not trusted by the enclosing range either.
  *
  * A part that bounds nothing in a direction may still read one side alone: it opens that side, which then
- * passes with everything where the part holds ([[OpenEnds]]).
+ * passes with everything where the part holds ([[OpenEnds]]). So does a part that bounds other columns, where it is for
+ * rows in which a value of the first ones is NULL.
  *
  * Any other range with both ends on one value takes precedence (`RangeExtractor`). There is no enclosing range in a
- * direction in which some part has no test and opens no side (`NOT BETWEEN`), nor if the parts share columns on neither
- * side, since it would exclude almost nothing.
+ * direction in which some part has no test and opens no side (`NOT BETWEEN`), nor if the parts compare columns that have
+ * nothing to do with each other, since it would exclude almost nothing. The ways in which two intervals overlap (one
+ * starts within the other, ends within it, or spans it) compare the ends of both: the least of the ends of one is below
+ * the greatest of the other.
  */
 private[condition] object EnclosingRange {
 
@@ -50,8 +53,8 @@ private[condition] object EnclosingRange {
     val parts = if (all.size > MostParts) Nil else all.map(Part.of(_, ofPart))
     for {
       side <- Sides
-      (bounded, others) = parts.partition(_.tests.exists(_.lesserSide == side))
-      inDirection = bounded.map(_.tests.filter(_.lesserSide == side))
+      (bounded, others) = together(parts, side)
+      inDirection = bounded.map(_.in(side))
       first <- inDirection.headOption.toSeq.flatten
       openings = others.map(_.opening(first, sideOf))
       if openings.forall(_.isDefined)
@@ -68,8 +71,35 @@ private[condition] object EnclosingRange {
     }
   }
 
+  /**
+   * The parts that bound a direction by columns that are compared with each other, and all others, which are to open a
+   * side: they bound nothing in the direction, or are for rows without a value of the former.
+   */
+  private def together(parts: Seq[Part], side: Side): (Seq[Part], Seq[Part]) = {
+    val bounded = parts.filter(_.in(side).nonEmpty)
+    val found = bounded.map(main => bounded.filter(p => areCompared(main.in(side) ++ p.in(side))))
+      .find(alike => bounded.diff(alike).forall(p => alike.head.in(side).forall(p.isWithout)))
+      .getOrElse(bounded)
+    (found, parts.diff(found))
+  }
+
+  /** Whether all are of columns that are compared with each other, or with columns that both are compared with. */
+  def areCompared(tests: Seq[RangeTest]): Boolean = {
+    val pairs = tests.map(test => Sides.map(side => side -> test.on(side).references).toSet)
+    val reached = Iterator.iterate(pairs.take(1).flatten.toSet)(columns =>
+      pairs.filter(_.exists(columns)).flatten.toSet ++ columns).drop(pairs.size).next()
+    pairs.forall(_.exists(reached))
+  }
+
   /** A part of a disjunction: conjuncts, and the tests that they imply. */
   private case class Part(conjuncts: Seq[Expression], tests: Seq[RangeTest]) {
+
+    /** The tests whose lesser value is of a side. */
+    def in(side: Side): Seq[RangeTest] = tests.filter(_.lesserSide == side)
+
+    /** Whether the part is for rows in which a value of a test is NULL. */
+    def isWithout(test: RangeTest): Boolean =
+      conjuncts.exists(c => Sides.exists(side => OpenEnds.isNullOf(c, test.on(side))))
 
     /** Whether a test is all that the part says. */
     def isAll(test: RangeTest): Boolean =
@@ -141,12 +171,11 @@ private[condition] object EnclosingRange {
   private case class Covering(test: RangeTest, covered: Seq[RangeTest])
 
   private def of(tests: Seq[RangeTest]): Option[Covering] = {
-    val haveColumns = Sides.exists(side => tests.map(_.on(side).references).distinct.size == 1)
     // A broadcast is built before a subquery has its result; another range may be had instead.
     def hasSubquery =
       tests.exists(t =>
         Seq(t.lesser, t.greater).exists(_.exists(_.isInstanceOf[PlanExpression[_]])))
-    asOneType(tests).filter(_ => haveColumns && !hasSubquery).map { ofOneType =>
+    asOneType(tests).filter(_ => areCompared(tests) && !hasSubquery).map { ofOneType =>
       val covering = RangeTest(
         extreme(ofOneType.map(_.lesser))(Least(_)),
         extreme(ofOneType.map(_.greater))(Greatest(_)),

@@ -52,12 +52,10 @@ private[condition] class Refusal(
       .collect {
         case (part, partTests) if partTests.nonEmpty || part.forall(isOfBoth) => partTests
       }
-    def haveColumns = Seq[Side](LeftSide, RightSide).exists(side =>
-      tests.flatten.map(_.on(side).references).distinct.size == 1)
     def directions = tests.map(_.map(_.lesserSide).toSet)
       .reduceOption(_ intersect _).getOrElse(Set.empty)
     if (tests.isEmpty || tests.exists(_.isEmpty)) Reason.NoConjunct(or)
-    else if (!haveColumns) Reason.DifferentColumns(or)
+    else if (!EnclosingRange.areCompared(tests.flatten)) Reason.DifferentColumns(or)
     else if (directions.isEmpty) Reason.OutsideOfRange(or)
     else Reason.NoConjunct(or)
   }

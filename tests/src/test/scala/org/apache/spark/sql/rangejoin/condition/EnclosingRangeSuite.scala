@@ -205,6 +205,54 @@ class EnclosingRangeSuite extends AnyFunSuite with TwoSides {
     assert(range(l.y <= Coalesce(Seq(r.end, l.y))).residual.nonEmpty)
   }
 
+  test("the ways in which intervals overlap, joined by OR, are the overlap of all their ends") {
+    val startsWithin = between(l.start, r.start, r.end)
+    val endsWithin = between(l.end, r.start, r.end)
+    val spans = l.start < r.start && l.end > r.end
+    val few: Seq[Any] = Seq(null, 0, 1, 2, 3)
+    for (ways <- Seq(startsWithin, endsWithin, spans).permutations) {
+      val overlap = ways.reduceLeft(Or(_, _))
+      val form = formOf(overlap)
+      assert(Seq(form.lower, form.upper).forall(t =>
+        t.contains("least(") && t.contains("greatest(")))
+      assert(
+        Set("l.start", "l.end", "r.start", "r.end")
+          .forall(c => form.lower.contains(c) && form.upper.contains(c)),
+        form)
+      assert(form.residual.contains(overlap.sql))
+      // Inverted intervals, too.
+      assertSameMeaning(overlap, few)
+    }
+    assertSameMeaning(startsWithin || spans, few)
+    assertSameMeaning(startsWithin || between(r.start, l.start, l.end), few)
+    assertSameMeaning((l.start < r.end && l.end >= r.end) || endsWithin, few)
+  }
+
+  test("a part by other columns, for rows without a value of the first, opens their side") {
+    val near = l.y > r.start && l.y <= plus(r.start, two)
+    val other = between(l.z, r.low, plus(r.low, two))
+    val (isThere, isNot) = (IsNotNull(r.start), IsNull(r.start))
+    val few: Seq[Any] = Seq(null, 0, 1, 3)
+    for (either <- Seq[Expression](
+        (isThere && near) || (isNot && other),
+        (isNot && other) || near,
+        CaseWhen(Seq(isThere -> near), Some(other)),
+        If(isNot, other, near))) {
+      val form = formOf(either)
+      assert(
+        Set(form.lower, form.upper) == Set("r.start < l.y", "l.y <= (r.start + 2)"),
+        either.sql)
+      assert(form.residual.nonEmpty)
+      assertSameMeaning(either, few)
+    }
+    val threeWays =
+      near || (isNot && r.high > two && other) || (isNot && IsNull(r.low) && l.z === r.high)
+    assert(Set(formOf(threeWays).lower, formOf(threeWays).upper).exists(_.contains("l.y")))
+    assertSameMeaning(threeWays, Seq(null, 1, 3))
+    // A NULL of something else says nothing of the first.
+    assert(extract(near || (IsNull(r.z) && other)).isLeft)
+  }
+
   test("parts that leave both ends open, or have nothing in common, are refused") {
     val refused = Seq[(Expression, Expression => Reason)](
       Not(between(l.y, r.start, r.end)) -> Reason.NoConjunct,

@@ -128,8 +128,10 @@ object Shape {
       def part: String = {
         val low = write.draw.pick(Seq(x.y, x.z, x.range.below(x.y, write.draw)))
         val high = write.draw.pick(Seq(x.y, x.z, x.range.above(x.y, write.draw)))
-        write.draw.below(6) match {
+        write.draw.below(7) match {
           case 0 => s"${y.y} = ${x.y}"
+          case 6 =>
+            s"(${x.y} IS NULL AND ${write.between(x.z, y.z, x.range.above(x.z, write.draw)).mkString(" AND ")})"
           case 1 => s"(${x.v} > 7 AND ${write.between(low, y.y, high).mkString(" AND ")})"
           case 2 => s"(${write.between(low, y.y, high).mkString(" AND ")} AND ${y.v} > 3)"
           case 3 => s"(${write.atMost(y.y, high)})"
@@ -224,7 +226,14 @@ object Shape {
 
   case object Overlap extends Shape("overlap") {
     override def conjuncts(x: JoinSide, y: JoinSide, write: Comparisons): Seq[String] =
-      Seq(write.atMost(x.y, y.z), write.atMost(y.y, x.z))
+      if (write.draw.chance(75)) Seq(write.atMost(x.y, y.z), write.atMost(y.y, x.z))
+      else {
+        val ways = Seq(
+          write.between(x.y, y.y, x.z),
+          write.between(x.y, y.z, x.z),
+          Seq(write.atMost(y.y, x.y), write.atMost(x.z, y.z)))
+        Seq(write.draw.shuffle(ways).map(_.mkString("(", " AND ", ")")).mkString("(", " OR ", ")"))
+      }
   }
 
   case object OneSided extends Shape("one-sided") {

@@ -95,6 +95,20 @@ class WorkSuite extends RangeJoinTest {
     }
   }
 
+  test("the work is bounded for the ways in which intervals overlap, joined by OR") {
+    val (left, right) = Datasets("long and short intervals in turn")
+    side("l", left)
+    side("r", right)
+    val ways = Seq(
+      "l.t BETWEEN r.t AND r.u",
+      "l.u BETWEEN r.t AND r.u",
+      "(l.t < r.t AND l.u > r.u)").mkString("(", " OR ", ")")
+    val pairs = only(pairsOf(ways))
+    assert(pairs == only(pairsOf("l.t <= r.u AND r.t <= l.u")))
+    for (joinType <- Seq("INNER", "LEFT ANTI"))
+      checkWork(joinType, s"l.k = r.k AND $ways", pairs, 0)
+  }
+
   test("the work is bounded for values of which a prefix says nothing") {
     for (value <- Seq(
         "concat('customer/0000/', lpad(cast(t AS STRING), 8, '0'))",

@@ -167,7 +167,14 @@ private object CoverageSuite {
       Shape("bound that does not rise", "r.y BETWEEN 10 - l.y AND l.y % 7 + 10"),
       Shape("value of a sequence", "array_contains(sequence(l.y, l.z), r.y)"),
       Shape("ranges joined by OR", "(r.y BETWEEN l.y - 2 AND l.y OR r.y BETWEEN l.z AND l.z + 2)"),
-      Shape("NULL as the open end", "l.y >= r.y AND (r.z IS NULL OR l.y < r.z)")
+      Shape(
+        "overlap in several ways",
+        "(l.y BETWEEN r.y AND r.z OR l.z BETWEEN r.y AND r.z OR l.y < r.y AND l.z > r.z)"),
+      Shape("NULL as the open end", "l.y >= r.y AND (r.z IS NULL OR l.y < r.z)"),
+      Shape("a default as the open end", "l.y >= r.y AND nvl(r.z, l.y + 1) > l.y"),
+      Shape(
+        "other columns for NULL",
+        "(l.y BETWEEN r.y AND r.y + 2 OR r.y IS NULL AND l.z BETWEEN r.v AND r.v + 2)")
     )
   }
 

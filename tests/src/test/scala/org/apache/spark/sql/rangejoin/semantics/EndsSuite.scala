@@ -73,6 +73,28 @@ class EndsSuite extends SemanticsTest {
     check("l.t < r.u AND r.t < l.u", InnerAndFull)(1 -> 4)
   }
 
+  test("intervals that overlap in one way or another, joined by OR, inverted ones too") {
+    table("l", "k INT, t INT, u INT")("1, 2, 4", "1, 0, 9", "1, 4, 2", "1, 2, NULL")
+    table(
+      "r",
+      "k INT, t INT, u INT")("1, 0, 2", "1, 4, 6", "1, 5, 6", "1, 3, 3", "1, 3, 1", "1, NULL, 3")
+    check(
+      "(l.t BETWEEN r.t AND r.u OR l.u BETWEEN r.t AND r.u OR l.t < r.t AND l.u > r.u)",
+      SomeTypes)(
+      1 -> 1,
+      1 -> 2,
+      1 -> 4,
+      1 -> 5,
+      2 -> 1,
+      2 -> 2,
+      2 -> 3,
+      2 -> 4,
+      2 -> 5,
+      3 -> 1,
+      3 -> 2,
+      4 -> 1)
+  }
+
   test("a range without an end is strict or inclusive") {
     tables("k INT, t INT")("1, 3")("1, 2", "1, 3", "1, 4")
     check("r.t >= l.t", InnerAndFull)(1 -> 2, 1 -> 3)

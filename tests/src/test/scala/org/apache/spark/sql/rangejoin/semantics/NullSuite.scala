@@ -186,6 +186,25 @@ class NullSuite extends SemanticsTest {
     }
   }
 
+  test("a range by other columns for rows in which the first are NULL") {
+    table("l", "k INT, t INT, d INT")("1, 5, 1", "1, NULL, 1", "1, 9, 2", "1, 7, NULL")
+    table(
+      "r",
+      "k INT, t INT, d INT")("1, 4, 9", "1, NULL, 1", "1, NULL, NULL", "1, 5, 2", "2, NULL, 1")
+    check(
+      "(r.t IS NOT NULL AND l.t > r.t AND l.t <= r.t + 3 OR r.t IS NULL AND l.d >= r.d AND l.d <= r.d + 1)",
+      JoinTypes)(1 -> 1, 1 -> 2, 2 -> 2, 3 -> 2, 4 -> 1, 4 -> 4)
+    check(
+      "CASE WHEN r.t IS NULL THEN l.d = r.d ELSE l.t BETWEEN r.t AND r.t + 3 END",
+      InnerAndFull)(
+      1 -> 1,
+      1 -> 2,
+      1 -> 4,
+      2 -> 2,
+      4 -> 1,
+      4 -> 4)
+  }
+
   test("NULL as the open end on both sides, and of both ends") {
     val intervals = Seq("1, 1, 9", "1, 20, NULL", "1, NULL, 5", "1, NULL, NULL", "2, 3, 4")
     tables("k INT, t INT, u INT")(intervals: _*)(intervals: _*)
