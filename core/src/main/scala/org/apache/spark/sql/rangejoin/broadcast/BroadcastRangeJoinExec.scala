@@ -98,7 +98,6 @@ case class BroadcastRangeJoinExec(
     buildBounds.sortValue,
     buildBounds.evictValue,
     conf.getConf(RangeJoinConf.LinearScanThreshold),
-    keepsUnmatchable = behavior.showsUnmatchable,
     keyTypes = buildKeys.map(_.dataType),
     sortMayBeUnknown = range.unknown.sort,
     evictMayBeUnknown = range.unknown.evict,
@@ -126,7 +125,9 @@ case class BroadcastRangeJoinExec(
   /** Whether these are the keys by which an index of the plan's rows is looked up. */
   def isKeyedBy(keys: Seq[Expression], build: SparkPlan): Boolean =
     keys.nonEmpty && keys.map(_.dataType) == buildKeys.map(_.dataType) &&
-      bindReferences(packed(keys), build.output).map(_.canonicalized) == mode.canonicalized.keys
+      bindReferences(
+        packed(keys),
+        build.output).map(_.canonicalized) == mode.keys.map(_.canonicalized)
 
   override def asStock: SparkPlan =
     if (leftKeys.isEmpty) {
@@ -153,7 +154,7 @@ case class BroadcastRangeJoinExec(
 
   override def requiredChildDistribution: Seq[Distribution] = {
     val wanted = mode
-    // One that is reused may have been made for a mode that only looks different.
+    // One that is reused may have been made for other bounds.
     val broadcast = BroadcastDistribution(buildPlan.outputPartitioning match {
       case BroadcastPartitioning(made: RangeIndexMode)
           if made.canonicalized == wanted.canonicalized =>
@@ -181,7 +182,7 @@ case class BroadcastRangeJoinExec(
 
   /** The index, as it was built; its figures go to the metrics. */
   @transient private lazy val index: BuiltIndex = {
-    val broadcast = buildPlan.executeBroadcast[RangeIndex]()
+    val broadcast = RangeIndexExchangeExec.below(buildPlan).indexFor(mode)
     val built = broadcast.value
     DriverMetrics.post(
       this,
@@ -202,7 +203,7 @@ case class BroadcastRangeJoinExec(
   /** The index, where adaptive execution has had it built. */
   def builtIndex: Option[RangeIndex] = buildPlan match {
     case stage: BroadcastQueryStageExec if stage.isMaterialized =>
-      Some(stage.executeBroadcast[Any]().value).collect { case index: RangeIndex => index }
+      Some(RangeIndexExchangeExec.below(stage).indexFor(mode).value)
     case _ => None
   }
 

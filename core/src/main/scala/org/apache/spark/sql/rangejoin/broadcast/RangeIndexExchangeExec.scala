@@ -14,15 +14,23 @@
 
 package org.apache.spark.sql.rangejoin.broadcast
 
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.annotation.tailrec
+
+import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.catalyst.expressions.NamedExpression
-import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
+import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExchangeExec}
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
 import org.apache.spark.sql.rangejoin.conf.JobDescription
-import org.apache.spark.sql.rangejoin.index.RangeIndexMode
+import org.apache.spark.sql.rangejoin.index.{RangeIndex, RangeIndexMode}
 
 /**
  * Spark's exchange, whose job says what it is: it collects the rows of a range index. To every rule of
- * Spark it is the exchange it extends, and equal to one of the same mode.
+ * Spark it is the exchange it extends, and equal to one of the same rows and keys, whatever the bounds. What is
+ * broadcast has the bounds of the first join; a join by others that uses it again has an index of its own made of it
+ * on the driver, once for each set of bounds, and held as long as the first.
  *
  * @param bounds what is computed in the tasks that make the rows, as columns of `child`. Adaptive
  *   execution, which knows nothing of them, may put a child without them in its place
@@ -32,6 +40,20 @@ class RangeIndexExchangeExec private (
     child: SparkPlan,
     bounds: Seq[NamedExpression]
 ) extends BroadcastExchangeExec(mode, child) {
+
+  @transient private val ofOthers = new ConcurrentHashMap[RangeIndexMode, Broadcast[RangeIndex]]
+
+  /** The index for a join whose mode is canonically equal. */
+  def indexFor(wanted: RangeIndexMode): Broadcast[RangeIndex] = {
+    val first = executeBroadcast[RangeIndex]()
+    if (mode.serves(wanted)) first
+    else {
+      ofOthers.computeIfAbsent(
+        wanted,
+        _ =>
+          sparkContext.broadcastInternal(first.value.indexedBy(wanted), serializedOnly = true))
+    }
+  }
 
   override def nodeName: String = "BroadcastExchange"
 
@@ -49,6 +71,15 @@ class RangeIndexExchangeExec private (
 }
 
 object RangeIndexExchangeExec {
+
+  /** The exchange that a build side is, or reuses. */
+  @tailrec
+  def below(build: SparkPlan): RangeIndexExchangeExec = build match {
+    case exchange: RangeIndexExchangeExec => exchange
+    case stage: BroadcastQueryStageExec   => below(stage.plan)
+    case ReusedExchangeExec(_, exchange)  => below(exchange)
+    case adapter                          => below(adapter.children.head)
+  }
 
   /** Over the rows of a plan, with the bounds that it has not. */
   def apply(

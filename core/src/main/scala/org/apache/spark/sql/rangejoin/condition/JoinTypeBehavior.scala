@@ -65,9 +65,6 @@ case class JoinTypeBehavior(
   /** Whether it has to be known at the end which of the buffered rows have had a match. */
   def marksBuffered: Boolean = preservesBuffered || emission.isInstanceOf[AfterStreamed]
 
-  /** Whether buffered rows that can match nothing, such as those with NULL in a bound, come out. */
-  def showsUnmatchable: Boolean = marksBuffered && emission != BufferedRow(ifMatched = true)
-
   /** Whether streamed rows without candidates are of any interest. */
   def visitsAllStreamed: Boolean = preservesStreamed || (emission match {
     case StreamedRow(ifMatched) => !ifMatched

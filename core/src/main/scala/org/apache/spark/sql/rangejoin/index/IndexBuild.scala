@@ -25,7 +25,8 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
  * }}}
  *
  * @param expected the number of rows, where it is known
- * @param keepsUnmatchable whether rows that match nothing, with NULL in a key or in a bound, are kept
+ * @param keepsUnmatchable whether rows that match nothing, with NULL in a bound, are kept; where the index is not
+ *   broadcast, those with NULL in a key, too
  */
 final class IndexBuild(
     mode: RangeIndexMode,
@@ -55,6 +56,7 @@ final class IndexBuild(
   private[this] val boundsOf = UnsafeProjection.create(mode.sortBound.toSeq ++ mode.evictBound)
   private[this] val sortAt = if (mode.sortBound.isDefined) 0 else -1
   private[this] val evictAt = if (mode.evictBound.isDefined) mode.sortBound.size else -1
+  private[this] val keepsNullKeys = !memory.eq(IndexMemory.Unlimited)
   private[this] var ofNoRows = true
 
   /** Adds a row; false where there is no memory for it, and it was not added. */
@@ -64,7 +66,7 @@ final class IndexBuild(
     val bounds = if (key == null || !key.anyNull) boundsOf(row) else null
     if (bounds == null || bounds.anyNull) {
       if (bounds != null && key != null) builder.addKey(key)
-      builder.addUnmatchable(row.asInstanceOf[UnsafeRow])
+      (bounds == null && !keepsNullKeys) || builder.addUnmatchable(row.asInstanceOf[UnsafeRow])
     } else {
       builder.add(
         key,

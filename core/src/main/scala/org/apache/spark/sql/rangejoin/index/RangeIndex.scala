@@ -28,7 +28,8 @@ import org.apache.spark.sql.rangejoin.reduce.BestOrder
  *                     bounds(i)  of row i
  * }}}
  *
- * Without rows that cannot match: those with NULL in a key or in a bound. Where it is broadcast, a key of
+ * Rows that cannot match, those with NULL in a key or in a bound, are beside the others or left out. Where it is
+ * broadcast, those with NULL in a bound are kept, for indexes with other bounds to be made of it, and a key of
  * which there are only such rows is a group without rows. A group of a few rows is not
  * searched; where all groups are that small there are no bounds, and the index is no more than
  * a hashed relation. Immutable; where it is broadcast, it is shared by the tasks of an executor, each of
@@ -87,6 +88,19 @@ final class RangeIndex private[index] (
       unknown: UnknownBounds = UnknownBounds.All,
       second: Option[SecondBounds] = None): RangeCursor =
     new RangeCursor(this, best, unknown, second)
+
+  /** An index of the same rows with other bounds. */
+  def indexedBy(mode: RangeIndexMode): RangeIndex = {
+    val row = new UnsafeRow(fields)
+    val all = Iterator.range(0, sizeOfAll).map { i =>
+      readAny(i, row)
+      row: InternalRow
+    }
+    val made = mode.transform(all, Some(sizeOfAll.toLong))
+    // There may have been rows with NULL in their keys alone.
+    val from = made.origin.copy(buildIsEmpty = buildIsEmpty)
+    new RangeIndex(made.groups, made.rows, fields, made.search, from, made.unmatchable)
+  }
 
   /** The number of all rows there are: those that can match, and behind them those kept beside. */
   def sizeOfAll: Int = rows.size + unmatchable.size

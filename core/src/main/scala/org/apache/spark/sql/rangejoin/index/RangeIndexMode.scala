@@ -19,6 +19,7 @@ import org.apache.spark.serializer.{KryoSerializer, Serializer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode
+import org.apache.spark.sql.rangejoin.kernel.AttemptedValue
 import org.apache.spark.sql.types.{DataType, LongType}
 import org.apache.spark.{SparkConf, SparkEnv}
 
@@ -33,7 +34,6 @@ import org.apache.spark.{SparkConf, SparkEnv}
  * @param sortValue what `sortBound` is a prefix of; None where it is the value itself
  * @param evictValue likewise of `evictBound`
  * @param linearScanThreshold up to this number of rows of a key are not searched
- * @param keepsUnmatchable whether a broadcast index has the rows that match nothing beside the others
  * @param keyTypes types of the columns that keys are packed from, to read the keys of the index
  * @param sortMayBeUnknown whether `sortBound` may be unknown where it is at the extreme; likewise the other
  * @param second the bounds of a second range, by which a search may leave out rows; None where there is none
@@ -46,7 +46,6 @@ case class RangeIndexMode(
     sortValue: Option[Expression],
     evictValue: Option[Expression],
     linearScanThreshold: Int,
-    keepsUnmatchable: Boolean = false,
     keyTypes: Seq[DataType] = Nil,
     sortMayBeUnknown: Boolean = true,
     evictMayBeUnknown: Boolean = true,
@@ -67,7 +66,8 @@ case class RangeIndexMode(
 
   override def transform(rows: Iterator[InternalRow], sizeHint: Option[Long]): RangeIndex = {
     val expected = sizeHint.fold(0)(math.min(_, Int.MaxValue / 2).toInt)
-    val index = new IndexBuild(this, expected, keepsUnmatchable, IndexMemory.Unlimited)
+    // All rows with a key, as in Spark's hashed relation: another join finds its bounds in them.
+    val index = new IndexBuild(this, expected, keepsUnmatchable = true, IndexMemory.Unlimited)
     rows.foreach(row => if (!index.add(row)) throw tooManyRows)
     index.result().getOrElse(throw tooManyRows)
   }
@@ -80,16 +80,45 @@ case class RangeIndexMode(
     case _                                    => new RowKeys.Builder(keys.size)
   }
 
+  /** Without bounds, so that Spark broadcasts rows once for joins by the same keys and different ranges. */
+  override lazy val canonicalized: BroadcastMode = IndexedRows(
+    keys.map(_.canonicalized),
+    keyTypes,
+    (sortBound ++ evictBound ++ sortValue ++ evictValue).toSeq
+      .flatMap(_.collect { case value: AttemptedValue => value }).distinct.sortBy(_.ordinal)
+  )
+
   /**
-   * Leaves out the second range, so that one index can serve several joins; a join uses a second range only if the
-   * index has it. Keys are canonicalized as in Spark's hash joins. Bounds are not: the canonical form reorders the
-   * terms of a sum, and a sum of doubles, or one that may overflow, can then have another value, while pairs found by
-   * the index are not tested again.
+   * Whether an index of this mode, which is canonically equal, is the one that another join asks for. Bounds have to
+   * be the same as they are: the canonical form reorders the terms of a sum, and a sum of doubles, or one that may
+   * overflow, can then have another value, while pairs found by the index are not tested again.
    */
-  override lazy val canonicalized: RangeIndexMode =
-    copy(keys = keys.map(_.canonicalized), second = None)("")
+  def serves(wanted: RangeIndexMode): Boolean = {
+    val made = copy(keys = wanted.keys)("")
+    made == wanted || made.copy(second = None)("") == wanted
+  }
 
   override def toString: String = s"RangeIndex($columns)"
+}
+
+/**
+ * What indexes with different bounds can be made of: rows by their keys.
+ *
+ * @param computed what tasks have computed of the rows, for bounds. As it is: a sum of doubles depends on the order of
+ *   its terms
+ */
+private final case class IndexedRows(
+    keys: Seq[Expression],
+    keyTypes: Seq[DataType],
+    computed: Seq[AttemptedValue]
+) extends BroadcastMode {
+  override def transform(rows: Array[InternalRow]): Any = noMode
+
+  override def transform(rows: Iterator[InternalRow], sizeHint: Option[Long]): Any = noMode
+
+  override def canonicalized: BroadcastMode = this
+
+  private def noMode = throw new UnsupportedOperationException("a canonical form is not executed")
 }
 
 object RangeIndexMode {

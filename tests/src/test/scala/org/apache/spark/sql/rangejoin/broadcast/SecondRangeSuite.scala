@@ -17,6 +17,7 @@ package org.apache.spark.sql.rangejoin.broadcast
 import scala.util.Random
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.optimizer.InferFiltersFromConstraints
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 import org.apache.spark.sql.functions.udf
@@ -198,6 +199,23 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
       assertSameRows(rows(df), expected, executedPlan(df).toString)
       assert(nodes[RangeIndexExchangeExec](df).size == 1, executedPlan(df))
       assert(nodes[ReusedExchangeExec](df).size == 1, executedPlan(df))
+    }
+  }
+
+  test("an index of one range is searched by two where a join has two") {
+    boxes(points = 300, boxes = 4000)
+    def query =
+      spark.sql(s"""SELECT /*+ BROADCAST(b) */ p.id, b.* FROM p JOIN b ON p.x BETWEEN b.x0 AND b.x1
+        UNION ALL SELECT /*+ BROADCAST(b) */ p.id, b.* FROM p JOIN b ON $Box""")
+    val expected = stock(query)
+    // Filters of NULL are different ones, with which nothing is shared.
+    val rules = SQLConf.OPTIMIZER_EXCLUDED_RULES.key -> InferFiltersFromConstraints.ruleName
+    for (engine <- bothEngines) withConf(engine ++ Seq(ByBoth, rules): _*) {
+      val df = query
+      assertSameRows(rows(df), expected, executedPlan(df).toString)
+      assert(nodes[ReusedExchangeExec](df).count(_.child.isInstanceOf[RangeIndexExchangeExec]) == 1)
+      val candidates = broadcastJoins(df).map(_.metrics("numCandidates").value)
+      assert(candidates.size == 2 && candidates.min * 5 <= candidates.max, candidates)
     }
   }
 
