@@ -27,7 +27,6 @@ import org.apache.spark.sql.rangejoin.plan.{
   CopyBestMatches,
   InferOpenRanges,
   KeepStreamedOrder,
-  LimitedJoins,
   MakePairsOfFewMatches,
   MarkRangeJoins,
   PlaceRangeJoins,
@@ -67,7 +66,6 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[InferRangeFilters]]        | optimizer: pre-CBO rule, after predicate pushdown           |
  * | [[InferOpenRanges]]          | optimizer: pre-CBO rule, after the one above                |
  * | [[StreamWantedSide]]         | optimizer: pre-CBO rule, after the one above                |
- * | [[LimitedJoins]]             | optimizer: pre-CBO rule, after the one above                |
  * | [[FilterMatchesByKeys]]      | optimizer: pre-CBO rule, after the one above                |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
  * | [[PlanBegunStages]]          | planner strategy: joins over stages that have begun         |
@@ -106,7 +104,6 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       extensions.injectPreCBORule(_ => InferRangeFilters)
       extensions.injectPreCBORule(_ => InferOpenRanges)
       extensions.injectPreCBORule(_ => StreamWantedSide)
-      extensions.injectPreCBORule(_ => LimitedJoins)
       extensions.injectPreCBORule(session => FilterMatchesByKeys(ClassicSession.of(session)))
       // First: a join over a stage that has begun for it is planned as that, and by no other strategy.
       extensions.injectPlannerStrategy(_ => PlanBegunStages)

@@ -114,7 +114,6 @@ private object DocumentationSuite {
     Reason.SubqueryInBuildBound(Literal(1)),
     Reason.UnregisteredIndex,
     Reason.NoKey,
-    Reason.FirstRows,
     Reason.OrderedStreamedSide(Seq(SortOrder(Literal(1), Ascending))),
     Reason.RankedSideBuilt,
     Reason.NullAware,

@@ -164,13 +164,6 @@ object Reason {
     override def remedy: Option[String] = Some("set it to false, or broadcast neither side")
   }
 
-  /** Stock Spark's join without keys ends with the rows that a limit asks for. */
-  case object FirstRows extends Reason {
-    override def cause: String =
-      "a LIMIT asks for a few rows of the join, and stock Spark's join without keys finds them at once"
-    override def remedy: Option[String] = None
-  }
-
   /** Spark has no key to shuffle by, and broadcasts neither side. */
   case object NoKey extends Reason {
     override def cause: String = "there is no equi key, and Spark broadcasts neither side"

@@ -14,8 +14,6 @@
 
 package org.apache.spark.sql.rangejoin.conf
 
-import java.util.concurrent.TimeUnit
-
 import org.apache.spark.internal.config.{ConfigBuilder, ConfigEntry}
 import org.apache.spark.network.util.ByteUnit
 import org.apache.spark.sql.internal.SQLConf
@@ -84,15 +82,6 @@ object RangeJoinConf {
       "side before the size of both is known. A side of unknown size, such as a filtered one, " +
       "is read until it exceeds what Spark may broadcast; shuffles below a side run first. A " +
       "side that turns out small is broadcast.")
-
-  val FirstRowsTimeout: ConfigEntry[Long] =
-    entry("spark.sql.join.rangePartitioning.firstRows.timeout")(
-      "Time limit for trying stock Spark's join first, where a LIMIT reads a few rows of a range " +
-        "join without equi keys; after that the sides are shuffled. The time spent producing the " +
-        "rows of both sides does not count. 0 skips the trial.")(
-      _.timeConf(TimeUnit.MILLISECONDS)
-        .checkValue(_ >= 0, "The time must not be negative.")
-        .createWithDefaultString("1s"))
 
   val WriteOnce
       : ConfigEntry[Boolean] = flag("spark.sql.join.rangePartitioning.writeOnce.enabled")(
@@ -181,7 +170,6 @@ object RangeJoinConf {
     RangePartitioningBuckets,
     RangePartitioningThreshold,
     DeferShuffle,
-    FirstRowsTimeout,
     WriteOnce,
     Skew,
     SkewBuckets,

@@ -20,9 +20,9 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.join.TwoInputRangeJoinExec
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.reduce.BestMatches
+import org.apache.spark.sql.rangejoin.shuffled.{ProductRangeJoinExec, ShuffledRangeJoinExec}
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.util.Utils
 
@@ -54,7 +54,7 @@ object Advice {
     range.toSeq.flatMap(r =>
       (if (isReduced) None
        else unranked(join).orElse(unaggregated(join)).orElse(oneSided(r)) ++ refused(join, r))) ++
-      texts(join, range) ++
+      byPartitions(join) ++ texts(join, range) ++
       Seq[Side](LeftSide, RightSide).flatMap { side =>
         skewedPartition(side, sides(side).partitions) ++ sizes(join, side, sides(side)) ++
           sorted(join, side, sides(side))
@@ -77,6 +77,14 @@ object Advice {
         "the range has one end, so about half of all pairs of a key are in it: add the other end " +
           "to the condition, such as how far back it reaches; if one match of each row is wanted, rank " +
           "them by the range column: row_number() = 1, max_by or min_by")
+    }
+
+  private def byPartitions(join: BaseJoinExec): Option[String] =
+    if (!join.isInstanceOf[ProductRangeJoinExec]) None
+    else {
+      Some(
+        "for the LIMIT above it, each partition of one side is joined with each of the other until there are " +
+          "enough rows: where few rows match at all, ask for buckets of the range by the hint RANGE_JOIN")
     }
 
   private def refused(join: BaseJoinExec, range: RangeCondition): Option[String] = {
@@ -129,7 +137,7 @@ object Advice {
     figures.exchangedBytes.filter(_ > 0 && threshold > 0).flatMap { bytes =>
       val size = Utils.bytesToString(bytes)
       join match {
-        case _: TwoInputRangeJoinExec
+        case _: SortMergeRangeJoinExec | _: ShuffledRangeJoinExec
             if bytes <= threshold && mayBroadcast(join, side) =>
           Some(s"the $name side has only $size, less than $key, and was shuffled: run ANALYZE " +
             "TABLE, or broadcast it by a hint")

@@ -28,7 +28,7 @@ import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
-import org.apache.spark.sql.rangejoin.partitioning.{FirstRowsExec, ProbeExec, RangeBucketExec}
+import org.apache.spark.sql.rangejoin.partitioning.{ProbeExec, RangeBucketExec}
 import org.apache.spark.sql.rangejoin.plan.MarkRangeJoins
 import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.rangejoin.shims.ClassicSession
@@ -47,17 +47,11 @@ object JoinReports extends AdaptiveSparkPlanHelper {
   /** All joins of a plan, its subqueries included, from the top of the plan. */
   def of(plan: SparkPlan): Seq[JoinReport] = {
     val isOver = Option(plan).exists(isFinal)
-    // Stock joins that are not run again, since their trial has kept the rows.
-    val notRun = Option(plan).toSeq.flatMap(
-      collectWithSubqueries(_) {
-        case first: FirstRowsExec if first.firstRows.rowsOf(first.output).isDefined => first.tried
-      })
     found(plan).map { case Found(join, parent, aggregate) =>
       val report = reportOf(join, aggregate)
       report.copy(
         within = parent.map(_.name),
-        hasRun =
-          !notRun.exists(_.eq(join)) && (parent.fold(isOver)(_.hasRun) || report.hasFigures))
+        hasRun = parent.fold(isOver)(_.hasRun) || report.hasFigures)
     }
   }
 
@@ -103,8 +97,8 @@ object JoinReports extends AdaptiveSparkPlanHelper {
    */
   private def found(plan: SparkPlan): Seq[Found] = {
     var caches = Set.empty[CachedRDDBuilder]
-    // Joins that are run to choose a plan, and are no part of the query.
-    var probed = Seq.empty[SparkPlan]
+    // Joins below a side that is measured, which are planned a second time for that.
+    var measured = Seq.empty[SparkPlan]
     // Aggregates are visited before the joins below them.
     var aggregates = Seq.empty[AggregateMatchesExec]
     def within(plan: SparkPlan, parent: Option[Parent]): Seq[Found] =
@@ -112,10 +106,10 @@ object JoinReports extends AdaptiveSparkPlanHelper {
         case aggregate: AggregateMatchesExec =>
           aggregates +:= aggregate
           Nil
-        case Tried(tried) =>
-          probed ++= tried.collect { case join: BaseJoinExec => join }
+        case probe: ProbeExec =>
+          measured ++= probe.child.collect { case join: BaseJoinExec => join }
           Nil
-        case join: BaseJoinExec if probed.exists(_.eq(join)) => Nil
+        case join: BaseJoinExec if measured.exists(_.eq(join)) => Nil
         case join: BaseJoinExec => Seq(Found(join, parent, aggregates.find(_.isOf(join))))
         case join if join.nodeName == StreamingJoin => Seq(Found(join, parent, None))
         case scan: InMemoryTableScanExec if !caches(scan.relation.cacheBuilder) =>
@@ -136,16 +130,6 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       join: SparkPlan,
       parent: Option[Parent],
       aggregate: Option[AggregateMatchesExec])
-
-  /** What is run to choose a plan, or has not been chosen. */
-  private object Tried {
-    def unapply(plan: SparkPlan): Option[SparkPlan] = plan match {
-      case probe: ProbeExec                             => Some(probe.child)
-      case FirstRowsExec(firstRows, tried, Some(other)) =>
-        Some(if (firstRows.answer.contains(true)) other else tried)
-      case _ => None
-    }
-  }
 
   /** What a join is in, where that is not the plan itself. */
   private case class Parent(name: String, hasRun: Boolean)

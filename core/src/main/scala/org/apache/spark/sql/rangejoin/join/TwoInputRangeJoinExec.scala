@@ -17,15 +17,13 @@ package org.apache.spark.sql.rangejoin.join
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
-import org.apache.spark.sql.execution.joins.ShuffledJoin
+import org.apache.spark.sql.execution.CodegenSupport
 import org.apache.spark.sql.rangejoin.condition.Side
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
 import org.apache.spark.util.CompletionIterator
 
 /** A range join of two inputs, partition by partition: what those share beyond [[RangeJoinExec]]. */
-trait TwoInputRangeJoinExec extends ShuffledJoin with RangeJoinExec {
-
-  override def asStock: ShuffledJoin
+trait TwoInputRangeJoinExec extends RangeJoinExec {
 
   /** The bound that a side has to be sorted by within its keys where it is sorted, if there is one. */
   def orderOf(side: Side): Option[RangeBound] =
@@ -63,13 +61,15 @@ trait TwoInputRangeJoinExec extends ShuffledJoin with RangeJoinExec {
 
   private def ofPartitions(rows: PartitionScan => Iterator[InternalRow]): RDD[InternalRow] = {
     val scans = this.scans(generated = false)
-    streamedPlan.execute().zipPartitions(otherPlan.execute()) { (streamed, other) =>
+    val sides = inputRDDs()
+    sides.head.zipPartitions(sides.last) { (streamed, other) =>
       val scan = scans.create(streamed, other)
       // Otherwise it would be held as long as the task runs, which may have several partitions.
       CompletionIterator[InternalRow, Iterator[InternalRow]](rows(scan), scan.close())
     }
   }
 
+  /** The streamed and the other side, whose partitions in the same place are joined. */
   override def inputRDDs(): Seq[RDD[InternalRow]] =
     Seq(streamedPlan.execute(), otherPlan.execute())
 
@@ -77,7 +77,10 @@ trait TwoInputRangeJoinExec extends ShuffledJoin with RangeJoinExec {
   override def needCopyResult: Boolean = false
 
   // The stock join has settings for some join types.
-  override def supportCodegen: Boolean = asStock.supportCodegen
+  override def supportCodegen: Boolean = stock match {
+    case join: CodegenSupport => join.supportCodegen
+    case _                    => true
+  }
 
   override protected def doProduce(ctx: CodegenContext): String = {
     ctx.freshNamePrefix = codegenPrefix

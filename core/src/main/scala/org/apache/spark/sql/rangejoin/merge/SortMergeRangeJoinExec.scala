@@ -19,7 +19,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.joins.SortMergeJoinExec
+import org.apache.spark.sql.execution.joins.{ShuffledJoin, SortMergeJoinExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.join._
@@ -60,7 +60,8 @@ case class SortMergeRangeJoinExec(
     best: Option[BestMatches] = None,
     streamed: Option[Side] = None,
     keepsOrder: Boolean = false
-) extends TwoInputRangeJoinExec {
+) extends ShuffledJoin
+    with TwoInputRangeJoinExec {
 
   override protected def fixedSide: Option[Side] =
     best.map(_.streamedSide(left.outputSet)).orElse(streamed)

@@ -40,7 +40,6 @@ import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
  *
  * @param others ranges that may drive the join within its buckets, if there are fewer pairs in them
  * @param isTiny whether partitioning is not worth it: there is one bucket, and nothing is read
- * @param isTried whether stock Spark's join is tried first, so that nothing is read when a plan is prepared
  * @param writings what is known of either side while it is written, if it is; kept while the join is planned again
  */
 final class JoinPartitioning(
@@ -50,7 +49,6 @@ final class JoinPartitioning(
     left: LogicalPlan,
     right: LogicalPlan,
     val isTiny: Boolean,
-    isTried: Boolean,
     writings: Map[Side, Writing]
 ) extends Logging {
   import JoinPartitioning._
@@ -144,7 +142,7 @@ final class JoinPartitioning(
   private[partitioning] def prepareWith(isOwner: Boolean, exchange: Option[SparkPlan]): Unit =
     synchronized {
       written += isOwner -> exchange
-      if (written.size == 2 && !isTried) prepare()
+      if (written.size == 2) prepare()
     }
 
   private def choose(): Chosen = {

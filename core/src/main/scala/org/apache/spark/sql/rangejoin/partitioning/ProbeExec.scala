@@ -24,17 +24,17 @@ import org.apache.spark.sql.catalyst.plans.physical.{IdentityBroadcastMode, Part
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
-/** Asks a question about its child when its rows are collected, and has no rows. */
-case class ProbeExec(@transient probe: Probe, child: SparkPlan) extends UnaryExecNode {
+/** Measures its child when its rows are collected, and has no rows. */
+case class ProbeExec(@transient measure: SideMeasure, child: SparkPlan) extends UnaryExecNode {
 
   override def output: Seq[Attribute] = child.output
 
   override def outputPartitioning: Partitioning = child.outputPartitioning
 
-  override def stringArgs: Iterator[Any] = Iterator(probe)
+  override def stringArgs: Iterator[Any] = Iterator(measure)
 
   override def executeCollectIterator(): (Long, Iterator[InternalRow]) = {
-    probe.ask(child.execute(), ProbeExec.patience(conf.broadcastTimeout), child.output)
+    measure.ask(child.execute(), ProbeExec.patience(conf.broadcastTimeout))
     (0L, Iterator.empty)
   }
 
@@ -46,8 +46,8 @@ case class ProbeExec(@transient probe: Probe, child: SparkPlan) extends UnaryExe
 
 object ProbeExec {
 
-  /** The plan about which an exchange asks. */
-  object Asked {
+  /** The plan that an exchange measures. */
+  object Measured {
     def unapply(exchange: SparkPlan): Option[SparkPlan] = exchange match {
       case BroadcastExchangeExec(_, probe: ProbeExec) => Some(probe.child)
       case _                                          => None
@@ -58,8 +58,8 @@ object ProbeExec {
    * The exchange to wait for. It stands for no part of the query, so that Spark puts nothing of the query in its place
    * when it has run.
    */
-  def exchange(probe: Probe, asked: SparkPlan): SparkPlan = {
-    val exchange = BroadcastExchangeExec(IdentityBroadcastMode, ProbeExec(probe, asked))
+  def exchange(measure: SideMeasure, side: SparkPlan): SparkPlan = {
+    val exchange = BroadcastExchangeExec(IdentityBroadcastMode, ProbeExec(measure, side))
     exchange.setLogicalLink(LocalRelation())
     exchange
   }

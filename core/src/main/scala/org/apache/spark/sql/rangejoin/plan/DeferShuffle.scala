@@ -56,17 +56,12 @@ object DeferShuffle extends PredicateHelper {
    */
   private val Measures = TreeNodeTag[Map[Side, Measured]]("rangejoin.measures")
 
-  /**
-   * Both sides of a join. Each waits for what reveals the sizes (unless both are known to be small), and for the trial
-   * of a limit's first rows.
-   */
+  /** Both sides of a join. Each waits for what reveals the sizes, unless both are known to be small. */
   def of(join: Join, conf: SQLConf, isSmall: Boolean): Map[Side, SparkPlan] = {
-    val first = if (runsOnce(conf)) LimitedJoins.probe(join) else None
-    val probes = (if (isSmall) Nil else pending(join, conf)) ++ first
+    val measures = if (isSmall) Nil else pending(join, conf)
     Seq[Side](LeftSide, RightSide).map { side =>
       val plan = PlanLater(side.of(join))
-      val others =
-        probes ++ (if (isSmall) None else shuffledBelow(side.other.of(join), conf))
+      val others = measures ++ (if (isSmall) None else shuffledBelow(side.other.of(join), conf))
       side -> (if (others.isEmpty) plan else DeferShuffleExec(plan, others))
     }.toMap
   }

@@ -61,6 +61,7 @@ private[rangejoin] object DrivingRange {
       case j: ShuffledHashJoinExec        => j.copy(condition = by(j.condition))
       case j: BroadcastHashJoinExec       => j.copy(condition = by(j.condition))
       case j: BroadcastNestedLoopJoinExec => j.copy(condition = by(j.condition))
+      case j: CartesianProductExec        => j.copy(condition = by(j.condition))
       case other                          => other
     }
     driven.copyTagsFrom(planned)

@@ -17,107 +17,54 @@ package org.apache.spark.sql.rangejoin.plan
 import scala.annotation.tailrec
 
 import org.apache.spark.sql.catalyst.expressions.IntegerLiteral
-import org.apache.spark.sql.catalyst.plans.InnerLike
+import org.apache.spark.sql.catalyst.optimizer.BuildLeft
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.execution.joins.CartesianProductExec
-import org.apache.spark.sql.execution.{PlanLater, SparkPlan}
-import org.apache.spark.sql.rangejoin.condition.Reason
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.joins.{BroadcastNestedLoopJoinExec, CartesianProductExec}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
-import org.apache.spark.sql.rangejoin.partitioning.{
-  FirstRows,
-  FirstRowsExec,
-  ProbeExec,
-  TimedSideExec
-}
 
 /**
- * Joins without keys of which a limit reads a few rows, as `show()` does. Stock Spark's Cartesian product ends with the
- * first matches, which may be at once, or after all rows have been compared: its first tasks are tried before sides
- * are shuffled ([[FirstRows]]).
+ * Joins without keys of which a limit reads a few rows, as `show()` does. Stock Spark's plan gives the first rows
+ * before all of both sides is read, so that such a join keeps it, as a range join, instead of shuffling both sides.
  */
-object LimitedJoins extends Rule[LogicalPlan] {
+object LimitedJoins {
 
-  private val Tag = TreeNodeTag[FirstRows]("rangejoin.firstRows")
+  /**
+   * Rows of a small limit. Notebooks and query tools ask for up to so many; a larger limit may well need all of a join.
+   */
+  private val MostRows = 10000
 
-  /** Marks the joins. */
-  override def apply(plan: LogicalPlan): LogicalPlan = {
-    if (timeout > 0) {
-      val last = lastLimit(plan)
-      plan.foreach {
-        case limit @ LocalLimit(IntegerLiteral(most), child) if most > 0 =>
-          mark(child, most, mayRunAgain = last.exists(_.eq(limit)))
-        case _ =>
-      }
-    }
-    plan
-  }
+  /** Bytes of a side that is broadcast below a small limit, whatever Spark's own threshold. */
+  private val MostBroadcast = BigInt(64 << 20)
 
-  /** The limit at the top of a plan, for which Spark runs few tasks; any other limit runs in every task. */
+  private val Tag = TreeNodeTag[Unit]("rangejoin.limited")
+
+  /** Marks the join below a small limit, for when the planner comes to it; not one that is asked to be sorted. */
+  def mark(plan: LogicalPlan): Unit = mark(plan, isLimited = false)
+
   @tailrec
-  private def lastLimit(plan: LogicalPlan): Option[LogicalPlan] = plan match {
-    case limit: LocalLimit     => Some(limit)
-    case GlobalLimit(_, child) => lastLimit(child)
-    case Offset(_, child)      => lastLimit(child)
-    case Project(_, child)     => lastLimit(child)
-    case _                     => None
+  private def mark(plan: LogicalPlan, isLimited: Boolean): Unit = plan match {
+    case LocalLimit(IntegerLiteral(most), child) => mark(child, isLimited || most <= MostRows)
+    case _: ReturnAnswer | _: GlobalLimit | _: Offset | _: Project =>
+      mark(plan.children.head, isLimited)
+    case join: Join if isLimited && RangeJoinHint.in(join.hint).isEmpty => join.setTagValue(Tag, ())
+    case _                                                              =>
   }
 
-  /** @param mayRunAgain whether the join may be run once more, if its rows cannot be kept */
-  @tailrec
-  private def mark(plan: LogicalPlan, most: Int, mayRunAgain: Boolean): Unit = plan match {
-    case Project(_, child) => mark(child, most, mayRunAgain)
-    case join: Join
-        if join.joinType.isInstanceOf[InnerLike] && PartitionRangeJoins.isWithoutKeys(join) &&
-          RangeJoinHint.in(join.hint).isEmpty && (mayRunAgain || !isObserved(join)) =>
-      join.setTagValue(Tag, new FirstRows(most, timeout, mayRunAgain))
-    case _ =>
-  }
+  def isLimited(join: Join): Boolean = join.getTagValue(Tag).isDefined
 
   /**
-   * Stock Spark's join for a join whose trial gave the rows at once, or the rows that the trial has kept.
+   * Whether what Spark has planned for a join without keys is done with the first rows of a small limit. Where it
+   * broadcasts a side, all of that is read: not if it is large.
    */
-  def quick(join: Join, ofSpark: Seq[SparkPlan]): Option[Seq[SparkPlan]] =
-    join.getTagValue(Tag).filter(_.answer.contains(true)).map { firstRows =>
-      ofSpark.map(withReason).map { plan =>
-        if (isObserved(join) || firstRows.rowsOf(plan.output).isEmpty) plan
-        else FirstRowsExec(firstRows, plan, None)
-      }
-    }
-
-  /**
-   * Under adaptive execution: the exchange that tries stock Spark's join, if the join has a limit and was not tried
-   * yet.
-   */
-  def probe(join: Join): Option[SparkPlan] =
-    notTried(join).map(firstRows => ProbeExec.exchange(firstRows, tried(join, firstRows)))
-
-  /** Without adaptive execution: the trial to run before a join by buckets, if any. */
-  def toTry(join: Join): Option[FirstRows] = notTried(join).filterNot(_ => isObserved(join))
-
-  /** A join by buckets before which stock Spark's join is tried. */
-  def tryFirst(firstRows: FirstRows, join: Join, byBuckets: SparkPlan): SparkPlan =
-    FirstRowsExec(firstRows, tried(join, firstRows), Some(byBuckets))
-
-  /**
-   * Whether a side has observed metrics (`CollectMetrics`), which must be collected once, in the plan that really runs.
-   */
-  private def isObserved(join: Join): Boolean = join.exists(_.isInstanceOf[CollectMetrics])
-
-  private def notTried(join: Join): Option[FirstRows] =
-    join.getTagValue(Tag).filter(_.answer.isEmpty)
-
-  private def timeout: Long = conf.getConf(RangeJoinConf.FirstRowsTimeout)
-
-  private def tried(join: Join, firstRows: FirstRows): SparkPlan = withReason(CartesianProductExec(
-    TimedSideExec(firstRows.timeout, PlanLater(join.left)),
-    PlanLater(join.right),
-    join.condition))
-
-  private def withReason(ofSpark: SparkPlan): SparkPlan = {
-    ofSpark.setTagValue(MarkRangeJoins.ReasonTag, Reason.FirstRows)
-    ofSpark
-  }
+  def endsEarly(join: Join, planned: Seq[SparkPlan]): Boolean = isLimited(join) && (planned match {
+    case Seq(_: CartesianProductExec)           => true
+    case Seq(loop: BroadcastNestedLoopJoinExec) =>
+      val side = if (loop.buildSide == BuildLeft) join.left else join.right
+      SQLConf.get.getConf(RangeJoinConf.Broadcast) && side.stats.sizeInBytes <= MostBroadcast
+    case _ => false
+  })
 }

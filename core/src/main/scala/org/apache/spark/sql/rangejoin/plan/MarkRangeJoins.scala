@@ -21,6 +21,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStageStrategy
 import org.apache.spark.sql.execution.joins.{
   BroadcastHashJoinExec,
+  CartesianProductExec,
   ShuffledHashJoinExec,
   SortMergeJoinExec
 }
@@ -31,7 +32,7 @@ import org.apache.spark.sql.rangejoin.condition.{Predicates, RangeCondition, Ran
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
-import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
+import org.apache.spark.sql.rangejoin.shuffled.{ProductRangeJoinExec, ShuffledRangeJoinExec}
 
 /**
  * Marks the sort-merge, shuffled hash and broadcast joins that can run as range joins. The plan is Spark's
@@ -40,7 +41,8 @@ import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
  * are done with it.
  *
  * Where Spark has planned a nested loop over two large sides, [[PartitionRangeJoins]] answers with a join by
- * range buckets instead; or [[DeferShuffle]] does, if one of them has turned out to be small.
+ * range buckets instead; or [[DeferShuffle]] does, if one of them has turned out to be small. Not below a small
+ * limit ([[LimitedJoins]]).
  *
  * Returns Nil where nothing is marked, so that strategies of other extensions see every other join.
  * `JoinSelection` is asked only if the condition has a range, since asking repeats its hint
@@ -65,7 +67,9 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
       } yield marked
       planned.left.foreach(reason => RangeJoinHint.warn(join, reason.message))
       planned.getOrElse(Nil)
-    case _ => Nil
+    case other =>
+      LimitedJoins.mark(other)
+      Nil
   }
 
   private def isOn(entry: ConfigEntry[Boolean]): Boolean =
@@ -101,27 +105,22 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
   private def marked(join: Join): Either[Reason, Seq[SparkPlan]] = {
     val planned = session.sessionState.planner.JoinSelection(join)
     val withoutKeys =
-      if (makesRangeBuckets(join) && PartitionRangeJoins.isQuadratic(planned, join))
-        partitioned(join, planned)
+      if (makesRangeBuckets(join) && PartitionRangeJoins.isQuadratic(planned, join) &&
+        !LimitedJoins.endsEarly(join, planned)) partitioned(join)
       else None
     withoutKeys.map(Right(_)).getOrElse {
-      val refusals = planned.flatMap(mark(_, isHinted(join)))
+      val refusals = planned.flatMap(mark(_, join))
       if (refusals.size < planned.size) Right(planned.map(DrivingRange.chosen(_, join)))
       else Left(refusals.headOption.getOrElse(Reason.NoRangePredicate))
     }
   }
 
-  /**
-   * A join without keys over a side that has turned out small, or of which a limit needs the first rows alone, or by
-   * buckets. Answers are looked at last: what is not known then, the join by buckets waits for.
-   */
-  private def partitioned(join: Join, planned: Seq[SparkPlan]): Option[Seq[SparkPlan]] = {
+  /** A join without keys over a side that has turned out small, or by buckets. */
+  private def partitioned(join: Join): Option[Seq[SparkPlan]] = {
     val byBuckets = PartitionRangeJoins.of(join, session)
-    val overSmall = DeferShuffle.overSmall(join).filter(mark(_, isHinted(join)).isEmpty)
+    val overSmall = DeferShuffle.overSmall(join).filter(mark(_, join).isEmpty)
       .map(DrivingRange.chosen(_, join))
-    val quick =
-      if (overSmall.isEmpty && byBuckets.nonEmpty) LimitedJoins.quick(join, planned) else None
-    quick.orElse(overSmall.orElse(byBuckets).map(Seq(_)))
+    overSmall.orElse(byBuckets).map(Seq(_))
   }
 
   /**
@@ -140,15 +139,19 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
     }
 
   /** Marks a join where it has a range, and otherwise says why there is none. */
-  private def mark(join: SparkPlan, hinted: Boolean): Option[Reason] = {
-    val (tags, range) = join match {
+  private def mark(planned: SparkPlan, join: Join): Option[Reason] = {
+    val hinted = isHinted(join)
+    val (tags, range) = planned match {
       case smj: SortMergeJoinExec => (sortMergeMarks(hinted, smj.conf), RangeExtractor.extract(smj))
       case hashed: ShuffledHashJoinExec => (Seq(ShuffledMark), shuffledRangeOf(hashed, hinted))
-      case other                        =>
+      case product: CartesianProductExec
+          if makesRangeBuckets(join) && LimitedJoins.isLimited(join) =>
+        (Seq(ProductMark), ProductRangeJoinExec.of(product).extracted)
+      case other =>
         val broadcasts = hinted || isOn(RangeJoinConf.Broadcast)
         (Seq(BroadcastMark), broadcastRangeOf(other, broadcasts))
     }
-    range.fold(leave(join, _), _ => tags.foreach(join.setTagValue(_, ())))
+    range.fold(leave(planned, _), _ => tags.foreach(planned.setTagValue(_, ())))
     range.left.toOption
   }
 
@@ -182,6 +185,9 @@ object MarkRangeJoins extends Logging {
 
   /** On a stock broadcast join: [[PlaceRangeJoins]] replaces it by a range join. */
   val BroadcastMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.broadcast")
+
+  /** On a Cartesian product: [[PlaceRangeJoins]] replaces it by a range join. */
+  val ProductMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.product")
 
   /**
    * The marks of a sort-merge join. From Spark 4.3 on, adaptive execution makes a shuffled hash join of a

@@ -68,9 +68,6 @@ object PartitionRangeJoins extends JoinSelectionHelper {
         val isAdaptive = conf.adaptiveExecutionEnabled && !SamplePlan.isPlanningSample
         // A plan that is not adaptive is made before anything is known of rows.
         val others = if (isAdaptive) DrivingRange.others(join) else Nil
-        val toTry =
-          if (conf.adaptiveExecutionEnabled || SamplePlan.isPlanningSample) None
-          else LimitedJoins.toTry(join)
         val partitioning = ofQuery(join).getOrElse(
           new JoinPartitioning(
             session,
@@ -79,7 +76,6 @@ object PartitionRangeJoins extends JoinSelectionHelper {
             join.left,
             join.right,
             isTiny,
-            isTried = toTry.isDefined,
             WriteCostlySides.writingsOf(join)))
         join.setTagValue(Partitioning, partitioning)
         val sides: Map[Side, SparkPlan] =
@@ -95,8 +91,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
             bucketed(if (isAdaptive) awaiting(child, which, lengths) else child, which, lengths)
           if (inOnePartition) inPartition(buckets, which.of(join)) else buckets
         }
-        val byBuckets = plan(join, partitioning, side(LeftSide), side(RightSide))
-        toTry.fold(byBuckets)(LimitedJoins.tryFirst(_, join, byBuckets))
+        plan(join, partitioning, side(LeftSide), side(RightSide))
     }
   }
 

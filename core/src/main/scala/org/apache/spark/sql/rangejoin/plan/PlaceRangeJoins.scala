@@ -18,14 +18,18 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
-import org.apache.spark.sql.execution.joins.{ShuffledHashJoinExec, SortMergeJoinExec}
+import org.apache.spark.sql.execution.joins.{
+  CartesianProductExec,
+  ShuffledHashJoinExec,
+  SortMergeJoinExec
+}
 import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
 import org.apache.spark.sql.rangejoin.broadcast.{BroadcastRangeJoinExec, IndexedStageJoinExec}
 import org.apache.spark.sql.rangejoin.condition.{RangeCondition, Reason, Side}
 import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
-import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
+import org.apache.spark.sql.rangejoin.shuffled.{ProductRangeJoinExec, ShuffledRangeJoinExec}
 
 /**
  * Replaces every marked join by its range join, once all rules of Spark that know the stock node are done with it. Runs
@@ -46,6 +50,10 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
         replace(join, best => ours.copy(best = best))(SortedInputs.of)
       case join: ShuffledHashJoinExec if has(MarkRangeJoins.ShuffledMark) =>
         replace(join, best => ShuffledRangeJoinExec.of(join).copy(best = best)) { (ours, _) =>
+          ours.copy(left = CodegenBoundaryExec(ours.left), right = CodegenBoundaryExec(ours.right))
+        }
+      case product: CartesianProductExec if has(MarkRangeJoins.ProductMark) =>
+        replace(product, _ => ProductRangeJoinExec.of(product)) { (ours, _) =>
           ours.copy(left = CodegenBoundaryExec(ours.left), right = CodegenBoundaryExec(ours.right))
         }
       case join: IndexedStageJoinExec =>

@@ -41,12 +41,9 @@ object RemoveRedundantDeferrals extends Rule[SparkPlan] {
         running.forall(stage => asked.contains(stage.canonicalized))
       plan.transformUp { case DeferShuffleExec(side, others) =>
         val needed = others.filter {
-          case owner: OwnerStageExec  => !owner.isMaterialized
-          case ProbeExec.Asked(asked) =>
-            (asked match {
-              case product: CartesianProductExec => product.children.forall(isPipelined)
-              case side                          => isPipelined(side)
-            }) && isAsked(asked.collect(DeferShuffle.running))
+          case owner: OwnerStageExec    => !owner.isMaterialized
+          case ProbeExec.Measured(side) =>
+            isPipelined(side) && isAsked(side.collect(DeferShuffle.running))
           case other =>
             val running = other.collect(DeferShuffle.running)
             running.nonEmpty && isAsked(running)

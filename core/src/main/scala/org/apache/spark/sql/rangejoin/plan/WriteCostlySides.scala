@@ -74,8 +74,8 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
   }
 
   private def isMeasureOf(side: SparkPlan)(other: SparkPlan): Boolean = other match {
-    case ProbeExec.Asked(measured) => measured.outputSet == side.outputSet
-    case _                         => false
+    case ProbeExec.Measured(measured) => measured.outputSet == side.outputSet
+    case _                            => false
   }
 
   private def written(

@@ -14,21 +14,14 @@
 
 package org.apache.spark.sql.rangejoin.shuffled
 
-import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.BuildSide
 import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.joins.ShuffledHashJoinExec
-import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.execution.joins.{ShuffledHashJoinExec, ShuffledJoin}
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
-import org.apache.spark.sql.rangejoin.index.{IndexedRangeJoinExec, RangeIndexMode}
-import org.apache.spark.sql.rangejoin.join._
-import org.apache.spark.sql.rangejoin.kernel.KernelSpec
 import org.apache.spark.sql.rangejoin.reduce.BestMatches
-import org.apache.spark.sql.rangejoin.scan.{RangeScannerFactory, ScanOrder, WindowMetrics}
-import org.apache.spark.sql.rangejoin.sort.{PrefixSorter, RangeSortExec}
+import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 
 /**
  * A join of two shuffled sides whose condition holds a range on top of the keys: the build side of
@@ -47,10 +40,8 @@ case class ShuffledRangeJoinExec(
     right: SparkPlan,
     isSkewJoin: Boolean = false,
     best: Option[BestMatches] = None
-) extends TwoInputRangeJoinExec
-    with IndexedRangeJoinExec {
-
-  override protected def otherSideName: String = "Build side"
+) extends ShuffledJoin
+    with PartitionIndexJoinExec {
 
   override def extracted: Either[Reason, RangeCondition] = super.extracted.flatMap(inOrder)
 
@@ -73,8 +64,6 @@ case class ShuffledRangeJoinExec(
     right,
     isSkewJoin)
 
-  override protected def isAdded(column: Attribute): Boolean = false
-
   /**
    * As far as rows are in it where both sides are sorted: the streamed side may turn out to be in another order, or in
    * a longer one, after the node was placed.
@@ -87,81 +76,13 @@ case class ShuffledRangeJoinExec(
   /** As in Spark's hash joins, which sort nothing. */
   override def requiredChildOrdering: Seq[Seq[SortOrder]] = Seq(Nil, Nil)
 
-  override lazy val metrics: Map[String, SQLMetric] = WindowMetrics.create(sparkContext) ++ Map(
-    "buildDataSize" -> SQLMetrics.createSizeMetric(sparkContext, "data size of build side"),
-    "buildTime" -> SQLMetrics.createTimingMetric(sparkContext, "time to build the index"),
-    "sortedPartitions" ->
-      SQLMetrics.createMetric(sparkContext, "number of partitions sorted for lack of memory")
-  )
-
-  private def ofBuild(e: Expression): Expression =
-    BindReferences.bindReference(e, otherPlan.output)
-
-  private def mode: RangeIndexMode = RangeIndexMode(
-    packed(otherKeys).map(ofBuild),
-    range.sortBound.map(ofBuild),
-    range.evictBound.map(ofBuild),
-    range.sortBound.flatMap(_.prefixedValue).map(ofBuild),
-    range.evictBound.flatMap(_.prefixedValue).map(ofBuild),
-    if (range.sortBound.isEmpty && range.evictBound.isEmpty) Int.MaxValue
-    else conf.getConf(RangeJoinConf.LinearScanThreshold),
-    sortMayBeUnknown = range.unknown.sort,
-    evictMayBeUnknown = range.unknown.evict
-  )()
-
   /** The order that a scan of both sides sorted needs, or a longer one that the rows are in. */
-  private def streamedOrder(range: RangeCondition): Seq[SortOrder] = {
-    val needed = ScanOrder.of(streamedKeys, range.lowerBound)
+  override protected def streamedOrder(range: RangeCondition): Seq[SortOrder] = {
+    val needed = super.streamedOrder(range)
     val kept = stock.outputOrdering.map(_.copy(sameOrderExpressions = Nil))
     if (SortOrder.orderingSatisfies(kept, needed) && kept.forall(RangeSortExec.isPlain)) kept
     else needed
   }
-
-  private def sorting: SideSorting = SideSorting(
-    bindReferences(streamedOrder(range), streamedPlan.output),
-    streamedPlan.output.size,
-    bindReferences(ScanOrder.of(otherKeys, orderOf(range.buffered)), otherPlan.output),
-    otherPlan.output.size,
-    PrefixSorter.firstLevel(conf)
-  )
-
-  private def window: RangeScannerFactory = RangeScannerFactory(
-    KernelSpec(
-      streamedKeys.map(join.ofStreamed),
-      otherKeys.map(ofBuild),
-      lower = range.lowerBound.map(join.ofStreamed),
-      upper = range.upperBound.map(join.ofStreamed),
-      sortBound = range.sortBound.map(ofBuild),
-      evictBound = range.evictBound.map(ofBuild)
-    ),
-    otherPlan.output.size,
-    PairTestSpec.of(range, join.condition, best.isDefined).map(join.ofPair),
-    behavior,
-    RangeScannerFactory.limits(conf),
-    WindowMetrics.of(metrics),
-    keepsOrder = true,
-    join.best.map(_.bound(join.ofStreamed))
-  )
-
-  /**
-   * Generated code of Spark's join always evaluates the keys of streamed rows, and so does this join when it is
-   * generated.
-   */
-  override protected def scans(generated: Boolean): PartitionScanFactory = PartitionJoinFactory(
-    mode,
-    conf.getConf(RangeJoinConf.IndexLimit),
-    join.scannerFactory,
-    sorting,
-    window,
-    generated || behavior.preservesBuffered || behavior.evaluatesKeysIfEmpty,
-    PartitionJoinMetrics(
-      longMetric("buildDataSize"),
-      longMetric("buildTime"),
-      longMetric("sortedPartitions"),
-      WindowMetrics.of(metrics))
-  )
-
-  override protected def asksOften: Boolean = true
 
   override protected def codegenPrefix: String = "shrj"
 

@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
-import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
+import org.apache.spark.sql.rangejoin.shuffled.{ProductRangeJoinExec, ShuffledRangeJoinExec}
 
 /**
  * Counts the range joins in the plans of a suite; to be loaded after the extension itself. A join
@@ -47,7 +47,7 @@ object PlannedJoins {
     override def apply(plan: SparkPlan): SparkPlan = {
       plan.foreach {
         case join @ (_: SortMergeRangeJoinExec | _: BroadcastRangeJoinExec |
-            _: ShuffledRangeJoinExec) =>
+            _: ShuffledRangeJoinExec | _: ProductRangeJoinExec) =>
           val planned = join.asInstanceOf[BaseJoinExec]
           seen.add((planned.leftKeys, planned.rightKeys, planned.joinType, planned.condition))
         case _ =>

@@ -67,7 +67,6 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.UnregisteredIndex       => "unregistered index"
       // Of plans, too: JoinReportsSuite has examples.
       case Reason.NoKey                  => "no key"
-      case Reason.FirstRows              => "first rows"
       case Reason.RankedSideBuilt        => "ranked side built"
       case Reason.NullAware              => "null-aware"
       case _: Reason.OrderedStreamedSide => "ordered streamed side"
@@ -93,7 +92,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.OrderedStreamedSide(order)  =>
         assert(reason.message.contains(order.head.child.sql))
       case Reason.SwitchedOff(key) => assert(reason.message.contains(key))
-      case Reason.NoCondition | Reason.NoRangePredicate | Reason.NoKey | Reason.FirstRows | Reason.NullAware |
+      case Reason.NoCondition | Reason.NoRangePredicate | Reason.NoKey | Reason.NullAware |
           Reason.RankedSideBuilt | Reason.Streaming | Reason.PlannedOtherwise =>
         assert(reason.message.nonEmpty)
     }

@@ -1,0 +1,106 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.shuffled
+
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.rangejoin.condition.RangeCondition
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.index.{IndexedRangeJoinExec, RangeIndexMode}
+import org.apache.spark.sql.rangejoin.join._
+import org.apache.spark.sql.rangejoin.kernel.KernelSpec
+import org.apache.spark.sql.rangejoin.scan.{RangeScannerFactory, ScanOrder, WindowMetrics}
+import org.apache.spark.sql.rangejoin.sort.PrefixSorter
+
+/** A range join by an index of one side in each task ([[PartitionJoin]]). */
+trait PartitionIndexJoinExec extends TwoInputRangeJoinExec with IndexedRangeJoinExec {
+
+  override protected def otherSideName: String = "Build side"
+
+  override protected def isAdded(column: Attribute): Boolean = false
+
+  override lazy val metrics: Map[String, SQLMetric] = WindowMetrics.create(sparkContext) ++ Map(
+    "buildDataSize" -> SQLMetrics.createSizeMetric(sparkContext, "data size of build side"),
+    "buildTime" -> SQLMetrics.createTimingMetric(sparkContext, "time to build the index"),
+    "sortedPartitions" ->
+      SQLMetrics.createMetric(sparkContext, "number of partitions sorted for lack of memory")
+  )
+
+  private def ofBuild(e: Expression): Expression =
+    BindReferences.bindReference(e, otherPlan.output)
+
+  private def mode: RangeIndexMode = RangeIndexMode(
+    packed(otherKeys).map(ofBuild),
+    range.sortBound.map(ofBuild),
+    range.evictBound.map(ofBuild),
+    range.sortBound.flatMap(_.prefixedValue).map(ofBuild),
+    range.evictBound.flatMap(_.prefixedValue).map(ofBuild),
+    if (range.sortBound.isEmpty && range.evictBound.isEmpty) Int.MaxValue
+    else conf.getConf(RangeJoinConf.LinearScanThreshold),
+    sortMayBeUnknown = range.unknown.sort,
+    evictMayBeUnknown = range.unknown.evict
+  )()
+
+  /** The order that a scan of both sides sorted needs. */
+  protected def streamedOrder(range: RangeCondition): Seq[SortOrder] =
+    ScanOrder.of(streamedKeys, range.lowerBound)
+
+  private def sorting: SideSorting = SideSorting(
+    bindReferences(streamedOrder(range), streamedPlan.output),
+    streamedPlan.output.size,
+    bindReferences(ScanOrder.of(otherKeys, orderOf(range.buffered)), otherPlan.output),
+    otherPlan.output.size,
+    PrefixSorter.firstLevel(conf)
+  )
+
+  private def window: RangeScannerFactory = RangeScannerFactory(
+    KernelSpec(
+      streamedKeys.map(join.ofStreamed),
+      otherKeys.map(ofBuild),
+      lower = range.lowerBound.map(join.ofStreamed),
+      upper = range.upperBound.map(join.ofStreamed),
+      sortBound = range.sortBound.map(ofBuild),
+      evictBound = range.evictBound.map(ofBuild)
+    ),
+    otherPlan.output.size,
+    PairTestSpec.of(range, join.condition, best.isDefined).map(join.ofPair),
+    behavior,
+    RangeScannerFactory.limits(conf),
+    WindowMetrics.of(metrics),
+    keepsOrder = true,
+    join.best.map(_.bound(join.ofStreamed))
+  )
+
+  /**
+   * Generated code of Spark's join always evaluates the keys of streamed rows, and so does this join when it is
+   * generated.
+   */
+  override protected def scans(generated: Boolean): PartitionScanFactory = PartitionJoinFactory(
+    mode,
+    conf.getConf(RangeJoinConf.IndexLimit),
+    join.scannerFactory,
+    sorting,
+    window,
+    generated || behavior.preservesBuffered || behavior.evaluatesKeysIfEmpty,
+    PartitionJoinMetrics(
+      longMetric("buildDataSize"),
+      longMetric("buildTime"),
+      longMetric("sortedPartitions"),
+      WindowMetrics.of(metrics))
+  )
+
+  override protected def asksOften: Boolean = true
+}

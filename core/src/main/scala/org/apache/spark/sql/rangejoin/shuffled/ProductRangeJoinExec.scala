@@ -1,0 +1,68 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.shuffled
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Expression, SortOrder}
+import org.apache.spark.sql.catalyst.optimizer.{BuildRight, BuildSide}
+import org.apache.spark.sql.catalyst.plans.{Inner, JoinType}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.joins.CartesianProductExec
+import org.apache.spark.sql.rangejoin.reduce.BestMatches
+
+/**
+ * An inner join without keys, each partition of the left side with each of the right, in the tasks of the
+ * `CartesianProductExec` that it replaces and in their order. Nothing is shuffled, so that a limit has its first rows
+ * when the first tasks have run. A task reads its partition of the right side, as stock Spark's does, into an index.
+ *
+ * Every partition is read as often as the other side has partitions: for all rows of the join, buckets are better.
+ */
+case class ProductRangeJoinExec(condition: Option[Expression], left: SparkPlan, right: SparkPlan)
+    extends PartitionIndexJoinExec {
+
+  override def joinType: JoinType = Inner
+
+  override def leftKeys: Seq[Expression] = Nil
+
+  override def rightKeys: Seq[Expression] = Nil
+
+  override def buildSide: BuildSide = BuildRight
+
+  override def best: Option[BestMatches] = None
+
+  override def asStock: CartesianProductExec = CartesianProductExec(left, right, condition)
+
+  /** The side that is sorted where there is no memory for an index has no other order. */
+  override def outputOrdering: Seq[SortOrder] = Nil
+
+  override def inputRDDs(): Seq[RDD[InternalRow]] =
+    PartitionPairs.of(left.execute(), right.execute())
+
+  override protected def codegenPrefix: String = "prj"
+
+  override protected def withNewChildrenInternal(
+      newLeft: SparkPlan,
+      newRight: SparkPlan
+  ): ProductRangeJoinExec =
+    copy(left = newLeft, right = newRight)
+}
+
+object ProductRangeJoinExec {
+
+  /** The range join that replaces a Cartesian product. */
+  def of(product: CartesianProductExec): ProductRangeJoinExec =
+    ProductRangeJoinExec(product.condition, product.left, product.right)
+}
