@@ -104,11 +104,12 @@ object InferOpenRanges extends Rule[LogicalPlan] {
 
   /** Whether the side that is not streamed is to be broadcast. */
   private def isSmall(join: Join, streamed: Side): Boolean = {
-    val size = streamed.other.of(join).stats.sizeInBytes
-    val ofStreamed = streamed.of(join).stats.sizeInBytes
+    def ofStreamed = KnownSize.of(streamed.of(join))
     // Spark broadcasts a streamed side that is tiny, and compares its rows with all others.
-    size <= conf.autoBroadcastJoinThreshold ||
-    (size <= mostBroadcast && ofStreamed >= LeastStreamed)
+    KnownSize.of(streamed.other.of(join)).exists { size =>
+      size <= conf.autoBroadcastJoinThreshold ||
+      (size <= mostBroadcast && ofStreamed.exists(_ >= LeastStreamed))
+    }
   }
 
   private def hintOf(join: Join, streamed: Side): Option[HintInfo] =

@@ -80,8 +80,11 @@ private[rewrite] object JoinMatches extends SQLConfHelper {
       val asked = CorrelatedRows.of(join.right.plan)
         .filter(rows => !rows.isOfPython || !(isOuter || rows.isTotal))
       asked.view.flatMap(_.over(join.left)).headOption.map { found =>
-        val columns = found.columns.zip(join.right.plan.output).map { case (value, column) =>
-          Alias(value, column.name)(column.exprId, column.qualifier, Some(column.metadata))
+        val columns = found.columns.zip(join.right.plan.output).map {
+          case (same: Attribute, column) if same.exprId == column.exprId =>
+            same.withQualifier(column.qualifier)
+          case (value, column) =>
+            Alias(value, column.name)(column.exprId, column.qualifier, Some(column.metadata))
         }
         Project(join.left.output ++ columns, if (isOuter) found.plan else found.matched)
       }

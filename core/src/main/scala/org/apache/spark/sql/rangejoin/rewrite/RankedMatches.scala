@@ -18,7 +18,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.plan.{InferOpenRanges, WantedPairs}
+import org.apache.spark.sql.rangejoin.plan.{InferOpenRanges, KnownSize, WantedPairs}
 import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder, Ranking}
 import org.apache.spark.sql.types.IntegerType
 
@@ -106,7 +106,7 @@ private[rewrite] object RankedMatches {
 
   /** Without a key or a second end, only a broadcast spares the comparison of all rows with all. */
   private def isSmall(side: LogicalPlan): Boolean =
-    side.stats.sizeInBytes <= SQLConf.get.autoBroadcastJoinThreshold
+    KnownSize.of(side).exists(_ <= SQLConf.get.autoBroadcastJoinThreshold)
 
   /** The window of a ranking, and the join below it. */
   object OfWindow {

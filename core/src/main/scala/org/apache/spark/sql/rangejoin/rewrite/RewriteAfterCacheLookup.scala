@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern._
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
 /**
@@ -31,12 +32,20 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 object RewriteAfterCacheLookup extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.Correlated) ||
-      !mayBeRewritten(plan) || plan.isStreaming) plan
-    else marked(plan, isFileAsked(plan))
+    if (!isOn(conf) || !mayBeRewritten(plan) || plan.isStreaming) plan
+    else {
+      val result = marked(plan, isFileAsked(plan))
+      // What is cached is planned again when a table changes, and not analyzed again.
+      if (plan.analyzed) result.setAnalyzed()
+      result
+    }
+
+  private[rewrite] def isOn(conf: SQLConf): Boolean =
+    conf.getConf(RangeJoinConf.Enabled) && conf.getConf(RangeJoinConf.Correlated)
 
   private def marked(plan: LogicalPlan, isFileAsked: Boolean): LogicalPlan = plan match {
-    case _: RewrittenAfterCacheLookup                                 => plan
+    // Of a plan that has been executed before.
+    case again: RewrittenAfterCacheLookup => again.copy(isCopy = false)
     case part if !part.isInstanceOf[Command] && isRewrittenHere(part) =>
       RewrittenAfterCacheLookup(part, isFileAsked)
     case other if mayBeRewritten(other) => other.mapChildren(marked(_, isFileAsked))
@@ -86,7 +95,9 @@ case class RewrittenAfterCacheLookup(
 
   override def clone(): LogicalPlan = {
     val copied = child.clone()
-    if (isCopy) rewritten(copied) else copy(child = copied, isCopy = true)
+    if (!isCopy) copy(child = copied, isCopy = true)
+    else if (RewriteAfterCacheLookup.isOn(SQLConf.get)) rewritten(copied)
+    else copied
   }
 
   /**

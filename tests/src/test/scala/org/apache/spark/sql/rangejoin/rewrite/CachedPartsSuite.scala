@@ -23,6 +23,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.Dataset
 
 import org.scalatest.tagobjects.Slow
@@ -209,23 +210,40 @@ class CachedPartsSuite extends RangeJoinTest {
     assert(found(more.select("id")) == 0)
   }
 
-  test("a table that is written to renews what is cached of it") {
+  test("a table that is written to renews what is cached of it, without being analyzed again") {
     tables()
     withTable("stored") {
-      sql("CREATE TABLE stored USING parquet AS SELECT id, k, t + 0.0D AS t, v FROM r")
-      val part =
-        sql(s"SELECT *, $Latest AS f FROM l".replace("FROM r ", "FROM stored r ")).persist()
+      sql("CREATE TABLE stored USING parquet AS SELECT * FROM l")
+      def part = sql(s"SELECT l.id, $Latest AS f FROM stored l").where("f > 2")
+      def asStock = withConf(Flag -> "false")(rows(part.selectExpr("id + 0 AS id", "f")))
+      val before = rows(part.persist())
       try {
-        rows(part)
-        sql("INSERT INTO stored VALUES (1000, 1, 0.5, 99)")
-        assert(found(part.select("f")) == 1)
-        val again = rows(part.selectExpr("id", "f"))
-        assertSameRows(
-          again,
-          withConf(Flag -> "false")(rows(sql(s"SELECT id, $Latest AS f FROM l"
-            .replace("FROM r ", "FROM stored r ")))),
-          "renewed")
+        assert(execution(part).normalized.analyzed)
+        sql("INSERT INTO stored VALUES (1000, 1, 30)")
+        assert(found(part) == 1)
+        val after = rows(part)
+        assert(after.size == before.size + 1)
+        part.unpersist(blocking = true)
+        assert(found(part) == 0)
+        assertSameRows(after, asStock, "renewed")
       } finally part.unpersist(blocking = true)
+    }
+  }
+
+  test("a plan that was executed, and one whose setting has changed since") {
+    tables()
+    def query = sql(s"SELECT l.id, $Sum AS f FROM l")
+    val executed = execution(query)
+    rows(query)
+    val again = Dataset.ofRows(spark, executed.withCachedData)
+    val part = query.persist()
+    try assert(found(again.select("id")) == 1)
+    finally part.unpersist(blocking = true)
+    assert(nodes[SortMergeRangeJoinExec](again).size == 1)
+    withConf(Flag -> "false") {
+      val off = Dataset.ofRows(spark, executed.normalized)
+      assert(nodes[SortMergeRangeJoinExec](off).isEmpty)
+      assertSameRows(rows(off), rows(query), "switched off")
     }
   }
 

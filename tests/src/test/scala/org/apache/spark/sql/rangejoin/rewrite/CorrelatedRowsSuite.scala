@@ -199,4 +199,25 @@ class CorrelatedRowsSuite extends RangeJoinTest {
     for (key <- Seq(RangeJoinConf.Correlated, RangeJoinConf.BestMatches, RangeJoinConf.Enabled))
       withConf(key.key -> "false")(check(latest, joins = 0))
   }
+
+  test("rows that have no size before the optimizer has run") {
+    sides(41)
+    // Spark computes such rows where its optimizer begins.
+    val values = "VALUES (1, current_date(), 3), (1, current_date(), 9), (2, NULL, 5)"
+    spark.sql(s"SELECT * FROM $values AS v(k, c, t)").createOrReplaceTempView("dated")
+    val broadcast = "spark.sql.autoBroadcastJoinThreshold" -> "10MB"
+    for ((keys, joins) <- Seq("" -> 0, "d.k = l.k AND " -> 1)) withConf(broadcast) {
+      val of = s"FROM dated d WHERE ${keys}d.t <= l.t"
+      val queries = Seq(s"SELECT l.id, (SELECT max_by(d.k, d.t) $of) AS m FROM l") ++
+        (if (hasCorrelatedLimits)
+           Seq(s"SELECT l.id, s.t FROM l, LATERAL (SELECT d.t $of ORDER BY d.t DESC LIMIT 1) AS s")
+         else Nil)
+      for (query <- queries) {
+        val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+        assert(expected.nonEmpty)
+        assertSameRows(rows(spark.sql(query)), expected, query)
+        if (joins == 1) assert(best(spark.sql(query)).contains(true), query)
+      }
+    }
+  }
 }
