@@ -37,6 +37,7 @@ import org.apache.spark.sql.rangejoin.plan.{
   StreamWantedSide,
   WantAggregatedMatches,
   WantBestMatches,
+  WithRangeJoins,
   WriteCostlySides
 }
 import org.apache.spark.sql.rangejoin.pushdown.{
@@ -88,7 +89,8 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[PruneByIndexedKeys]]       | adaptive execution: stage preparation rule, in this order   |
  *
  * Without adaptive execution, the rules from [[WantBestMatches]] to [[PruneByIndexedKeys]] run in
- * the same order before columnar transitions and code generation.
+ * the same order before columnar transitions and code generation. Preparation rules are one rule to Spark
+ * ([[WithRangeJoins]]), which has one look at a plan without a range join.
  *
  * On a Spark it was not made for it does nothing but warn, once.
  */
@@ -108,12 +110,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       // First: a join over a stage that has begun for it is planned as that, and by no other strategy.
       extensions.injectPlannerStrategy(_ => PlanBegunStages)
       extensions.injectPlannerStrategy(session => MarkRangeJoins(ClassicSession.of(session)))
-      extensions.injectQueryStagePrepRule(_ => RemoveRedundantDeferrals)
-      RangeJoinExtensions.LatePlacement.foreach { rule =>
-        extensions.injectQueryStagePrepRule(_ => rule)
-      }
-      extensions.injectQueryStagePrepRule(_ => WriteCostlySides(isAdaptive = true))
-      extensions.injectQueryStagePrepRule(_ => PruneByIndexedKeys)
+      extensions.injectQueryStagePrepRule(_ => RangeJoinExtensions.StagePreparation)
       extensions.injectQueryStageOptimizerRule(_ => ReadShufflesLocally)
       extensions.injectQueryStageOptimizerRule(_ => SplitSkewedKeys)
       extensions.injectQueryStageOptimizerRule(_ => MakePairsOfFewMatches)
@@ -158,11 +155,12 @@ object RangeJoinExtensions extends Logging {
     SortPreparedWrites
   )
 
+  private lazy val StagePreparation: Rule[SparkPlan] = WithRangeJoins(
+    RemoveRedundantDeferrals +: LatePlacement :+ WriteCostlySides(isAdaptive =
+      true) :+ PruneByIndexedKeys)
+
   private object BeforeTransitions extends ColumnarRule {
-    override def preColumnarTransitions: Rule[SparkPlan] =
-      plan =>
-        (LatePlacement ++
-          Seq(WriteCostlySides(isAdaptive = false), PruneByIndexedKeys))
-          .foldLeft(plan)((placed, rule) => rule(placed))
+    override lazy val preColumnarTransitions: Rule[SparkPlan] = WithRangeJoins(
+      LatePlacement :+ WriteCostlySides(isAdaptive = false) :+ PruneByIndexedKeys)
   }
 }

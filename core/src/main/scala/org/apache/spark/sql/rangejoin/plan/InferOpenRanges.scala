@@ -36,7 +36,7 @@ object InferOpenRanges extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.BestMatches)) plan
     else
-      plan.transformDown { case node =>
+      plan.transformDownWithPruning(WantedPairs.mayBeIn) { case node =>
         WantedPairs.of(node).map { case (wanted, pairs) =>
           node.transformDown { case same if same.eq(pairs) => ranged(wanted, pairs) }
         }.getOrElse(node)

@@ -189,6 +189,10 @@ object MarkRangeJoins extends Logging {
   /** On a Cartesian product: [[PlaceRangeJoins]] replaces it by a range join. */
   val ProductMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.product")
 
+  /** One of them is on each stock join that is to be replaced. */
+  private[plan] val Marks: Seq[TreeNodeTag[Unit]] =
+    Seq(SortMergeMark, ShuffledMark, BroadcastMark, ProductMark)
+
   /**
    * The marks of a sort-merge join. From Spark 4.3 on, adaptive execution makes a shuffled hash join of a
    * planned sort-merge join whose sides turn out small, and the marks go with it.

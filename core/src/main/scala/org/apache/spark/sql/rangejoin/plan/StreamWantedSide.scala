@@ -51,7 +51,7 @@ object StreamWantedSide extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.Broadcast)) plan
     else
-      plan.transformDown { case node =>
+      plan.transformDownWithPruning(WantedPairs.mayBeIn) { case node =>
         val wants = wantsOf(node)
         wants.headOption.fold(node) { case (_, pairs) =>
           node.transformDown { case same if same.eq(pairs) => streaming(wants.map(_._1), pairs) }

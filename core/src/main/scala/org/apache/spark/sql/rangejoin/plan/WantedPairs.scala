@@ -27,6 +27,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   Window,
   WindowGroupLimit
 }
+import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, JOIN, WINDOW, WINDOW_GROUP_LIMIT}
+import org.apache.spark.sql.catalyst.trees.TreePatternBits
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.window.WindowGroupLimitExec
@@ -82,6 +84,10 @@ private[rangejoin] case class WantedPairs(
 }
 
 private[rangejoin] object WantedPairs {
+
+  /** Whether a plan may have a join below what wants its pairs. */
+  private[plan] def mayBeIn(plan: TreePatternBits): Boolean =
+    plan.containsPattern(JOIN) && plan.containsAnyPattern(AGGREGATE, WINDOW, WINDOW_GROUP_LIMIT)
 
   /** What an operator of a physical plan wants. */
   def of(plan: SparkPlan): Option[WantedPairs] = plan match {

@@ -22,6 +22,7 @@ import org.apache.spark.sql.catalyst.optimizer.PushDownPredicates
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern.JOIN
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
@@ -45,7 +46,7 @@ object InferRangeFilters extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.InferFilters)) plan
-    else if (!plan.exists(hasLimit)) plan
+    else if (!plan.containsPattern(JOIN) || !plan.exists(hasLimit)) plan
     else settled(plan, new SharedSides(plan), MostSteps)
 
   /** Deriving constraints takes time, and most queries have none that help here. */
@@ -59,8 +60,17 @@ object InferRangeFilters extends Rule[LogicalPlan] {
 
   @tailrec
   private def settled(plan: LogicalPlan, shared: SharedSides, steps: Int): LogicalPlan = {
-    val next = plan.transformUp { case join: Join if !join.isStreaming => inferred(join, shared) }
-    if (next.fastEquals(plan) || steps == 1) next else settled(next, shared, steps - 1)
+    // Limits go up as joins are visited. Another round is for those that have gone down to another join.
+    var goOn = false
+    val next = plan.transformUpWithPruning(_.containsPattern(JOIN)) {
+      case join: Join if !join.isStreaming && join.condition.exists(RangeExtractor.hasComparison) =>
+        val found = inferred(join, shared)
+        goOn ||= found.children.zip(join.children).exists { case (now, before) =>
+          before.containsPattern(JOIN) && !now.fastEquals(before)
+        }
+        found
+    }
+    if (!goOn || steps == 1) next else settled(next, shared, steps - 1)
   }
 
   private def inferred(join: Join, shared: SharedSides): LogicalPlan = {

@@ -23,6 +23,7 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftOuter}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern.JOIN
 import org.apache.spark.sql.connector.write.RowLevelOperationTable
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -51,8 +52,12 @@ case class FilterMatchesByKeys(session: SparkSession)
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     // It would hold a thread of those for subqueries while it waits for another one.
     case _: Subquery => plan
-    case _ if isOn   => plan.transformUp { case join: Join => filtered(join).getOrElse(join) }
-    case _           => plan
+    case _ if isOn   =>
+      plan.transformUpWithPruning(_.containsPattern(JOIN)) {
+        case join: Join if NumberedRows.numbers(join.left).nonEmpty =>
+          filtered(join).getOrElse(join)
+      }
+    case _ => plan
   }
 
   private def isOn: Boolean =
@@ -61,8 +66,7 @@ case class FilterMatchesByKeys(session: SparkSession)
 
   private def filtered(join: Join): Option[Join] = join match {
     case ExtractEquiJoinKeys(Inner | LeftOuter, keys, rightKeys, _, _, left, right, _)
-        if NumberedRows.numbers(left).nonEmpty && areFilters(keys, left) &&
-          areFilters(rightKeys, right) =>
+        if areFilters(keys, left) && areFilters(rightKeys, right) =>
       rowsOf(left, AttributeSet.fromAttributeSets(keys.map(_.references)))
         .filter(isWorthIt(_, right))
         .map { rows =>
