@@ -24,7 +24,6 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins.{BroadcastNestedLoopJoinExec, CartesianProductExec}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
-import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
 
 /**
  * Joins without keys of which a limit reads a few rows, as `show()` does. Stock Spark's plan gives the first rows
@@ -42,7 +41,7 @@ object LimitedJoins {
 
   private val Tag = TreeNodeTag[Unit]("rangejoin.limited")
 
-  /** Marks the join below a small limit, for when the planner comes to it; not one that is asked to be sorted. */
+  /** Marks the join below a small limit, for when the planner comes to it. */
   def mark(plan: LogicalPlan): Unit = mark(plan, isLimited = false)
 
   @tailrec
@@ -50,21 +49,20 @@ object LimitedJoins {
     case LocalLimit(IntegerLiteral(most), child) => mark(child, isLimited || most <= MostRows)
     case _: ReturnAnswer | _: GlobalLimit | _: Offset | _: Project =>
       mark(plan.children.head, isLimited)
-    case join: Join if isLimited && RangeJoinHint.in(join.hint).isEmpty => join.setTagValue(Tag, ())
-    case _                                                              =>
+    case join: Join if isLimited => join.setTagValue(Tag, ())
+    case _                       =>
   }
-
-  def isLimited(join: Join): Boolean = join.getTagValue(Tag).isDefined
 
   /**
    * Whether what Spark has planned for a join without keys is done with the first rows of a small limit. Where it
    * broadcasts a side, all of that is read: not if it is large.
    */
-  def endsEarly(join: Join, planned: Seq[SparkPlan]): Boolean = isLimited(join) && (planned match {
-    case Seq(_: CartesianProductExec)           => true
-    case Seq(loop: BroadcastNestedLoopJoinExec) =>
-      val side = if (loop.buildSide == BuildLeft) join.left else join.right
-      SQLConf.get.getConf(RangeJoinConf.Broadcast) && side.stats.sizeInBytes <= MostBroadcast
-    case _ => false
-  })
+  def endsEarly(join: Join, planned: Seq[SparkPlan]): Boolean =
+    join.getTagValue(Tag).isDefined && (planned match {
+      case Seq(_: CartesianProductExec)           => true
+      case Seq(loop: BroadcastNestedLoopJoinExec) =>
+        val side = if (loop.buildSide == BuildLeft) join.left else join.right
+        SQLConf.get.getConf(RangeJoinConf.Broadcast) && side.stats.sizeInBytes <= MostBroadcast
+      case _ => false
+    })
 }

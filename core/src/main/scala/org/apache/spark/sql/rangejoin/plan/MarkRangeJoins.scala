@@ -42,7 +42,7 @@ import org.apache.spark.sql.rangejoin.shuffled.{ProductRangeJoinExec, ShuffledRa
  *
  * Where Spark has planned a nested loop over two large sides, [[PartitionRangeJoins]] answers with a join by
  * range buckets instead; or [[DeferShuffle]] does, if one of them has turned out to be small. Not below a small
- * limit ([[LimitedJoins]]).
+ * limit ([[LimitedJoins]]), or where it has few tasks ([[FewPartitions]]).
  *
  * Returns Nil where nothing is marked, so that strategies of other extensions see every other join.
  * `JoinSelection` is asked only if the condition has a range, since asking repeats its hint
@@ -106,7 +106,7 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
     val planned = session.sessionState.planner.JoinSelection(join)
     val withoutKeys =
       if (makesRangeBuckets(join) && PartitionRangeJoins.isQuadratic(planned, join) &&
-        !LimitedJoins.endsEarly(join, planned)) partitioned(join)
+        !keepsPlan(planned, join)) partitioned(join)
       else None
     withoutKeys.map(Right(_)).getOrElse {
       val refusals = planned.flatMap(mark(_, join))
@@ -114,6 +114,11 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
       else Left(refusals.headOption.getOrElse(Reason.NoRangePredicate))
     }
   }
+
+  /** Whether the nested loop that Spark has planned becomes a range join as it is. */
+  private def keepsPlan(planned: Seq[SparkPlan], join: Join): Boolean =
+    PartitionRangeJoins.isQuadratic(planned, join) && !isHinted(join) &&
+      (LimitedJoins.endsEarly(join, planned) || FewPartitions.areIn(join, planned))
 
   /** A join without keys over a side that has turned out small, or by buckets. */
   private def partitioned(join: Join): Option[Seq[SparkPlan]] = {
@@ -145,7 +150,7 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
       case smj: SortMergeJoinExec => (sortMergeMarks(hinted, smj.conf), RangeExtractor.extract(smj))
       case hashed: ShuffledHashJoinExec => (Seq(ShuffledMark), shuffledRangeOf(hashed, hinted))
       case product: CartesianProductExec
-          if makesRangeBuckets(join) && LimitedJoins.isLimited(join) =>
+          if makesRangeBuckets(join) && keepsPlan(Seq(product), join) =>
         (Seq(ProductMark), ProductRangeJoinExec.of(product).extracted)
       case other =>
         val broadcasts = hinted || isOn(RangeJoinConf.Broadcast)

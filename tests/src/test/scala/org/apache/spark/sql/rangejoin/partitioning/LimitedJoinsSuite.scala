@@ -26,7 +26,7 @@ import org.apache.spark.sql.{DataFrame, Observation, Row}
 
 import org.scalatest.tagobjects.Slow
 
-/** Joins without keys of which a limit reads a few rows. */
+/** Joins without keys that keep the tasks of stock Spark: of which a limit reads a few rows, or with few tasks. */
 class LimitedJoinsSuite extends SmallSidesTest {
 
   private val Dense = "r.p >= l.p"
@@ -210,6 +210,26 @@ class LimitedJoinsSuite extends SmallSidesTest {
       val stock = ran(of(s"l JOIN r ON $Dense"), 5)
       assert(products(stock).isEmpty && nodes[CartesianProductExec](stock).size == 1)
     }
+  }
+
+  test("without adaptive execution, rows of RDDs in few partitions need no shuffle either") {
+    views()
+    for (name <- Seq("l", "r"))
+      spark.createDataFrame(
+        spark.table(name).rdd,
+        spark.table(name).schema).createOrReplaceTempView(name)
+    val all = s"SELECT l.id, r.id FROM (SELECT * FROM l WHERE g < 4) l JOIN r ON $Band"
+    // Of four partitions each.
+    for ((partitions, isShuffled) <- Seq("16" -> false, "15" -> true))
+      withConf(Sizes ++ Seq(
+        Adaptive -> "false",
+        SQLConf.SHUFFLE_PARTITIONS.key -> partitions): _*) {
+        val df = sql(all)
+        assertSameRows(rows(df), withConf(Flag -> "false")(rows(sql(all))), all)
+        assert(isProduct(df) != isShuffled)
+        val hinted = sql(all.replaceFirst("SELECT", "SELECT /*+ SHUFFLE_REPLICATE_NL(r) */"))
+        assert(products(hinted).isEmpty && nodes[CartesianProductExec](hinted).size == 1)
+      }
   }
 
   test("an observed side") {

@@ -1,0 +1,47 @@
+/*
+ * Licensed under the Apache License, Version 2.0 (the "License");
+ * you may not use this file except in compliance with the License.
+ * You may obtain a copy of the License at
+ *
+ *    http://www.apache.org/licenses/LICENSE-2.0
+ *
+ * Unless required by applicable law or agreed to in writing, software
+ * distributed under the License is distributed on an "AS IS" BASIS,
+ * WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+ * See the License for the specific language governing permissions and
+ * limitations under the License.
+ */
+
+package org.apache.spark.sql.rangejoin.plan
+
+import scala.annotation.tailrec
+
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
+import org.apache.spark.sql.execution.joins.CartesianProductExec
+import org.apache.spark.sql.execution.{LogicalRDD, SparkPlan}
+import org.apache.spark.sql.internal.SQLConf
+
+/**
+ * Rows of RDDs, as of a list of rows, whose number Spark does not know and takes for endless. Adaptive execution
+ * measures them ([[DeferShuffle]]). Without it a shuffle has tasks for rows that may be few, while a product of few
+ * partitions has fewer.
+ */
+object FewPartitions {
+
+  /** Whether Spark has planned a product with no more tasks than a shuffle. */
+  def areIn(join: Join, planned: Seq[SparkPlan]): Boolean = planned match {
+    case Seq(_: CartesianProductExec) if !SQLConf.get.adaptiveExecutionEnabled =>
+      val tasks = for (left <- of(join.left); right <- of(join.right)) yield left.toLong * right
+      tasks.exists(_ <= SQLConf.get.numShufflePartitions)
+    case _ => false
+  }
+
+  /** The partitions of rows of an RDD. */
+  @tailrec
+  private def of(side: LogicalPlan): Option[Int] = side match {
+    case Project(_, child) => of(child)
+    case Filter(_, child)  => of(child)
+    case rows: LogicalRDD  => Some(rows.rdd.getNumPartitions)
+    case _                 => None
+  }
+}
