@@ -19,7 +19,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinHint}
 import org.apache.spark.sql.rangejoin.plan.{
   AggregateMatchesInPlace,
@@ -98,7 +98,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
 
   override def apply(extensions: SparkSessionExtensions): Unit =
     if (RangeJoinExtensions.supports(SPARK_VERSION)) {
-      RangeJoinConf.all.foreach(entry => logDebug(s"Registered ${entry.key}"))
+      (RangeJoinConf.all ++ InternalConf.all).foreach(entry => logDebug(s"Registered ${entry.key}"))
       Hints.inject(extensions, ResolveRangeJoinHint)
       extensions.injectPostHocResolutionRule(_ => KeepRangeJoinHint)
       extensions.injectPlanNormalizationRule(_ => RewriteAfterCacheLookup)

@@ -18,7 +18,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.SparkScriptTransformationExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 import org.scalatest.BeforeAndAfterAll
@@ -90,7 +90,7 @@ class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
     }
     // Stock's relation of the key does not fit, and its join would look at every pair.
     for (joinType <- Seq("INNER", "FULL"); settings <- RangeJoinTest.TwoEngines) {
-      withConf(settings :+ (RangeJoinConf.IndexLimit.key -> indexLimit): _*) {
+      withConf(settings :+ (InternalConf.IndexLimit.key -> indexLimit): _*) {
         val df = spark.sql(s"SELECT /*+ SHUFFLE_HASH(r) */ count(*), sum(r.t - l.t), max(r.p) " +
           s"FROM l $joinType JOIN r ON l.k = r.k AND r.t BETWEEN l.t + 1 AND l.t + 2")
         val pairs = 2L * Rows - 3

@@ -27,7 +27,7 @@ import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.index._
 import org.apache.spark.sql.rangejoin.join.{CandidateScanner, DriverMetrics, RangeJoinIterator}
 import org.apache.spark.sql.rangejoin.reduce.BestMatches
@@ -75,7 +75,7 @@ case class BroadcastRangeJoinExec(
   /** Bounds may come after the columns of the build side. */
   override protected def isAdded(column: Attribute): Boolean = BuildBounds.isAdded(column)
 
-  private def fewestOfSecond: Int = conf.getConf(RangeJoinConf.SecondRangeThreshold)
+  private def fewestOfSecond: Int = conf.getConf(InternalConf.SecondRangeThreshold)
 
   override protected lazy val second: Option[RangeCondition] =
     if (best.isDefined || fewestOfSecond == Int.MaxValue) None
@@ -97,7 +97,7 @@ case class BroadcastRangeJoinExec(
     buildBounds.evict,
     buildBounds.sortValue,
     buildBounds.evictValue,
-    conf.getConf(RangeJoinConf.LinearScanThreshold),
+    conf.getConf(InternalConf.LinearScanThreshold),
     keyTypes = buildKeys.map(_.dataType),
     sortMayBeUnknown = range.unknown.sort,
     evictMayBeUnknown = range.unknown.evict,

@@ -23,7 +23,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{SQLExecution, SparkPlan}
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeCondition, Side}
-import org.apache.spark.sql.rangejoin.conf.{JobDescription, RangeJoinConf}
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, JobDescription}
 import org.apache.spark.sql.rangejoin.reduce.BestOrder
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
@@ -90,7 +90,7 @@ final class JoinPartitioning(
   def isSingle: Boolean = isTiny && forced == 0 || forced == 1
 
   private def forced: Int =
-    session.sessionState.conf.getConf(RangeJoinConf.RangePartitioningBuckets)
+    session.sessionState.conf.getConf(InternalConf.RangePartitioningBuckets)
 
   /** The last failure to choose a layout, with the query execution in which it happened. */
   private var failed: Option[(Option[String], Throwable)] = None

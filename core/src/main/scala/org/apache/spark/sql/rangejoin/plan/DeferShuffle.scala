@@ -29,7 +29,7 @@ import org.apache.spark.sql.execution.joins.BroadcastNestedLoopJoinExec
 import org.apache.spark.sql.execution.{PlanLater, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, LeftSide, RightSide, Side}
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.partitioning.{
   DeferShuffleExec,
   ProbeExec,
@@ -117,7 +117,7 @@ object DeferShuffle extends PredicateHelper {
     join.getTagValue(Measures).getOrElse(Map.empty)
 
   private def isOn(conf: SQLConf): Boolean =
-    conf.adaptiveExecutionEnabled && conf.getConf(RangeJoinConf.DeferShuffle)
+    conf.adaptiveExecutionEnabled && conf.getConf(InternalConf.DeferShuffle)
 
   /**
    * Whether a plan that is made twice, once only to be waited for, runs its exchanges once (exchange reuse).

@@ -28,7 +28,7 @@ import org.apache.spark.sql.execution.joins.{
 }
 import org.apache.spark.sql.execution.{PlanLater, ProjectExec, SparkPlan}
 import org.apache.spark.sql.rangejoin.condition.{DrivenBy, LeftSide, RightSide, Side}
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
 import org.apache.spark.sql.rangejoin.partitioning.{
   DeferShuffleExec,
@@ -61,7 +61,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
     rangeOf(join, likely).filterNot(_ => hintToNotBroadcastAndReplicate(join.hint)).map {
       range =>
         val conf = session.sessionState.conf
-        val most = conf.getConf(RangeJoinConf.RangePartitioningThreshold)
+        val most = conf.getConf(InternalConf.RangePartitioningThreshold)
         // Spark has no estimate of how many rows a generator makes.
         val isTiny = Seq(join.left, join.right)
           .forall(side => side.stats.sizeInBytes <= most && !side.exists(_.isInstanceOf[Generate]))

@@ -21,7 +21,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.partitioning._
 
 /**
@@ -36,7 +36,7 @@ case class WriteCostlySides(isAdaptive: Boolean) extends Rule[SparkPlan] {
   import WriteCostlySides._
 
   override def apply(plan: SparkPlan): SparkPlan =
-    if (!conf.getConf(RangeJoinConf.WriteOnce) || SamplePlan.isPlanningSample) plan
+    if (!conf.getConf(InternalConf.WriteOnce) || SamplePlan.isPlanningSample) plan
     else {
       val open = plan.collect { case b: RangeBucketExec if b.getTagValue(Decided).isEmpty => b }
       val joins = open.filterNot(_.partitioning.isSingle).groupBy(_.partitioning).values

@@ -45,7 +45,7 @@ object RewriteAfterCacheLookup extends Rule[LogicalPlan] {
 
   private def marked(plan: LogicalPlan, isFileAsked: Boolean): LogicalPlan = plan match {
     // Of a plan that has been executed before.
-    case again: RewrittenAfterCacheLookup => again.copy(isCopy = false)
+    case again: RewrittenAfterCacheLookup                             => again.copy(isCopy = false)
     case part if !part.isInstanceOf[Command] && isRewrittenHere(part) =>
       RewrittenAfterCacheLookup(part, isFileAsked)
     case other if mayBeRewritten(other) => other.mapChildren(marked(_, isFileAsked))

@@ -18,7 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.rangejoin.condition.RangeCondition
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.index.{IndexedRangeJoinExec, RangeIndexMode}
 import org.apache.spark.sql.rangejoin.join._
 import org.apache.spark.sql.rangejoin.kernel.KernelSpec
@@ -49,7 +49,7 @@ trait PartitionIndexJoinExec extends TwoInputRangeJoinExec with IndexedRangeJoin
     range.sortBound.flatMap(_.prefixedValue).map(ofBuild),
     range.evictBound.flatMap(_.prefixedValue).map(ofBuild),
     if (range.sortBound.isEmpty && range.evictBound.isEmpty) Int.MaxValue
-    else conf.getConf(RangeJoinConf.LinearScanThreshold),
+    else conf.getConf(InternalConf.LinearScanThreshold),
     sortMayBeUnknown = range.unknown.sort,
     evictMayBeUnknown = range.unknown.evict
   )()
@@ -90,7 +90,7 @@ trait PartitionIndexJoinExec extends TwoInputRangeJoinExec with IndexedRangeJoin
    */
   override protected def scans(generated: Boolean): PartitionScanFactory = PartitionJoinFactory(
     mode,
-    conf.getConf(RangeJoinConf.IndexLimit),
+    conf.getConf(InternalConf.IndexLimit),
     join.scannerFactory,
     sorting,
     window,

@@ -19,7 +19,7 @@ import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, AQEShuffleRe
 import org.apache.spark.sql.execution.exchange.{ShuffleOrigin, ValidateRequirements}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.partitioning.PartitionedRange
 
@@ -38,7 +38,7 @@ object SplitSkewedKeys extends AQEShuffleReadRule {
 
   override protected def supportedShuffleOrigins: Seq[ShuffleOrigin] = Nil
 
-  private def forced: Int = conf.getConf(RangeJoinConf.SkewBuckets)
+  private def forced: Int = conf.getConf(InternalConf.SkewBuckets)
 
   override def apply(plan: SparkPlan): SparkPlan =
     if (!conf.getConf(RangeJoinConf.Skew)) plan
@@ -54,7 +54,7 @@ object SplitSkewedKeys extends AQEShuffleReadRule {
       left <- ShuffledSide.ofStage(join.left)
       right <- ShuffledSide.ofStage(join.right)
       shuffle <-
-        SkewedShuffle.of(left, right, conf.getConf(RangeJoinConf.SkewThreshold), forced > 0)
+        SkewedShuffle.of(left, right, conf.getConf(InternalConf.SkewThreshold), forced > 0)
     } yield new SkewedJoin(join, shuffle)
 
   /** The plan with one of its joins split, where that is worth it. */

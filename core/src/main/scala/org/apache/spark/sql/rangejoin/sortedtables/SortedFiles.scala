@@ -27,7 +27,7 @@ import org.apache.spark.sql.execution.{
   ProjectExec,
   SparkPlan
 }
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.types.{DataType, DateType, StringType, TimestampType, UserDefinedType}
 
 /**
@@ -103,7 +103,7 @@ object SortedFiles {
    * is planned before it runs, and has to read the files that are there when it runs.
    */
   private def mayBeOpen(scan: FileSourceScanExec): Boolean = {
-    val maxFiles = scan.conf.getConf(RangeJoinConf.SortedTablesFiles)
+    val maxFiles = scan.conf.getConf(InternalConf.SortedTablesFiles)
     val maxBytes = scan.conf.getConf(RangeJoinConf.SortedTablesBytes)
     val block = blockSize(scan)
     buckets(scan).forall { lengths =>

@@ -23,7 +23,7 @@ import org.apache.spark.sql.execution.joins.SortMergeJoinExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.reduce.TiedTables
 import org.apache.spark.util.Utils
@@ -326,7 +326,7 @@ class AggregatedMatchesSuite extends TiedTables {
     checkAggregated(
       grouped(),
       hints = Seq("SHUFFLE_HASH(r)"),
-      settings = Seq(RangeJoinConf.IndexLimit.key -> "0"))
+      settings = Seq(InternalConf.IndexLimit.key -> "0"))
   }
 
   test("keys that are split, and joins without a key", Slow) {
@@ -335,13 +335,13 @@ class AggregatedMatchesSuite extends TiedTables {
       checkAggregated(
         query,
         hints = Seq("MERGE(r)"),
-        settings = Seq(RangeJoinConf.SkewBuckets.key -> "7"))
+        settings = Seq(InternalConf.SkewBuckets.key -> "7"))
     }
     for (joinType <- Seq("LEFT", "INNER"); by <- Seq("l.id", "")) {
       checkAggregated(
         grouped(on = "r.t BETWEEN l.t - 30 AND l.t", joinType = joinType, by = by),
         hints = Seq("MERGE(r)"),
-        settings = Seq(RangeJoinConf.RangePartitioningBuckets.key -> "7")
+        settings = Seq(InternalConf.RangePartitioningBuckets.key -> "7")
       )
     }
   }

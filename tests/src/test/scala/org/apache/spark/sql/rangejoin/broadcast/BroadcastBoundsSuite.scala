@@ -23,7 +23,7 @@ import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.TwoEngines
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.{Column, DataFrame}
 
 /** Bounds of the broadcast side that only a task can evaluate. */
@@ -110,7 +110,7 @@ class BroadcastBoundsSuite extends BroadcastTables {
     val (t, name) = (long(col("r.t")), string(col("r.t")))
     val withKey = r.where("k <> 1").count()
     assert(withKey < r.count())
-    withConf(adaptive(false), RangeJoinConf.LinearScanThreshold.key -> "0") {
+    withConf(adaptive(false), InternalConf.LinearScanThreshold.key -> "0") {
       assert(evaluations(after(t, col("l.t"))) == withKey)
       assert(evaluations(after(col("l.t"), t) && col("l.t") < t + 3) == withKey)
       assert(evaluations(col("l.t") >= t && col("l.t") <= t + 5) == withKey)

@@ -21,7 +21,7 @@ import org.apache.spark.sql.execution.debug.codegenStringSeq
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.index.RangeCursor
 
 /** The loop that [[BroadcastRangeJoinCodegen]] emits, and that it is the one of [[IndexScanner]]. */
@@ -57,7 +57,7 @@ class BroadcastCodegenSuite extends BroadcastTables {
     slowIf(name != "intervals"): _*) {
     for (joinType <- joinTypes; linearScanThreshold <- Seq("0", "1000")) {
       withConf(
-        RangeJoinConf.LinearScanThreshold.key -> linearScanThreshold,
+        InternalConf.LinearScanThreshold.key -> linearScanThreshold,
         SQLConf.ANSI_ENABLED.key -> "false",
         adaptive(false)) {
         def df = joined(range, joinType)
@@ -83,7 +83,7 @@ class BroadcastCodegenSuite extends BroadcastTables {
         rows(df)
         Evaluations.get
       }
-      withConf(engine :+ adaptive(false) :+ (RangeJoinConf.LinearScanThreshold.key -> "1000"): _*) {
+      withConf(engine :+ adaptive(false) :+ (InternalConf.LinearScanThreshold.key -> "1000"): _*) {
         def df = l.join(r.hint("broadcast"), band && refuse(col("r.t") + col("l.t")), joinType)
         val found = evaluations(df)
         assert(found > 0 && found == withConf(Flag -> "false")(evaluations(df)), joinType)

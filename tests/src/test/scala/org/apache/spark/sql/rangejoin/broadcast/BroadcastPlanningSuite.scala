@@ -21,7 +21,7 @@ import org.apache.spark.sql.execution.exchange._
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.index.RangeIndexMode
 import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinTest}
 
@@ -75,7 +75,7 @@ class BroadcastPlanningSuite extends BroadcastTables {
     withConf(
       SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> "false",
       SQLConf.CODEGEN_FACTORY_MODE.key -> "CODEGEN_ONLY",
-      RangeJoinConf.LinearScanThreshold.key -> "0"
+      InternalConf.LinearScanThreshold.key -> "0"
     ) {
       for (on <- Seq(band, keyless); joinType <- Seq("inner", "left", "left_anti")) {
         checkAgainstStock(l.join(r, on, joinType), engines = Seq(Nil))

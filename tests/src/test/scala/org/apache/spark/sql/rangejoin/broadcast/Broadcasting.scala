@@ -19,7 +19,7 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.Dataset
 
@@ -33,8 +33,8 @@ trait Broadcasting extends RangeJoinTest {
   protected def settings: Settings =
     Seq(
       Threshold -> "10MB",
-      RangeJoinConf.LinearScanThreshold.key -> "0",
-      RangeJoinConf.SecondRangeThreshold.key -> "1")
+      InternalConf.LinearScanThreshold.key -> "0",
+      InternalConf.SecondRangeThreshold.key -> "1")
 
   override protected def withFixture(test: NoArgTest): Outcome =
     withConf(settings: _*)(super.withFixture(test))

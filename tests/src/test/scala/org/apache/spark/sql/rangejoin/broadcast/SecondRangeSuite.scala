@@ -23,7 +23,7 @@ import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 import org.apache.spark.sql.functions.udf
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{AdaptiveEngines, Engines, EveryEngine}
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.plan.TwoRanges
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest.JoinTypes
@@ -33,8 +33,8 @@ import org.scalatest.tagobjects.Slow
 /** Broadcast joins with two ranges, the second of which leaves out rows of the index. */
 class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
 
-  private val ByBoth = RangeJoinConf.SecondRangeThreshold.key -> "1"
-  private val ByOne = RangeJoinConf.SecondRangeThreshold.key -> "1000000"
+  private val ByBoth = InternalConf.SecondRangeThreshold.key -> "1"
+  private val ByOne = InternalConf.SecondRangeThreshold.key -> "1000000"
   private val Box = "p.x BETWEEN b.x0 AND b.x1 AND p.y BETWEEN b.y0 AND b.y1"
   private val Band = "abs(p.x - b.x0) <= 0.01 AND abs(p.y - b.y0) <= 0.01"
 
@@ -68,7 +68,7 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
           candidates(df)
         }
         val one = found(ByOne)
-        val both = found(RangeJoinConf.SecondRangeThreshold.key -> "1024")
+        val both = found(InternalConf.SecondRangeThreshold.key -> "1024")
         assert(both * 10 <= one, s"$both of $one")
       }
     }

@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.functions.udf
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{AdaptiveEngines, Settings}
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 
 /** Joins with other ranges of rows that are broadcast once: each has an index of its own, made of the first. */
 class SharedIndexSuite extends BroadcastTables {
@@ -88,7 +88,7 @@ class SharedIndexSuite extends BroadcastTables {
   for ((keys, key) <- Seq("keys" -> Keyed, "no keys" -> ""); smallest <- Seq("0", "4"))
     test(s"other ranges, rows with NULL in those of the first: $keys, groups from $smallest rows") {
       views()
-      withConf(RangeJoinConf.LinearScanThreshold.key -> smallest) {
+      withConf(InternalConf.LinearScanThreshold.key -> smallest) {
         val types = Seq("INNER", "LEFT", "LEFT SEMI", "INNER", "LEFT ANTI", "INNER", "LEFT")
         for (turn <- Ranges.indices by 3) {
           val turned = Ranges.drop(turn) ++ Ranges.take(turn)

@@ -15,7 +15,7 @@
 package org.apache.spark.sql.rangejoin.differential
 
 import org.apache.spark.sql.rangejoin.TestSession
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 /**
@@ -72,8 +72,8 @@ object Fuzz {
 
   /** What may be looked at alone, by the setting that its cases have. */
   private val Settings = Map(
-    "buckets" -> RangeJoinConf.RangePartitioningBuckets.key,
-    "skewed" -> RangeJoinConf.SkewBuckets.key)
+    "buckets" -> InternalConf.RangePartitioningBuckets.key,
+    "skewed" -> InternalConf.SkewBuckets.key)
 
   private val ProgressNanos = 20L * 1000 * 1000 * 1000
 

@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.differential
 
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 
 /**
  * A random join, all of it drawn from one number: schemas, rows, condition, join type, output,
@@ -301,8 +301,8 @@ object RandomJoin {
 
   /** Groups of any size are searched, and by a second range, too. */
   private val Searched: Seq[(String, String)] = Seq(
-    RangeJoinConf.LinearScanThreshold.key -> "0",
-    RangeJoinConf.SecondRangeThreshold.key -> "1")
+    InternalConf.LinearScanThreshold.key -> "0",
+    InternalConf.SecondRangeThreshold.key -> "1")
 
   /** Nothing is broadcast, or what may be: searched always, and where that is worth it. */
   private val Broadcasts: Seq[Seq[(String, String)]] = {
@@ -316,22 +316,22 @@ object RandomJoin {
 
   /** The index of a partition: searched always, or where that is worth it; too large, so that it is sorted. */
   private val Indexes: Seq[Seq[(String, String)]] = Seq(
-    Seq(RangeJoinConf.LinearScanThreshold.key -> "0"),
-    Seq(RangeJoinConf.LinearScanThreshold.key -> "0"),
+    Seq(InternalConf.LinearScanThreshold.key -> "0"),
+    Seq(InternalConf.LinearScanThreshold.key -> "0"),
     Nil,
-    Seq(RangeJoinConf.IndexLimit.key -> "0"),
-    Seq(RangeJoinConf.IndexLimit.key -> "67000")
+    Seq(InternalConf.IndexLimit.key -> "0"),
+    Seq(InternalConf.IndexLimit.key -> "67000")
   )
 
   /** Numbers of buckets of a join without keys: few rows in many buckets show what is amiss at borders. */
   private val BucketSettings: Seq[Seq[(String, String)]] =
-    Seq(1, 2, 7, 200).map(n => Seq(RangeJoinConf.RangePartitioningBuckets.key -> n.toString))
+    Seq(1, 2, 7, 200).map(n => Seq(InternalConf.RangePartitioningBuckets.key -> n.toString))
 
   /** Numbers of buckets of every key, which is seen under adaptive execution alone. */
   private val SkewSettings: Seq[Seq[(String, String)]] = Seq(1, 2, 7, 40).map { n =>
     Seq(
       SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
-      RangeJoinConf.SkewBuckets.key -> n.toString)
+      InternalConf.SkewBuckets.key -> n.toString)
   }
 
   /** The side is broadcast that Spark knows to be small: searched always, and where that is worth it. */

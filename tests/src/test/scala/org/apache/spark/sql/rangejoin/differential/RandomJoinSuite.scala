@@ -14,7 +14,7 @@
 
 package org.apache.spark.sql.rangejoin.differential
 
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -58,16 +58,16 @@ class RandomJoinSuite extends AnyFunSuite {
     assert(drawn.map(_.settings).distinct.size == 2 * 4 * 2 * 2)
     val ofOthers = drawn.flatMap(_.engines).map(_.filterNot { case (key, _) =>
       Seq(
-        RangeJoinConf.IndexLimit,
-        RangeJoinConf.LinearScanThreshold,
-        RangeJoinConf.SecondRangeThreshold,
-        RangeJoinConf.SkewBuckets)
+        InternalConf.IndexLimit,
+        InternalConf.LinearScanThreshold,
+        InternalConf.SecondRangeThreshold,
+        InternalConf.SkewBuckets)
         .exists(_.key == key)
     })
     assert(ofOthers.distinct.size == 16 * (3 + 4 + 1))
     val limits = drawn.flatMap(_.engines.flatten).collect {
       case (key, limit)
-          if key == RangeJoinConf.IndexLimit.key => limit
+          if key == InternalConf.IndexLimit.key => limit
     }
     assert(limits.distinct.size == 2)
     for (hint <- Seq("MERGE(l)", "SHUFFLE_MERGE(l)", "SHUFFLE_HASH(l)", "SHUFFLE_HASH(r)")) {

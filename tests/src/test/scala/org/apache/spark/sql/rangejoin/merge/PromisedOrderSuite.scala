@@ -25,7 +25,7 @@ import org.apache.spark.sql.functions.{col, expr}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Settings, spillingFrom}
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.skew.SkewReshuffleExec
 
 import org.scalatest.tagobjects.Slow
@@ -191,7 +191,7 @@ class PromisedOrderSuite extends RangeJoinTest {
       check(
         "SELECT /*+ SHUFFLE_HASH(r) */ * FROM (SELECT /*+ MERGE(r) */ l.* FROM l JOIN r ON " +
           s"${keyed(Conditions.head)}) AS l JOIN r ON ${keyed(condition)}",
-        Seq(RangeJoinConf.IndexLimit.key -> limit)
+        Seq(InternalConf.IndexLimit.key -> limit)
       )
     }
   }
@@ -200,7 +200,7 @@ class PromisedOrderSuite extends RangeJoinTest {
     sides(keys = 2)
     for (joinType <- Seq("", "LEFT", "LEFT SEMI"); buckets <- Seq(2, 7)) {
       val sql = joined(joinType, Conditions.head)
-      val split = Seq(RangeJoinConf.SkewBuckets.key -> buckets.toString)
+      val split = Seq(InternalConf.SkewBuckets.key -> buckets.toString)
       check(sql, split, RangeJoinTest.AdaptiveEngines)
       withConf(split :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true"): _*) {
         val df = spark.sql(sql)

@@ -18,7 +18,7 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.functions.{col, udf}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.{DataFrame, Row}
 
 import org.scalatest.tagobjects.Slow
@@ -249,8 +249,8 @@ class CostlySideSuite extends SmallSidesTest {
       spark.udf.register("costly", udf { (id: Long) => id })
       assert(writes(plan(plain)).size == 1 && writes(plan(ofOthers)).isEmpty)
       for (off <- Seq(
-          RangeJoinConf.WriteOnce.key -> "false",
-          RangeJoinConf.RangePartitioningThreshold.key -> "1g",
+          InternalConf.WriteOnce.key -> "false",
+          InternalConf.RangePartitioningThreshold.key -> "1g",
           Buckets -> "1",
           Flag -> "false"))
         withConf(off)(assert(writes(plan(plain)).isEmpty, off))

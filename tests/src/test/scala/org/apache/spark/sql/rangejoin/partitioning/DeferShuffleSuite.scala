@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.functions.{col, udf}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.plan.DeferShuffle
 import org.apache.spark.sql.{DataFrame, Row}
 
@@ -32,7 +32,7 @@ import org.scalatest.tagobjects.Slow
 class DeferShuffleSuite extends SmallSidesTest {
 
   /** A costly side is measured where it may not be written ([[CostlySideSuite]]). */
-  private val Measured = Sizes :+ (RangeJoinConf.WriteOnce.key -> "false")
+  private val Measured = Sizes :+ (InternalConf.WriteOnce.key -> "false")
 
   private def broadcasts(df: DataFrame): Seq[BroadcastRangeJoinExec] =
     collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }
@@ -153,7 +153,7 @@ class DeferShuffleSuite extends SmallSidesTest {
         assert(countReadings("source")(query) > 500))
     }
     staysByBuckets()(query)
-    staysByBuckets(RangeJoinConf.WriteOnce.key -> "false")(query)
+    staysByBuckets(InternalConf.WriteOnce.key -> "false")(query)
     staysByBuckets(SQLConf.EXCHANGE_REUSE_ENABLED.key -> "false")(query)
   }
 
@@ -314,13 +314,13 @@ class DeferShuffleSuite extends SmallSidesTest {
       val aggregated =
         s"SELECT * FROM l LEFT JOIN (SELECT id, max(p) AS p FROM r GROUP BY id) r ON $Band"
       assert(waits(aggregated))
-      withConf(RangeJoinConf.DeferShuffle.key -> "false")(assert(!waits(aggregated)))
+      withConf(InternalConf.DeferShuffle.key -> "false")(assert(!waits(aggregated)))
       assert(!waits(s"SELECT /*+ RANGE_JOIN(r) */ * FROM l LEFT JOIN $few ON $Band"))
       for (off <- Seq(
           SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false",
           SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1",
-          RangeJoinConf.DeferShuffle.key -> "false",
-          RangeJoinConf.RangePartitioningBuckets.key -> "1",
+          InternalConf.DeferShuffle.key -> "false",
+          InternalConf.RangePartitioningBuckets.key -> "1",
           RangeJoinConf.Broadcast.key -> "false"
         ))
         withConf(off)(assert(!waits(plain), off))

@@ -20,7 +20,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.ScalaUDF
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 import org.apache.spark.{SPARK_VERSION, TaskContext}
 
@@ -58,7 +58,7 @@ class GrowingOwnerSuite extends RangePartitioningTest {
   private val ByBuckets: Seq[Settings] = Engines.map(_ ++ Seq(
     Buckets -> "9",
     // A costly owner is written once, and would not be read again.
-    RangeJoinConf.WriteOnce.key -> "false",
+    InternalConf.WriteOnce.key -> "false",
     SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1"
   ))
 

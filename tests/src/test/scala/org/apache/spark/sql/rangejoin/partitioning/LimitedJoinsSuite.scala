@@ -19,7 +19,7 @@ import org.apache.spark.sql.execution.joins.CartesianProductExec
 import org.apache.spark.sql.functions.{count, expr, lit}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.shuffled.ProductRangeJoinExec
 import org.apache.spark.sql.{DataFrame, Observation, Row}
@@ -97,7 +97,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
 
   test("where there is no memory for an index its rows are sorted, and partitions may be empty") {
     views()
-    eachMode(RangeJoinConf.IndexLimit.key -> "1") {
+    eachMode(InternalConf.IndexLimit.key -> "1") {
       val df = ran(of(s"l JOIN r ON $Band"), 10000)
       assert(only(products(df)).metrics("sortedPartitions").value > 0)
     }

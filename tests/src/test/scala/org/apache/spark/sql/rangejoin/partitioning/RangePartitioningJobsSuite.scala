@@ -26,7 +26,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 
 import org.scalatest.tagobjects.Slow
 
@@ -61,7 +61,7 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
       withConf(
         SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive,
         SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1",
-        RangeJoinConf.RangePartitioningThreshold.key -> "1",
+        InternalConf.RangePartitioningThreshold.key -> "1",
         // These run shuffles of a sample as jobs of their own.
         RangeJoinConf.Skew.key -> "false"
       ) {
@@ -141,8 +141,8 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
   private val Sampling = Seq(
     SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
     SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1",
-    RangeJoinConf.DeferShuffle.key -> "false",
-    RangeJoinConf.WriteOnce.key -> "false",
+    InternalConf.DeferShuffle.key -> "false",
+    InternalConf.WriteOnce.key -> "false",
     Buckets -> "5"
   )
 

@@ -21,7 +21,7 @@ import org.apache.spark.sql.execution.joins.{CartesianProductExec, ShuffledHashJ
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, OneTask, Settings}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
@@ -149,7 +149,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalSha
       withConf(
         Buckets -> "9",
         SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false",
-        RangeJoinConf.WriteOnce.key -> "false") {
+        InternalConf.WriteOnce.key -> "false") {
         def query = sql("SELECT d.*, r.id FROM longer d LEFT JOIN r ON d.s <= r.e AND r.s <= d.e")
         val df = query
         assert(bucketNodes(df).size == 2, executedPlan(df))
@@ -293,7 +293,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalSha
     views(20000)
     def query =
       sql("SELECT count(*), sum(l.id), sum(r.id) FROM l JOIN r ON r.p BETWEEN l.p - 1 AND l.p + 1")
-    withConf(Adaptive ++ Seq(RangeJoinConf.RangePartitioningThreshold.key -> "1"): _*) {
+    withConf(Adaptive ++ Seq(InternalConf.RangePartitioningThreshold.key -> "1"): _*) {
       val df = query
       rows(df)
       val (first, second) = (bucketNodes(df).head, bucketNodes(df).last)
@@ -305,7 +305,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalSha
       val largest = first.metrics("largestBucket").value
       assert(largest > 3000 && largest < 4000, largest)
     }
-    withConf(RangeJoinConf.RangePartitioningThreshold.key -> "1GB") {
+    withConf(InternalConf.RangePartitioningThreshold.key -> "1GB") {
       val df = query
       val found = rows(df)
       assert(bucketNodes(df).map(_.metrics("numBuckets").value) == Seq(1, 1))
@@ -324,7 +324,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalSha
   test("few buckets where rows would be copied to all of them") {
     views(3000)
     withConf(Adaptive ++ Seq(
-      RangeJoinConf.RangePartitioningThreshold.key -> "1",
+      InternalConf.RangePartitioningThreshold.key -> "1",
       SQLConf.SHUFFLE_PARTITIONS.key -> "50"): _*) {
       // Ten points, and intervals all of which reach over everything.
       val df = sql("""SELECT l.id, r.id FROM (SELECT * FROM l WHERE id <= 10) l

@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.partitioning
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
@@ -26,7 +26,7 @@ import org.scalatest.tagobjects.Slow
 /** What suites of joins by range buckets share. */
 trait RangePartitioningTest extends BucketsTest {
 
-  override protected val Buckets: String = RangeJoinConf.RangePartitioningBuckets.key
+  override protected val Buckets: String = InternalConf.RangePartitioningBuckets.key
 
   protected def bucketNodes(df: DataFrame): Seq[RangeBucketExec] =
     collect(executedPlan(df)) { case b: RangeBucketExec => b }

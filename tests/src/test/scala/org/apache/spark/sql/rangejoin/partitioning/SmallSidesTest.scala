@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.partitioning
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.JobsTest
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 
 /** For tests of joins by buckets of which a side may turn out to be small, and of the jobs that find out. */
 trait SmallSidesTest extends RangePartitioningTest with JobsTest {
@@ -30,7 +30,7 @@ trait SmallSidesTest extends RangePartitioningTest with JobsTest {
   protected val Sizes = Seq(
     SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
     SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "1000",
-    RangeJoinConf.RangePartitioningThreshold.key -> "1000"
+    InternalConf.RangePartitioningThreshold.key -> "1000"
   )
 
   protected def views(): Unit =

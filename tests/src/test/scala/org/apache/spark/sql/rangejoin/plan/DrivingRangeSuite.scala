@@ -23,7 +23,7 @@ import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, EveryEngine, Settings, TwoEngines}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.partitioning.RangePartitioningTest
@@ -77,7 +77,7 @@ class DrivingRangeSuite extends RangePartitioningTest with TwoRanges with Before
     only(JoinReports.of(executedPlan(df))).range.flatMap(_.references.map(_.name)).toSet
 
   /** Of groups of any size a second range is indexed. */
-  private val ByBoth = Seq(RangeJoinConf.SecondRangeThreshold.key -> "1")
+  private val ByBoth = Seq(InternalConf.SecondRangeThreshold.key -> "1")
 
   /** Joins as Spark plans them: by hint and settings, and whether they have a key. */
   private val Joins: Seq[(String, Boolean, Settings)] = Seq(
@@ -86,7 +86,7 @@ class DrivingRangeSuite extends RangePartitioningTest with TwoRanges with Before
     ("/*+ BROADCAST(r) */", true, ByBoth),
     ("/*+ BROADCAST(r) */", false, ByBoth),
     ("", false, Seq(Buckets -> "5")),
-    ("", false, Seq(RangeJoinConf.RangePartitioningThreshold.key -> "1GB"))
+    ("", false, Seq(InternalConf.RangePartitioningThreshold.key -> "1GB"))
   )
 
   private def condition(hasKey: Boolean, ranges: String*): String =

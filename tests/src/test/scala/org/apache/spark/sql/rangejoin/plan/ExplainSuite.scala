@@ -17,7 +17,7 @@ package org.apache.spark.sql.rangejoin.plan
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.{ExtendedMode, FormattedMode, SimpleMode}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.shims.BuiltFor
 import org.apache.spark.sql.rangejoin.{JobsTest, LogCapture, RangeJoinExtensions, RangeJoinTest}
 import org.apache.spark.{SPARK_VERSION, SparkContext}
@@ -128,6 +128,10 @@ class ExplainSuite extends JobsTest {
     for (entry <- RangeJoinConf.all) {
       assert(entry.doc.nonEmpty && entry.version.nonEmpty, entry.key)
       assert(spark.sql("SET -v").where(s"key = '${entry.key}'").count() == 1, entry.key)
+    }
+    for (entry <- InternalConf.all) {
+      assert(entry.doc.nonEmpty && entry.version.nonEmpty && !entry.isPublic, entry.key)
+      assert(spark.sql("SET -v").where(s"key = '${entry.key}'").isEmpty, entry.key)
     }
     assert(spark.conf.get("spark.sql.join.smj.useInnerRangeOptimization") == "true")
   }

@@ -19,7 +19,7 @@ import scala.util.Random
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{AdaptiveEngines, Settings}
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.shims.KeyHash
 import org.apache.spark.sql.rangejoin.skew.SkewReshuffleExec
 
@@ -36,7 +36,7 @@ class SkewedBestCopiesSuite extends BestCopiesTest {
   override protected def keyed(range: String): String = s"l.k = r.k AND $range"
 
   override protected def inBuckets(buckets: Int): Form =
-    Form("MERGE(r)", Seq(RangeJoinConf.SkewBuckets.key -> buckets.toString))
+    Form("MERGE(r)", Seq(InternalConf.SkewBuckets.key -> buckets.toString))
 
   override protected def engines: Seq[Settings] = oneIn(AdaptiveEngines.size)(AdaptiveEngines)
 

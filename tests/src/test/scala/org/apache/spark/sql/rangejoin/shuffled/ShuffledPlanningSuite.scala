@@ -20,7 +20,7 @@ import org.apache.spark.sql.execution.joins.ShuffledHashJoinExec
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.Reason
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.{BandOfTables, RangeJoinTest}
 import org.apache.spark.sql.{Column, DataFrame}
@@ -47,8 +47,8 @@ class ShuffledPlanningSuite extends BandOfTables {
       else l.join(r.hint("shuffle_hash"), band, joinType)
     for ((settings, sorted) <- Seq(
         Nil -> false,
-        Seq(RangeJoinConf.LinearScanThreshold.key -> "0") -> false,
-        Seq(RangeJoinConf.IndexLimit.key -> "0") -> true)) withConf(settings: _*) {
+        Seq(InternalConf.LinearScanThreshold.key -> "0") -> false,
+        Seq(InternalConf.IndexLimit.key -> "0") -> true)) withConf(settings: _*) {
       assert(only(shuffledJoins(query)).buildSide == built)
       checkAgainstStock(query)
       val df = query
@@ -63,7 +63,7 @@ class ShuffledPlanningSuite extends BandOfTables {
 
   test("only pairs in range are looked at, by either way") {
     def query = table(3000, 1).as("l").join(table(3000, 2).as("r").hint("shuffle_hash"), band)
-    for (limit <- Seq(Long.MaxValue, 0L)) withConf(RangeJoinConf.IndexLimit.key -> s"${limit}b") {
+    for (limit <- Seq(Long.MaxValue, 0L)) withConf(InternalConf.IndexLimit.key -> s"${limit}b") {
       val df = query
       val count = rows(df).size
       assert(only(shuffledJoins(df)).metrics("numCandidates").value == count)
@@ -77,7 +77,7 @@ class ShuffledPlanningSuite extends BandOfTables {
       (col("k") + col("id") % 10 * keys).as("k"),
       (col("t") + col("id") % 200 * times).as("t"))
     def query = side(1).as("l").join(side(2).as("r").hint("shuffle_hash"), band, "full_outer")
-    withConf(SQLConf.SHUFFLE_PARTITIONS.key -> "1", RangeJoinConf.IndexLimit.key -> "300k") {
+    withConf(SQLConf.SHUFFLE_PARTITIONS.key -> "1", InternalConf.IndexLimit.key -> "300k") {
       checkAgainstStock(query, engines = RangeJoinTest.TwoEngines)
       val df = query
       rows(df)
@@ -131,7 +131,7 @@ class ShuffledPlanningSuite extends BandOfTables {
       SQLConf.SHUFFLE_PARTITIONS.key -> "5"
     ) {
       val expected = withConf(Flag -> "false")(rows(query))
-      for (limit <- Seq("1g", "0")) withConf(RangeJoinConf.IndexLimit.key -> limit) {
+      for (limit <- Seq("1g", "0")) withConf(InternalConf.IndexLimit.key -> limit) {
         val df = query
         assertSameRows(rows(df), expected, "")
         assert(only(shuffledJoins(df)).nodeName == "ShuffledRangeJoin(skew=true)")
@@ -166,7 +166,7 @@ class ShuffledPlanningSuite extends BandOfTables {
   }
 
   test("LIMIT ends the join early, on the index and sorted") {
-    for (limit <- Seq("1g", "0")) withConf(RangeJoinConf.IndexLimit.key -> limit) {
+    for (limit <- Seq("1g", "0")) withConf(InternalConf.IndexLimit.key -> limit) {
       for (engine <- RangeJoinTest.Engines) withConf(engine: _*) {
         assert(l.join(r.hint("shuffle_hash"), band, "full_outer").limit(7).collect().length == 7)
         assert(hashed.limit(7).collect().length == 7)
@@ -218,7 +218,7 @@ class ShuffledPlanningSuite extends BandOfTables {
       expr("l.k = r.k and r.t <= l.t and r.id % 7 = 1") -> 2)
     for (limit <- Seq("1g", "0"); (condition, promised) <- conditions)
       withConf(
-        RangeJoinConf.IndexLimit.key -> limit,
+        InternalConf.IndexLimit.key -> limit,
         // Where it raises, a sum is known to rise with its column.
         SQLConf.ANSI_ENABLED.key -> "true") {
         val join = only(shuffledJoins(query(condition)))

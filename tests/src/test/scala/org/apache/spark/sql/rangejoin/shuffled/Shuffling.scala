@@ -20,7 +20,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
 
 import org.scalatest.Outcome
@@ -51,8 +51,8 @@ object Shuffling {
 
   /** How groups of rows are found: each is searched; large ones are; both sides are sorted. */
   val ways: Seq[Settings] = Seq(
-    Seq(RangeJoinConf.LinearScanThreshold.key -> "0"),
-    Seq(RangeJoinConf.IndexLimit.key -> "0"),
+    Seq(InternalConf.LinearScanThreshold.key -> "0"),
+    Seq(InternalConf.IndexLimit.key -> "0"),
     Nil)
 
   /** Asks for a shuffled hash join by hints, which build the left side where they can for half of them. */

@@ -21,7 +21,7 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.reduce.RankMatchesExec
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
@@ -38,7 +38,7 @@ class SkewPlansSuite extends SkewTest {
     SQLConf.SHUFFLE_PARTITIONS.key -> "16",
     SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_NUM.key -> "16",
     SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_SIZE.key -> "1b",
-    RangeJoinConf.SkewThreshold.key -> "1b"
+    InternalConf.SkewThreshold.key -> "1b"
   )
 
   /** Tables `l` and `r` with a key and a point. */
@@ -137,7 +137,7 @@ class SkewPlansSuite extends SkewTest {
     // With two tasks one of them may as well do it all.
     val two = SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_NUM.key -> "2"
     assert(shuffles(ran(text, BySize :+ two)).isEmpty)
-    assert(shuffles(ran(text, BySize :+ (RangeJoinConf.SkewThreshold.key -> "1g"))).isEmpty)
+    assert(shuffles(ran(text, BySize :+ (InternalConf.SkewThreshold.key -> "1g"))).isEmpty)
     assert(shuffles(ran(text, BySize :+ (RangeJoinConf.Skew.key -> "false"))).isEmpty)
   }
 

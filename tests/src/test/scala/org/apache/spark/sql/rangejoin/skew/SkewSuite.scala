@@ -16,7 +16,7 @@ package org.apache.spark.sql.rangejoin.skew
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{AdaptiveEngines, Engines, Settings}
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 import org.apache.spark.sql.rangejoin.partitioning.{BucketsTest, IntervalShapes}
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
@@ -26,7 +26,7 @@ import org.scalatest.tagobjects.Slow
 /** What suites of joins with skewed keys share. */
 trait SkewTest extends BucketsTest {
 
-  override protected val Buckets: String = RangeJoinConf.SkewBuckets.key
+  override protected val Buckets: String = InternalConf.SkewBuckets.key
 
   /** The nodes that divide rows of the join's shuffles. */
   protected def shuffles(df: DataFrame): Seq[SkewReshuffleExec] =

@@ -19,7 +19,7 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
-import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 
 import org.scalatest.tagobjects.Slow
 
@@ -142,7 +142,7 @@ class PreparedTablesSuite extends PreparedTablesTest {
       withConf(RangeJoinConf.SortedTables.key -> "false") {
         sorted(join(spark.table("left_side"), spark.table("right_side")), 0)
       }
-      withConf(RangeJoinConf.SortedTablesFiles.key -> "2") {
+      withConf(InternalConf.SortedTablesFiles.key -> "2") {
         sorted(join(spark.table("left_side"), spark.table("right_side")), 0)
       }
       // What says which file a row is from, or depends on the place of a row.
