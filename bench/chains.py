@@ -1,9 +1,10 @@
-"""One table, the spine, with several history tables: `python bench/chains.py [--rows N] [--kinds as-of]`.
+"""One table, the spine, with several history tables: `python bench/chains.py [--kinds as-of]`.
 
-Each history table is joined by the key and the time of the spine: as-of (`rangejoin.join_asof`, the latest
-row that is not later), or by a band that has one row for each row of the spine. With one history table
-and with ten, in turns, after a round that warms up. Prints medians of seconds and of processor seconds
-of all tasks, and how many shuffles, sorts and windows the plan has. Needs `rangejoin` (see README.md).
+Each history table is joined by the key and the time of the spine: as-of (`rangejoin.join_asof`, the
+latest row that is not later), or by a band that has one row for each row of the spine. With one
+history table and with ten, in turns, after a round that warms up. Prints medians of seconds and of
+processor seconds of all tasks, and how many shuffles, sorts and windows the plan has. Needs
+`rangejoin` (see README.md).
 """
 
 from __future__ import annotations
@@ -16,17 +17,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import rangejoin
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F  # noqa: N812
 from sessions import SMALL, cpu_seconds, session, stages
+
+import rangejoin
 
 STEP = 1000
 HISTORIES = 10
 
 
 def write(spark: SparkSession, folder: Path, rows: int, keys: int) -> None:
-    """The tables, in no order; in each step a key has one row of the spine and one of each history."""
+    """The tables, in no order; in each step a key has one row in each of them."""
     for i in range(HISTORIES + 1):
         spark.range(rows).selectExpr(
             f"id % {keys} AS k",
@@ -65,11 +67,10 @@ def chain(spark: SparkSession, folder: Path, kind: str, tables: int) -> DataFram
 
 
 def shape(df: DataFrame) -> str:
-    """How many shuffles, sorts and windows there are in the plan, and how many sorts go key by key."""
+    """How many shuffles, sorts and windows the plan has, and how many sorts go key by key."""
     plan = df._jdf.queryExecution().executedPlan().toString().split("Initial Plan")[0]
     count = [
-        len(re.findall(p, plan))
-        for p in (r"Exchange \w", r"Sort \[", r"Window \[", "presorted")
+        len(re.findall(p, plan)) for p in (r"Exchange \w", r"Sort \[", r"Window \[", "presorted")
     ]
     return f"{count[0]} | {count[1]} ({count[3]}) | {count[2]}"
 
@@ -85,9 +86,7 @@ def main() -> None:
     spark = session()
     spark.conf.set(SMALL, "-1")
     cases = [(kind, tables) for kind in args.kinds for tables in (1, HISTORIES)]
-    figures: dict[tuple[str, int], list[tuple[float, float]]] = {
-        case: [] for case in cases
-    }
+    figures: dict[tuple[str, int], list[tuple[float, float]]] = {case: [] for case in cases}
     shapes = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -104,14 +103,13 @@ def main() -> None:
                     figures[case].append((seconds, cpu_seconds(new)))
                 shapes[case] = shape(df)
     print(
-        "| case | histories | shuffles | sorts (key by key) | windows | seconds | processor seconds |"
+        "| case | histories | shuffles | sorts (key by key) | windows | seconds "
+        "| processor seconds |"
     )
     print("|---|---:|---:|---:|---:|---:|---:|")
     for (kind, tables), runs in figures.items():
         seconds, cpu = (statistics.median(values) for values in zip(*runs, strict=True))
-        print(
-            f"| {kind} | {tables} | {shapes[kind, tables]} | {seconds:.2f} | {cpu:.2f} |"
-        )
+        print(f"| {kind} | {tables} | {shapes[kind, tables]} | {seconds:.2f} | {cpu:.2f} |")
     spark.stop()
 
 

@@ -2,8 +2,8 @@
 
 Twenty-one rows are asked for, as `show()` does, of two Parquet tables of points, with and without
 adaptive execution. Contestants take turns after a round that warms up: stock Spark, range joins,
-and range joins by buckets, as a hint asks for. Medians of seconds, as a table in Markdown. Needs the
-package `rangejoin` (see README.md).
+and range joins by buckets, as a hint asks for. Medians of seconds, as a table in Markdown. Needs
+the package `rangejoin` (see README.md).
 """
 
 from __future__ import annotations
