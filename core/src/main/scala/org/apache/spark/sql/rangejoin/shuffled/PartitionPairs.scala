@@ -12,7 +12,7 @@ private[shuffled] object PartitionPairs {
   /** Both sides, with as many partitions: those in the same place are a pair. */
   def of(left: RDD[InternalRow], right: RDD[InternalRow]): Seq[RDD[InternalRow]] = {
     val (ofLeft, ofRight) = (left.getNumPartitions, right.getNumPartitions)
-    val pairs = math.multiplyExact(ofLeft, ofRight)
+    val pairs = Math.multiplyExact(ofLeft, ofRight)
     Seq(new Repeated(left, pairs, _ / ofRight), new Repeated(right, pairs, _ % ofRight))
   }
 
