@@ -66,7 +66,9 @@ private[condition] object EnclosingRange {
   private def together(parts: Seq[Part], side: Side): (Seq[Part], Seq[Part]) = {
     val bounded = parts.filter(_.in(side).nonEmpty)
     val found = bounded.map(main => bounded.filter(p => areCompared(main.in(side) ++ p.in(side))))
-      .find(alike => bounded.diff(alike).forall(p => alike.head.in(side).forall(p.isWithout)))
+      // None is alike where the tests of a part itself have nothing in common.
+      .find(alike =>
+        alike.nonEmpty && bounded.diff(alike).forall(p => alike.head.in(side).forall(p.isWithout)))
       .getOrElse(bounded)
     (found, parts.diff(found))
   }

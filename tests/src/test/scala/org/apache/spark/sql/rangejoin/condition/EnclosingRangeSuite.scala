@@ -247,7 +247,9 @@ class EnclosingRangeSuite extends AnyFunSuite with TwoSides {
       (l.y < r.start || l.y > r.end) -> Reason.OutsideOfRange,
       (l.y < r.y || l.z < r.z) -> Reason.DifferentColumns,
       (between(l.y, r.start, r.end) || l.y <=> r.y) -> Reason.NoConjunct,
-      (l.y < r.y || Cast(l.y, DoubleType) < Cast(r.z, DoubleType)) -> Reason.NoConjunct
+      (l.y < r.y || Cast(l.y, DoubleType) < Cast(r.z, DoubleType)) -> Reason.NoConjunct,
+      (l.y < r.y && l.z < r.z || l.start < r.start) -> Reason.DifferentColumns,
+      (l.y < r.y && l.z < r.z || l.start < r.start && l.end < r.end) -> Reason.DifferentColumns
     )
     for ((condition, reason) <- refused)
       assert(extract(condition).left.toOption.contains(reason(condition)), condition.sql)
