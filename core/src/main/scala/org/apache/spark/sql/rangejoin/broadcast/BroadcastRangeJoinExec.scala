@@ -170,7 +170,7 @@ case class BroadcastRangeJoinExec(
 
   /** The index, as it was built; its figures go to the metrics. */
   @transient private lazy val index: BuiltIndex = {
-    val broadcast = RangeIndexExchangeExec.below(buildPlan).indexFor(mode)
+    val broadcast = RangeIndexExchangeExec.below(buildPlan).lookupFor(mode)
     val built = broadcast.value
     DriverMetrics.post(
       this,

@@ -31,7 +31,16 @@ class RangeIndexExchangeExec private (
 
   @transient private val ofOthers = new ConcurrentHashMap[RangeIndexMode, Broadcast[RangeIndex]]
 
-  /** The index for a join whose mode is canonically equal. */
+  /**
+   * The index to look up matches in, for a join whose mode is canonically equal: the first one, where no key has so many
+   * rows that they are searched, since the condition is asked of each then.
+   */
+  def lookupFor(wanted: RangeIndexMode): Broadcast[RangeIndex] = {
+    val first = executeBroadcast[RangeIndex]()
+    if (first.value.looksUp(wanted)) first else indexFor(wanted)
+  }
+
+  /** The index for a join whose mode is canonically equal, of its own rows and ranges. */
   def indexFor(wanted: RangeIndexMode): Broadcast[RangeIndex] = {
     val first = executeBroadcast[RangeIndex]()
     if (mode.serves(wanted)) first
@@ -42,6 +51,9 @@ class RangeIndexExchangeExec private (
           sparkContext.broadcastInternal(first.value.indexedBy(wanted), serializedOnly = true))
     }
   }
+
+  /** How many indexes were made for other bounds than the first. */
+  private[broadcast] def madeForOthers: Int = ofOthers.size
 
   override def nodeName: String = "BroadcastExchange"
 

@@ -77,6 +77,10 @@ final class RangeIndex private[index] (
       second: Option[SecondBounds] = None): RangeCursor =
     new RangeCursor(this, best, unknown, second)
 
+  /** Whether a join by other bounds finds its matches here, since no rows are searched and none were left out. */
+  def looksUp(mode: RangeIndexMode): Boolean =
+    search == null && unmatchable.size == 0 && largestGroup <= mode.linearScanThreshold
+
   /** An index of the same rows with other bounds. */
   def indexedBy(mode: RangeIndexMode): RangeIndex = {
     val row = new UnsafeRow(fields)

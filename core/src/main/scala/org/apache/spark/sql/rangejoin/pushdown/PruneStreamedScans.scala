@@ -3,7 +3,7 @@ package org.apache.spark.sql.rangejoin.pushdown
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
@@ -20,6 +20,8 @@ object PruneStreamedScans extends Rule[SparkPlan] {
   private def pruned(join: BroadcastRangeJoinExec): SparkPlan = {
     val streamed = for {
       range <- join.rangeOfMatched
+      // An index of these bounds may have to be made to know.
+      if join.streamedPlan.exists(_.isInstanceOf[FileSourceScanExec])
       covered <- join.builtIndex.flatMap(_.covered)
       plan <- scanned(join.streamedPlan, MatchableValues.of(range, covered))
     } yield plan

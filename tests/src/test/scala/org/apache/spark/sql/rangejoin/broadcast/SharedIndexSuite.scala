@@ -85,6 +85,30 @@ class SharedIndexSuite extends BroadcastTables {
       }
     }
 
+  test("few rows a key are looked up in the index of the first join, whatever the bounds") {
+    views()
+    // No NULL in a bound, and up to 4 rows a key; then 5, and then a NULL.
+    val few =
+      "SELECT id, id % 23 AS k, pmod(hash(id), 50) AS a, 60 + id % 7 AS b, pmod(hash(id, 1), 90) AS c"
+    for ((source, made) <- Seq(
+        s"$few FROM range(0, 92, 1, 2)" -> 0,
+        s"$few FROM range(0, 93, 1, 2)" -> 2,
+        s"$few FROM range(0, 80, 1, 2) UNION ALL SELECT 99L, 1L, NULL, 60L, 50" -> 2)) {
+      spark.sql(source).createOrReplaceTempView("d")
+      def query = union(
+        "INNER" -> s"${Keyed}d.a BETWEEN f.t - 40 AND f.t",
+        "LEFT" -> s"${Keyed}f.t BETWEEN d.a AND d.b",
+        "INNER" -> s"${Keyed}d.c < f.u")
+      check(query, 3)
+      for (adaptive <- Seq("true", "false")) withConf("spark.sql.adaptive.enabled" -> adaptive) {
+        val df = query.where("t >= 0")
+        rows(df)
+        val exchanges = broadcastJoins(df).map(j => RangeIndexExchangeExec.below(j.buildPlan))
+        assert(exchanges.map(_.madeForOthers).max == made, s"$source\n${executedPlan(df)}")
+      }
+    }
+  }
+
   test("rows that are shown without a match, those of NULL among them") {
     views()
     // Stock broadcasts the preserved side, which is the one whose size is known to be small.
