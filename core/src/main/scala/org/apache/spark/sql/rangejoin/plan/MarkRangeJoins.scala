@@ -30,7 +30,7 @@ import org.apache.spark.sql.rangejoin.shuffled.{ProductRangeJoinExec, ShuffledRa
  *
  * Where Spark has planned a nested loop over two large sides, [[PartitionRangeJoins]] answers with a join by
  * range buckets instead; or [[DeferShuffle]] does, if one of them has turned out to be small. Not below a small
- * limit ([[LimitedJoins]]), or where it has few tasks ([[FewPartitions]]).
+ * limit ([[LimitedJoins]]).
  *
  * Returns Nil where nothing is marked, so that strategies of other extensions see every other join.
  * `JoinSelection` is asked only if the condition has a range, since asking repeats its hint
@@ -106,7 +106,7 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
   /** Whether the nested loop that Spark has planned becomes a range join as it is. */
   private def keepsPlan(planned: Seq[SparkPlan], join: Join): Boolean =
     PartitionRangeJoins.isQuadratic(planned, join) && !isHinted(join) &&
-      (LimitedJoins.endsEarly(join, planned) || FewPartitions.areIn(join, planned))
+      LimitedJoins.endsEarly(join, planned)
 
   /** A join without keys over a side that has turned out small, or by buckets. */
   private def partitioned(join: Join): Option[Seq[SparkPlan]] = {

@@ -47,12 +47,16 @@ trait PartitionIndexJoinExec extends TwoInputRangeJoinExec with IndexedRangeJoin
     ScanOrder.of(streamedKeys, range.lowerBound)
 
   private def sorting: SideSorting = SideSorting(
-    bindReferences(streamedOrder(range), streamedPlan.output),
+    bindReferences(anyIfNone(streamedOrder(range)), streamedPlan.output),
     streamedPlan.output.size,
-    bindReferences(ScanOrder.of(otherKeys, orderOf(range.buffered)), otherPlan.output),
+    bindReferences(anyIfNone(ScanOrder.of(otherKeys, orderOf(range.buffered))), otherPlan.output),
     otherPlan.output.size,
     PrefixSorter.firstLevel(conf)
   )
+
+  /** Without keys the side of a range with one end may need no order, and is kept in that sorter all the same. */
+  private def anyIfNone(order: Seq[SortOrder]): Seq[SortOrder] =
+    if (order.isEmpty) Seq(SortOrder(Literal(0L), Ascending)) else order
 
   private def window: RangeScannerFactory = RangeScannerFactory(
     KernelSpec(

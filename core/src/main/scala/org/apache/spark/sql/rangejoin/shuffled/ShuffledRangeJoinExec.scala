@@ -38,9 +38,13 @@ case class ShuffledRangeJoinExec(
   /** Where both sides are sorted, rows come in the order of the keys and the range. */
   private def inOrder(range: RangeCondition): Either[Reason, RangeCondition] =
     Either.cond(
-      SortOrder.orderingSatisfies(streamedOrder(range), stock.outputOrdering),
+      SortOrder.orderingSatisfies(streamedOrder(range), stockOrder),
       range,
-      Reason.OrderedStreamedSide(stock.outputOrdering))
+      Reason.OrderedStreamedSide(stockOrder))
+
+  /** A cached table may be in the order of columns that are not read. */
+  private def stockOrder: Seq[SortOrder] =
+    stock.outputOrdering.takeWhile(_.references.subsetOf(streamedPlan.outputSet))
 
   override def asStock: ShuffledHashJoinExec = ShuffledHashJoinExec(
     leftKeys,
@@ -57,7 +61,7 @@ case class ShuffledRangeJoinExec(
    * a longer one, after the node was placed.
    */
   override def outputOrdering: Seq[SortOrder] =
-    stock.outputOrdering.zip(streamedOrder(range)).takeWhile { case (promised, sorted) =>
+    stockOrder.zip(streamedOrder(range)).takeWhile { case (promised, sorted) =>
       promised.satisfies(sorted)
     }.map(_._1)
 
@@ -67,7 +71,7 @@ case class ShuffledRangeJoinExec(
   /** The order that a scan of both sides sorted needs, or a longer one that the rows are in. */
   override protected def streamedOrder(range: RangeCondition): Seq[SortOrder] = {
     val needed = super.streamedOrder(range)
-    val kept = stock.outputOrdering.map(_.copy(sameOrderExpressions = Nil))
+    val kept = stockOrder.map(_.copy(sameOrderExpressions = Nil))
     if (SortOrder.orderingSatisfies(kept, needed) && kept.forall(RangeSortExec.isPlain)) kept
     else needed
   }

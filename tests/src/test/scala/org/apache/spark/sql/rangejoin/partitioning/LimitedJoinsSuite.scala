@@ -10,11 +10,12 @@ import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 import org.apache.spark.sql.rangejoin.shuffled.ProductRangeJoinExec
+import org.apache.spark.sql.types.{StringType, StructField, StructType}
 import org.apache.spark.sql.{DataFrame, Observation, Row}
 
 import org.scalatest.tagobjects.Slow
 
-/** Joins without keys that keep the tasks of stock Spark: of which a limit reads a few rows, or with few tasks. */
+/** Joins without keys of which a limit reads a few rows: they keep the tasks of stock Spark. */
 class LimitedJoinsSuite extends SmallSidesTest {
 
   private val Dense = "r.p >= l.p"
@@ -200,24 +201,35 @@ class LimitedJoinsSuite extends SmallSidesTest {
     }
   }
 
-  test("without adaptive execution, rows of RDDs in few partitions need no shuffle either") {
+  test("rows of RDDs, whose partitions are not looked at, and a hint for stock Spark's product") {
     views()
-    for (name <- Seq("l", "r"))
-      spark.createDataFrame(
-        spark.table(name).rdd,
-        spark.table(name).schema).createOrReplaceTempView(name)
-    val all = s"SELECT l.id, r.id FROM (SELECT * FROM l WHERE g < 4) l JOIN r ON $Band"
-    // Of four partitions each.
-    for ((partitions, isShuffled) <- Seq("16" -> false, "15" -> true))
-      withConf(Sizes ++ Seq(
-        Adaptive -> "false",
-        SQLConf.SHUFFLE_PARTITIONS.key -> partitions): _*) {
-        val df = sql(all)
-        assertSameRows(rows(df), withConf(Flag -> "false")(rows(sql(all))), all)
-        assert(isProduct(df) != isShuffled)
-        val hinted = sql(all.replaceFirst("SELECT", "SELECT /*+ SHUFFLE_REPLICATE_NL(r) */"))
-        assert(products(hinted).isEmpty && nodes[CartesianProductExec](hinted).size == 1)
+    val missing = spark.sparkContext.textFile("/no/such/file").map(Row(_))
+    spark.createDataFrame(missing, StructType(Seq(StructField("s", StringType))))
+      .createOrReplaceTempView("missing")
+    for (adaptive <- Seq("true", "false")) withConf(Sizes :+ (Adaptive -> adaptive): _*) {
+      val planned =
+        sql("SELECT * FROM missing a JOIN missing b ON a.s >= b.s AND a.s <= concat(b.s, 'z')")
+      assert(execution(planned).sparkPlan.children.nonEmpty)
+      val hinted = sql(
+        s"SELECT /*+ SHUFFLE_REPLICATE_NL(r) */ l.id, r.id FROM l JOIN r ON $Band LIMIT 6")
+      assert(products(hinted).isEmpty && nodes[CartesianProductExec](hinted).size == 1)
+    }
+  }
+
+  test("ranges with one end, where there is no memory for an index") {
+    views()
+    withConf(Sizes :+ (InternalConf.IndexLimit.key -> "0"): _*) {
+      for (on <- Seq("r.p >= l.p", "r.p <= l.p", "r.p < l.p AND l.id <> r.id")) {
+        val of = s"FROM l JOIN r ON $on"
+        val all = withConf(Flag -> "false")(rows(sql(s"SELECT l.id, r.id $of"))).toSet
+        for (engine <- bothEngines) withConf(engine: _*) {
+          val df = sql(s"SELECT l.id, r.id $of LIMIT 5")
+          val found = rows(df)
+          assert(isProduct(df), executedPlan(df))
+          assert(found.distinct.size == 5 && found.forall(all), s"$on: $found")
+        }
       }
+    }
   }
 
   test("an observed side") {

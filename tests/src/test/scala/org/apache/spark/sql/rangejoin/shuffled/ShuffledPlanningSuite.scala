@@ -189,6 +189,21 @@ class ShuffledPlanningSuite extends BandOfTables {
     }
   }
 
+  test("a cached side that is in the order of a column that is not read") {
+    val cached = spark.range(60).selectExpr("id % 4 AS k", "id % 17 AS t", "id AS z")
+      .repartition(3, col("k")).sortWithinPartitions("k", "t", "z").cache()
+    try {
+      rows(cached)
+      for (joinType <- Seq("inner", "left"); engine <- bothEngines) withConf(engine: _*) {
+        def query = cached.select("k", "t").as("l")
+          .join(table(100, 5).as("r").hint("shuffle_hash"), band, joinType)
+          .select(col("l.k"), col("l.t"), col("r.id"))
+        assertSameRows(rows(query), withConf(Flag -> "false")(rows(query)), joinType)
+        assert(shuffledJoins(query).size == 1, executedPlan(query))
+      }
+    } finally cached.unpersist(blocking = true)
+  }
+
   test("a streamed side in the order of its keys keeps it, by either way") {
     def query(condition: Column) = {
       val first = l.join(r.hint("merge"), band).select(
