@@ -48,6 +48,8 @@ class CachedPartsSuite extends RangeJoinTest {
     try {
       val now = moments(cached)
       assert(now.size == 1)
+      // Spark 3.5 does not find a common table expression.
+      val isFound = withConf(Flag -> "false")(found(part)) > 0
       for {
         (name, read) <- surroundings
         setting <- Readings(hits.getAndIncrement() % Readings.size) +: Readings.take(1)
@@ -61,10 +63,10 @@ class CachedPartsSuite extends RangeJoinTest {
           val clue = s"$name under $setting:\n${execution(query)}"
           assert(found(query) == ofStock, clue)
           // Stock Spark itself loses a common table expression that is read by another one.
-          assert(ofStock > 0 || name.contains("that is read twice"), clue)
+          assert(ofStock > 0 || !isFound || name.contains("that is read twice"), clue)
           assert((inMemory(execution(query).optimizedPlan) > 0) == (ofStock > 0), clue)
           assertSameRows(rows(query), expected, clue)
-          assert(moments(part) == now, clue)
+          if (isFound) assert(moments(part) == now, clue)
         }
       }
       part.unpersist(blocking = true)
