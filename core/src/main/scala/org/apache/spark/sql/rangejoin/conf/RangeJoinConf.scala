@@ -93,7 +93,7 @@ object RangeJoinConf {
     InferFilters
   )
 
-  private[conf] def flag(key: String)(doc: String): ConfigEntry[Boolean] =
+  private def flag(key: String)(doc: String): ConfigEntry[Boolean] =
     entry(key)(doc)(_.booleanConf.createWithDefault(true))
 
   /**

@@ -65,21 +65,24 @@ trait ScanOfRows extends TaskMemory {
       val scanner = StreamedRangeScanner(
         streamedSide(streamed),
         bufferedSide(buffered),
-        ScannerParts(
-          kernelOf(Spec),
-          window,
-          Types.length,
-          tests,
-          metrics,
-          keys = 1,
-          keepsOrder = false,
-          best = None),
+        parts(window, tests, metrics),
         if (stopsAtMatch) JoinTypeBehavior(None, StreamedRow(ifMatched = !preservesStreamed))
         else JoinTypeBehavior(None, EveryPair, preservesStreamed)
       )
       try block(scanner, scan)
       finally scanner.close()
     }
+
+  private def parts(window: RangeWindow, tests: PairTests, metrics: WindowMetrics): ScannerParts =
+    ScannerParts(
+      kernelOf(Spec),
+      window,
+      Types.length,
+      tests,
+      metrics,
+      keys = 1,
+      keepsOrder = false,
+      best = None)
 
   private def withParts[T](condition: (Int, Int) => Boolean)(
       block: (RangeWindow, PairTests, WindowMetrics, () => Scan) => T): T =
@@ -136,15 +139,7 @@ trait ScanOfRows extends TaskMemory {
       val scanner = new BufferedPreservingScanner(
         iterator(streamed),
         iterator(buffered),
-        ScannerParts(
-          kernelOf(Spec),
-          window,
-          Types.length,
-          tests,
-          metrics,
-          keys = 1,
-          keepsOrder = false,
-          best = None))
+        parts(window, tests, metrics))
       val rows = mutable.ArrayBuffer.empty[(Option[Int], Option[Int])]
       while (scanner.nextPair()) collect(scanner, scanner.isPair, matches).foreach(rows += _)
       assert(!scanner.nextPair())
