@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 package org.apache.spark.sql.rangejoin.partitioning
 
 import java.util.Arrays

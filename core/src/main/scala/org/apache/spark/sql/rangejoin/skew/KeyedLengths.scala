@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 package org.apache.spark.sql.rangejoin.skew
 
 import org.apache.spark.rdd.RDD

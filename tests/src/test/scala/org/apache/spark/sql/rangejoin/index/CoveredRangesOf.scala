@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 package org.apache.spark.sql.rangejoin.index
 
 /** The ranges that rows of an index cover, by their bounds, for suites of other packages. */

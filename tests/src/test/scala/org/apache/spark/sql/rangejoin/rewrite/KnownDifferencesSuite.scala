@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 package org.apache.spark.sql.rangejoin.rewrite
 
 import scala.util.{Failure, Try}
