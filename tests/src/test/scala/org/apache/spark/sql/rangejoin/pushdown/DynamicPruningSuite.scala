@@ -180,7 +180,9 @@ class DynamicPruningSuite extends BroadcastTables with JobsTest {
            |SELECT other.id, few.id, few.t FROM other JOIN few ON other.p = few.id AND $on
            |WHERE few.k = 3""".stripMargin)
       check(union("few.t BETWEEN other.t - 5 AND other.t + 5"), joins = 2)
-      check(union("few.t + 1 BETWEEN other.t - 5 AND other.t + 5"), joins = 2, made = 2)
+      // Spark 3.5 filters the same rows for both, which are broadcast once for all ranges.
+      val ofSums = if (org.apache.spark.SPARK_VERSION < "4.0") 1 else 2
+      check(union("few.t + 1 BETWEEN other.t - 5 AND other.t + 5"), joins = 2, made = ofSums)
       // The same as columns, but for the rows.
       check(
         spark.sql(
