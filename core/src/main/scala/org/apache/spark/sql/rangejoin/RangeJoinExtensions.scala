@@ -10,30 +10,18 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinHint}
 import org.apache.spark.sql.rangejoin.plan.{
-  AggregateMatchesInPlace,
-  AggregateRowsInPlace,
-  CopyBestMatches,
-  InferOpenRanges,
   KeepStreamedOrder,
-  MakePairsOfFewMatches,
   MarkRangeJoins,
+  MatchesInPlace,
   PlaceRangeJoins,
   PlanBegunStages,
-  RankMatchesInPlace,
   ReadShufflesLocally,
   RemoveRedundantDeferrals,
-  StreamWantedSide,
-  WantAggregatedMatches,
-  WantBestMatches,
+  ServeDemand,
   WithRangeJoins,
   WriteCostlySides
 }
-import org.apache.spark.sql.rangejoin.pushdown.{
-  InferRangeFilters,
-  PruneByIndexedKeys,
-  PruneLimitedScans,
-  PruneStreamedScans
-}
+import org.apache.spark.sql.rangejoin.pushdown.{InferRangeFilters, PruneByIndexedKeys, PruneScans}
 import org.apache.spark.sql.rangejoin.rewrite.{
   FilterMatchesByKeys,
   OptimizeNumberedRows,
@@ -53,30 +41,22 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[RewriteAfterCacheLookup]]  | between analysis and cache lookup, once for each query      |
  * | [[OptimizeNumberedRows]]     | optimizer: with Spark's rules for filters and columns       |
  * | [[InferRangeFilters]]        | optimizer: pre-CBO rule, after predicate pushdown           |
- * | [[InferOpenRanges]]          | optimizer: pre-CBO rule, after the one above                |
- * | [[StreamWantedSide]]         | optimizer: pre-CBO rule, after the one above                |
+ * | [[ServeDemand]]              | optimizer: pre-CBO rule, after the one above                |
  * | [[FilterMatchesByKeys]]      | optimizer: pre-CBO rule, after the one above                |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
  * | [[PlanBegunStages]]          | planner strategy: joins over stages that have begun         |
  * | [[ReadShufflesLocally]]      | adaptive execution: stage about to run                      |
  * | [[SplitSkewedKeys]]          | adaptive execution: stage about to run, sizes known         |
- * | [[MakePairsOfFewMatches]]    | adaptive execution: stage about to run, index built         |
- * | [[PruneStreamedScans]]       | adaptive execution: stage about to run, index built         |
  * | [[RemoveRedundantDeferrals]] | adaptive execution: first stage preparation rule            |
- * | [[WantBestMatches]]          | adaptive execution: stage preparation rule, in this order   |
- * | [[WantAggregatedMatches]]    | adaptive execution: stage preparation rule, in this order   |
  * | [[PlaceRangeJoins]]          | adaptive execution: stage preparation rule, in this order   |
- * | [[CopyBestMatches]]          | adaptive execution: stage preparation rule, in this order   |
- * | [[RankMatchesInPlace]]       | adaptive execution: stage preparation rule, in this order   |
- * | [[AggregateMatchesInPlace]]  | adaptive execution: stage preparation rule, in this order   |
- * | [[AggregateRowsInPlace]]     | adaptive execution: stage preparation rule, in this order   |
+ * | [[MatchesInPlace]]           | adaptive execution: stage preparation rule, in this order   |
  * | [[KeepStreamedOrder]]        | adaptive execution: stage preparation rule, in this order   |
- * | [[PruneLimitedScans]]        | adaptive execution: stage preparation rule, in this order   |
+ * | [[PruneScans]]               | adaptive execution: stage preparation rule, in this order   |
  * | [[SortPreparedWrites]]       | adaptive execution: stage preparation rule, in this order   |
  * | [[WriteCostlySides]]         | adaptive execution: stage preparation rule, in this order   |
  * | [[PruneByIndexedKeys]]       | adaptive execution: stage preparation rule, in this order   |
  *
- * Without adaptive execution, the rules from [[WantBestMatches]] to [[PruneByIndexedKeys]] run in
+ * Without adaptive execution, the rules from [[PlaceRangeJoins]] to [[PruneByIndexedKeys]] run in
  * the same order before columnar transitions and code generation. Preparation rules are one rule to Spark
  * ([[WithRangeJoins]]), which has one look at a plan without a range join.
  *
@@ -92,8 +72,7 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       extensions.injectPlanNormalizationRule(_ => RewriteAfterCacheLookup)
       extensions.injectOptimizerRule(_ => OptimizeNumberedRows)
       extensions.injectPreCBORule(_ => InferRangeFilters)
-      extensions.injectPreCBORule(_ => InferOpenRanges)
-      extensions.injectPreCBORule(_ => StreamWantedSide)
+      extensions.injectPreCBORule(_ => ServeDemand)
       extensions.injectPreCBORule(session => FilterMatchesByKeys(ClassicSession.of(session)))
       // First: a join over a stage that has begun for it is planned as that, and by no other strategy.
       extensions.injectPlannerStrategy(_ => PlanBegunStages)
@@ -101,8 +80,6 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) with Logging 
       extensions.injectQueryStagePrepRule(_ => RangeJoinExtensions.StagePreparation)
       extensions.injectQueryStageOptimizerRule(_ => ReadShufflesLocally)
       extensions.injectQueryStageOptimizerRule(_ => SplitSkewedKeys)
-      extensions.injectQueryStageOptimizerRule(_ => MakePairsOfFewMatches)
-      extensions.injectQueryStageOptimizerRule(_ => PruneStreamedScans)
       extensions.injectColumnar(_ => RangeJoinExtensions.BeforeTransitions)
     } else {
       RangeJoinExtensions.warnOnce(SPARK_VERSION)
@@ -131,15 +108,10 @@ object RangeJoinExtensions extends Logging {
    * classes to make it, and this object has to warn there.
    */
   private lazy val LatePlacement: Seq[Rule[SparkPlan]] = Seq(
-    WantBestMatches,
-    WantAggregatedMatches,
     PlaceRangeJoins,
-    CopyBestMatches,
-    RankMatchesInPlace,
-    AggregateMatchesInPlace,
-    AggregateRowsInPlace,
+    MatchesInPlace,
     KeepStreamedOrder,
-    PruneLimitedScans,
+    PruneScans,
     SortPreparedWrites
   )
 

@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
-import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.{
   OrderPreservingUnaryExecNode,
@@ -15,7 +14,6 @@ import org.apache.spark.sql.execution.{
   SparkPlan,
   WholeStageCodegenExec
 }
-import org.apache.spark.sql.rangejoin.condition.Side
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 import org.apache.spark.sql.rangejoin.reduce.MatchAggregation
 
@@ -152,13 +150,4 @@ case class AggregateMatchesExec(
 
   override protected def withNewChildInternal(newChild: SparkPlan): AggregateMatchesExec =
     copy(child = newChild)
-}
-
-object AggregateMatchesExec {
-
-  /** On a stock join that is about to be replaced by a range join: the side that it has to stream. */
-  val StreamedTag: TreeNodeTag[Side] = TreeNodeTag[Side]("rangejoin.streamed")
-
-  /** On a range join that has to return all pairs to the aggregate above: why. */
-  val RefusalTag: TreeNodeTag[String] = TreeNodeTag[String]("rangejoin.aggregateRefusal")
 }

@@ -43,6 +43,8 @@ case class BroadcastRangeJoinExec(
     best: Option[BestMatches] = None
 ) extends IndexedRangeJoinExec {
 
+  override def withBest(best: Option[BestMatches]): BroadcastRangeJoinExec = copy(best = best)
+
   override protected def otherSideName: String = "Broadcast side"
 
   override lazy val extracted: Either[Reason, RangeCondition] =
@@ -123,9 +125,7 @@ case class BroadcastRangeJoinExec(
     } else {
       val join =
         BroadcastHashJoinExec(leftKeys, rightKeys, joinType, buildSide, condition, left, right)
-      val skewed = HashJoins.skewed(join, isSkewJoin)
-      best.foreach(skewed.setTagValue(BestMatches.Tag, _))
-      skewed
+      HashJoins.skewed(join, isSkewJoin)
     }
 
   /** This join over a stage that Spark's rules must not see. */
@@ -263,10 +263,7 @@ case class BroadcastRangeJoinExec(
 
 object BroadcastRangeJoinExec {
 
-  /**
-   * The range join that replaces a broadcast hash join or a broadcast nested loop join, with the matches that are
-   * wanted by its tag.
-   */
+  /** The range join that replaces a broadcast hash join or a broadcast nested loop join. */
   def of(join: SparkPlan): Option[BroadcastRangeJoinExec] = join match {
     case j: BroadcastHashJoinExec if !j.isNullAwareAntiJoin =>
       Some(BroadcastRangeJoinExec(
@@ -277,8 +274,7 @@ object BroadcastRangeJoinExec {
         j.condition,
         j.left,
         j.right,
-        HashJoins.isSkewed(j),
-        j.getTagValue(BestMatches.Tag)))
+        HashJoins.isSkewed(j)))
     case j: BroadcastNestedLoopJoinExec =>
       Some(BroadcastRangeJoinExec(
         Nil,
@@ -287,8 +283,7 @@ object BroadcastRangeJoinExec {
         j.buildSide,
         j.condition,
         j.left,
-        j.right,
-        best = j.getTagValue(BestMatches.Tag)))
+        j.right))
     case _ => None
   }
 }

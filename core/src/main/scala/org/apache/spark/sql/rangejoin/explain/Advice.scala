@@ -5,11 +5,11 @@ package org.apache.spark.sql.rangejoin.explain
 import org.apache.spark.sql.catalyst.expressions.{BinaryComparison, Cast, Expression}
 import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
-import org.apache.spark.sql.rangejoin.reduce.BestMatches
+import org.apache.spark.sql.rangejoin.plan.Demand
 import org.apache.spark.sql.rangejoin.shuffled.{ProductRangeJoinExec, ShuffledRangeJoinExec}
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.util.Utils
@@ -32,31 +32,30 @@ object Advice {
   /** A broadcast side is larger than Spark believed where it is this many times the threshold. */
   private val TimesTheThreshold = 4
 
-  /** @param isReduced whether the join gives something in the place of all its pairs */
+  /**
+   * @param isReduced whether the join gives something in the place of all its pairs
+   * @param demand what is wanted of the pairs
+   */
   def of(
       join: BaseJoinExec,
       range: Either[Reason, RangeCondition],
       isReduced: Boolean,
+      demand: Demand,
       sides: Map[Side, SideFigures]
   ): Seq[String] =
     range.toSeq.flatMap(r =>
       (if (isReduced) None
-       else unranked(join).orElse(unaggregated(join)).orElse(oneSided(r)) ++ refused(join, r))) ++
+       else refusal(join, demand).orElse(oneSided(r)) ++ refused(join, r))) ++
       byPartitions(join) ++ texts(join, range) ++
       Seq[Side](LeftSide, RightSide).flatMap { side =>
         skewedPartition(side, sides(side).partitions) ++ sizes(join, side, sides(side)) ++
           sorted(join, side, sides(side))
       }
 
-  /** Every match of a row is produced, and most are then ranked away. */
-  private def unranked(join: BaseJoinExec): Option[String] =
-    join.getTagValue(BestMatches.RefusalTag).map(remedy =>
-      s"every match of a row is produced and then ranked; to produce only the best ones, $remedy")
-
-  /** Every match of a row is produced, and then aggregated. */
-  private def unaggregated(join: BaseJoinExec): Option[String] =
-    join.getTagValue(AggregateMatchesExec.RefusalTag).map(remedy =>
-      s"every match of a row is produced and then aggregated: $remedy")
+  private def refusal(join: BaseJoinExec, demand: Demand): Option[String] = join match {
+    case range: RangeJoinExec => demand.refusalOf(range)
+    case _                    => None
+  }
 
   private def oneSided(range: RangeCondition): Option[String] =
     if (!range.isOneSided) None

@@ -9,15 +9,21 @@ import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, Inner, JoinType}
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
 import org.apache.spark.sql.execution.columnar.{CachedRDDBuilder, InMemoryTableScanExec}
 import org.apache.spark.sql.execution.joins._
-import org.apache.spark.sql.execution.{CommandResultExec, QueryExecution, SparkPlan}
+import org.apache.spark.sql.execution.{
+  CommandResultExec,
+  InputAdapter,
+  QueryExecution,
+  SparkPlan,
+  WholeStageCodegenExec
+}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
-import org.apache.spark.sql.rangejoin.join.RangeJoinExec
+import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
 import org.apache.spark.sql.rangejoin.partitioning.{ProbeExec, RangeBucketExec}
-import org.apache.spark.sql.rangejoin.plan.MarkRangeJoins
+import org.apache.spark.sql.rangejoin.plan.{Demand, MarkRangeJoins}
 import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.rangejoin.shims.ClassicSession
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
@@ -35,8 +41,8 @@ object JoinReports extends AdaptiveSparkPlanHelper {
   /** All joins of a plan, its subqueries included, from the top of the plan. */
   def of(plan: SparkPlan): Seq[JoinReport] = {
     val isOver = Option(plan).exists(isFinal)
-    found(plan).map { case Found(join, parent, aggregate) =>
-      val report = reportOf(join, aggregate)
+    found(plan).map { case Found(join, parent, aggregate, demand) =>
+      val report = reportOf(join, aggregate, demand)
       report.copy(
         within = parent.map(_.name),
         hasRun = parent.fold(isOver)(_.hasRun) || report.hasFigures)
@@ -90,34 +96,49 @@ object JoinReports extends AdaptiveSparkPlanHelper {
     // Aggregates are visited before the joins below them.
     var aggregates = Seq.empty[AggregateMatchesExec]
     def within(plan: SparkPlan, parent: Option[Parent]): Seq[Found] =
-      collectWithSubqueries(plan) {
-        case aggregate: AggregateMatchesExec =>
-          aggregates +:= aggregate
-          Nil
-        case probe: ProbeExec =>
-          measured ++= probe.child.collect { case join: BaseJoinExec => join }
-          Nil
-        case join: BaseJoinExec if measured.exists(_.eq(join)) => Nil
-        case join: BaseJoinExec => Seq(Found(join, parent, aggregates.find(_.isOf(join))))
-        case join if join.nodeName == StreamingJoin => Seq(Found(join, parent, None))
-        case scan: InMemoryTableScanExec if !caches(scan.relation.cacheBuilder) =>
-          caches += scan.relation.cacheBuilder
-          val isThere = scan.relation.cacheBuilder.isCachedColumnBuffersLoaded
-          within(scan.relation.cachedPlan, Some(Parent("cached data", isThere)))
-        case CommandResultExec(_, command, _) =>
-          within(command, Some(Parent("a command", hasRun = true)))
-      }.flatten
+      (plan +: subqueriesAll(plan)).flatMap(foundIn(_, parent, Demand.AllRows))
+    def foundIn(node: SparkPlan, parent: Option[Parent], demand: Demand): Seq[Found] =
+      foundAt(node, parent, demand) ++
+        allChildren(node).flatMap(foundIn(_, parent, demandBelow(node, demand)))
+    def foundAt(node: SparkPlan, parent: Option[Parent], demand: Demand): Seq[Found] = node match {
+      case aggregate: AggregateMatchesExec =>
+        aggregates +:= aggregate
+        Nil
+      case probe: ProbeExec =>
+        measured ++= probe.child.collect { case join: BaseJoinExec => join }
+        Nil
+      case join: BaseJoinExec if measured.exists(_.eq(join)) => Nil
+      case join: BaseJoinExec => Seq(Found(join, parent, aggregates.find(_.isOf(join)), demand))
+      case join if join.nodeName == StreamingJoin => Seq(Found(join, parent, None, demand))
+      case scan: InMemoryTableScanExec if !caches(scan.relation.cacheBuilder) =>
+        caches += scan.relation.cacheBuilder
+        val isThere = scan.relation.cacheBuilder.isCachedColumnBuffersLoaded
+        within(scan.relation.cachedPlan, Some(Parent("cached data", isThere)))
+      case CommandResultExec(_, command, _) =>
+        within(command, Some(Parent("a command", hasRun = true)))
+      case _ => Nil
+    }
     Option(plan).toSeq.flatMap(within(_, None))
+  }
+
+  /** What is wanted of the children of a node; in a plan that is ready there is generated code between operators. */
+  private def demandBelow(node: SparkPlan, demand: Demand): Demand = node match {
+    case _: WholeStageCodegenExec | _: InputAdapter | _: CodegenBoundaryExec => demand
+    case other                                                               => demand.below(other)
   }
 
   /** The same joins alone. */
   private[explain] def joins(plan: SparkPlan): Seq[SparkPlan] = found(plan).map(_.join)
 
-  /** @param aggregate what aggregates the matches of the join */
+  /**
+   * @param aggregate what aggregates the matches of the join
+   * @param demand what is wanted of its rows
+   */
   private case class Found(
       join: SparkPlan,
       parent: Option[Parent],
-      aggregate: Option[AggregateMatchesExec])
+      aggregate: Option[AggregateMatchesExec],
+      demand: Demand)
 
   /** What a join is in, where that is not the plan itself. */
   private case class Parent(name: String, hasRun: Boolean)
@@ -129,9 +150,10 @@ object JoinReports extends AdaptiveSparkPlanHelper {
 
   private def reportOf(
       plan: SparkPlan,
-      aggregate: Option[AggregateMatchesExec] = None
+      aggregate: Option[AggregateMatchesExec] = None,
+      demand: Demand = Demand.AllRows
   ): JoinReport = plan match {
-    case join: RangeJoinExec => report(join, join.normalForm, join.best, aggregate)
+    case join: RangeJoinExec => report(join, join.normalForm, join.best, aggregate, demand)
     case join: BaseJoinExec  =>
       val reason = ColumnNumbers.of(join).fold(reasonOf(join))(numbers => reasonOf(numbers(join)))
       report(join, Left(reason))
@@ -151,7 +173,8 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       join: BaseJoinExec,
       range: Either[Reason, RangeCondition],
       best: Option[BestMatches] = None,
-      aggregate: Option[AggregateMatchesExec] = None
+      aggregate: Option[AggregateMatchesExec] = None,
+      demand: Demand = Demand.AllRows
   ): JoinReport = {
     val sides =
       Map[Side, SideFigures](
@@ -173,7 +196,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
         _.buckets).flatMap(bucketFigures),
       sides(LeftSide).rows,
       sides(RightSide).rows,
-      Advice.of(join, range, best.isDefined || aggregate.isDefined, sides),
+      Advice.of(join, range, best.isDefined || aggregate.isDefined, demand, sides),
       best = best,
       aggregated = aggregate.toSeq.flatMap(_.functions),
       owner =

@@ -24,6 +24,9 @@ trait RangeJoinExec extends JoinCodegenSupport {
   /** Which matches of a streamed row are wanted; None for all of them. */
   def best: Option[BestMatches]
 
+  /** This join, of which these matches are wanted; a node that returns all in any case stays what it is. */
+  def withBest(best: Option[BestMatches]): RangeJoinExec
+
   /** The stock join that this node stands for, over the same children. */
   def asStock: SparkPlan
 

@@ -51,6 +51,8 @@ case class SortMergeRangeJoinExec(
 ) extends ShuffledJoin
     with TwoInputRangeJoinExec {
 
+  override def withBest(best: Option[BestMatches]): SortMergeRangeJoinExec = copy(best = best)
+
   override protected def fixedSide: Option[Side] =
     best.map(_.streamedSide(left.outputSet)).orElse(streamed)
 

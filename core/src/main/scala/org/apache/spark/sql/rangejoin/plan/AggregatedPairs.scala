@@ -4,38 +4,31 @@ package org.apache.spark.sql.rangejoin.plan
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
-import org.apache.spark.sql.execution.{ExpandExec, ProjectExec, SortExec, SparkPlan}
+import org.apache.spark.sql.execution.{ExpandExec, SparkPlan}
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates, RightSide, Side}
+import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 
 /**
  * What a partial aggregate makes of pairs, in the columns of what is below it.
  *
  * @param grouping with the attributes that the aggregate gives
+ * @param buffers of the functions, as the aggregate that merges them reads them
  * @param expansion what makes several rows of each, for ROLLUP and the like; None where nothing does
  */
 private[rangejoin] case class AggregatedPairs(
     grouping: Seq[NamedExpression],
     functions: Seq[AggregateExpression],
-    pairs: SparkPlan,
-    expansion: Option[ExpandedRows] = None) {
+    buffers: Seq[Attribute] = Nil,
+    expansion: Option[ExpandedRows] = None)
+    extends AliasHelper {
 
   /**
    * The sides each row of which may have its matches aggregated: the pairs are grouped by its
    * columns alone, and each function reads one side. Left: why there is none.
    */
-  def sides(left: AttributeSet, right: AttributeSet): Either[String, Seq[Side]] =
-    AggregatedPairs.sides(grouping, functions, left, right)
-}
-
-private[rangejoin] object AggregatedPairs extends AliasHelper {
-
-  /** As [[AggregatedPairs.sides]], of an aggregate over pairs that may be logical. */
-  def sides(
-      grouping: Seq[Expression],
-      functions: Seq[AggregateExpression],
-      left: AttributeSet,
-      right: AttributeSet): Either[String, Seq[Side]] = {
+  def sides(left: AttributeSet, right: AttributeSet): Either[String, Seq[Side]] = {
     def isOf(e: Expression, side: AttributeSet) = e.references.subsetOf(side)
     val grouped = Seq[(Side, AttributeSet)](LeftSide -> left, RightSide -> right)
       .filter { case (_, columns) =>
@@ -48,24 +41,48 @@ private[rangejoin] object AggregatedPairs extends AliasHelper {
       .toLeft(grouped.map(_._1))
   }
 
-  /** The functions in the columns of a logical aggregate. */
-  def functionsOf(columns: Seq[NamedExpression]): Seq[AggregateExpression] =
-    columns.flatMap(_.collect { case function: AggregateExpression => function })
+  /** Whether some of it is computed by Python: Spark does that in a node of its own, between join and aggregate. */
+  def hasPython: Boolean = (grouping ++ functions).exists(_.exists(_.isInstanceOf[PythonUDF]))
 
-  /** What an aggregate of rows wants of the rows below it; None for any other operator. */
-  def of(plan: SparkPlan): Option[AggregatedPairs] = plan match {
-    case aggregate: BaseAggregateExec
-        if aggregate.aggregateExpressions.nonEmpty &&
-          aggregate.aggregateExpressions.forall(f => isOfRows(f.mode)) && !aggregate.isStreaming =>
-      Some(below(AggregatedPairs(
-        aggregate.groupingExpressions,
-        aggregate.aggregateExpressions,
-        aggregate.child)))
-    case _ => None
+  /** The side whose rows have their matches aggregated by a join; or why the join has to return all pairs. */
+  def servedBy(join: RangeJoinExec): Either[String, Side] = for {
+    sides <- sides(join.left.outputSet, join.right.outputSet)
+    side <- join.aggregatedFor.toRight(
+      "write an INNER join, or an outer one that keeps the rows that are grouped by")
+    _ <- Either.cond(
+      sides.contains(side),
+      (),
+      "have the join stream the side that is grouped by: let Spark broadcast, or build, the other side")
+  } yield side
+
+  /** The same in the columns below a projection. */
+  def below(projected: Seq[NamedExpression]): AggregatedPairs = {
+    val aliases = getAliasMap(projected)
+    copy(
+      grouping.map(replaceAliasButKeepName(_, aliases)),
+      functions.map(replaceAlias(_, aliases).asInstanceOf[AggregateExpression]))
   }
 
-  /** From 4.3 on an aggregate that needs no shuffle has one step. */
-  private def isOfRows(mode: AggregateMode): Boolean = mode == Partial || mode == Complete
+  /**
+   * The same below an Expand; None if the rows that it makes of a row differ in more than grouping columns.
+   */
+  def below(expand: ExpandExec): Option[AggregatedPairs] = {
+    val same = AttributeMap(expand.output.zip(expand.projections.transpose).collect {
+      case (column, values) if values.forall(Predicates.haveSameValue(_, values.head)) =>
+        column -> values.head
+    })
+    val keys = grouping.collect { case a: Attribute => a }
+    val ordinals = keys.map(key => expand.output.indexWhere(_.exprId == key.exprId))
+    val isServed = expansion.isEmpty && keys.size == grouping.size && ordinals.forall(_ >= 0) &&
+      functions.forall(_.references.forall(same.contains))
+    if (!isServed) None
+    else {
+      val sets = ExpandedRows(expand.projections.map(projection => ordinals.map(projection)), keys)
+      val below = functions.map(_.transformUp { case a: Attribute => same.getOrElse(a, a) }
+        .asInstanceOf[AggregateExpression])
+      Some(copy(sets.columns, below, expansion = Some(sets)))
+    }
+  }
 
   /** Why a function cannot be aggregated row by row and merged. */
   private def refusalOf(function: AggregateExpression): Option[String] =
@@ -82,49 +99,53 @@ private[rangejoin] object AggregatedPairs extends AliasHelper {
 
   private def sqlOf(function: AggregateExpression): String =
     Predicates.display(function.copy(mode = Complete))
+}
 
-  private def below(wanted: AggregatedPairs): AggregatedPairs = wanted.pairs match {
-    case ProjectExec(projected, child) =>
-      val aliases = getAliasMap(projected)
-      below(wanted.copy(
-        wanted.grouping.map(replaceAliasButKeepName(_, aliases)),
-        wanted.functions.map(replaced(_)(replaceAlias(_, aliases))),
-        child))
-    case SortExec(_, false, child, _)                   => below(wanted.copy(pairs = child))
-    case expand: ExpandExec if wanted.expansion.isEmpty =>
-      belowExpand(wanted, expand).fold(wanted)(below)
-    case _ => wanted
-  }
+private[rangejoin] object AggregatedPairs {
 
-  /**
-   * If the rows that Expand makes differ only in grouping columns, the pairs are aggregated below
-   * the Expand.
-   */
-  private def belowExpand(wanted: AggregatedPairs, expand: ExpandExec): Option[AggregatedPairs] = {
-    val same = AttributeMap(expand.output.zip(expand.projections.transpose).collect {
-      case (column, values) if values.forall(Predicates.haveSameValue(_, values.head)) =>
-        column -> values.head
-    })
-    val keys = wanted.grouping.collect { case a: Attribute => a }
-    val ordinals = keys.map(key => expand.output.indexWhere(_.exprId == key.exprId))
-    val isServed = keys.size == wanted.grouping.size && ordinals.forall(_ >= 0) &&
-      wanted.functions.forall(_.references.forall(same.contains))
-    if (!isServed) None
-    else {
-      val sets =
-        ExpandedRows(expand.projections.map(projection => ordinals.map(projection)), keys)
-      Some(wanted.copy(
-        sets.columns,
-        wanted.functions.map(replaced(_)(_.transformUp { case a: Attribute =>
-          same.getOrElse(a, a)
-        })),
-        expand.child,
-        expansion = Some(sets)
-      ))
+  /** What a logical aggregate makes of rows; None if it has no functions. */
+  def of(aggregate: Aggregate): Option[AggregatedPairs] = {
+    val functions = functionsOf(aggregate.aggregateExpressions)
+    val grouping = aggregate.groupingExpressions.map {
+      case column: NamedExpression => column
+      case other                   => Alias(other, "key")()
     }
+    if (functions.isEmpty) None else Some(AggregatedPairs(grouping, functions))
   }
 
-  private def replaced(function: AggregateExpression)(
-      by: Expression => Expression): AggregateExpression =
-    by(function).asInstanceOf[AggregateExpression]
+  /** The functions in the columns of a logical aggregate. */
+  def functionsOf(columns: Seq[NamedExpression]): Seq[AggregateExpression] =
+    columns.flatMap(_.collect { case function: AggregateExpression => function })
+
+  /** What an aggregate of rows wants of the rows below it; None for any other operator. */
+  def of(plan: SparkPlan): Option[AggregatedPairs] = plan match {
+    case aggregate: BaseAggregateExec
+        if aggregate.aggregateExpressions.nonEmpty &&
+          aggregate.aggregateExpressions.forall(f => isOfRows(f.mode)) && !aggregate.isStreaming =>
+      Some(AggregatedPairs(
+        aggregate.groupingExpressions,
+        aggregate.aggregateExpressions,
+        aggregate.aggregateExpressions.flatMap(_.aggregateFunction.inputAggBufferAttributes)))
+    case _ => None
+  }
+
+  /** From 4.3 on an aggregate that needs no shuffle has one step. */
+  private def isOfRows(mode: AggregateMode): Boolean = mode == Partial || mode == Complete
+}
+
+/**
+ * The rows that ROLLUP, CUBE and GROUPING SETS make of each row.
+ *
+ * @param projections the keys of each of them
+ * @param keys as an aggregate has them
+ */
+private[plan] case class ExpandedRows(projections: Seq[Seq[Expression]], keys: Seq[Attribute]) {
+
+  /** What the keys are made of. */
+  def columns: Seq[NamedExpression] =
+    AttributeSet(projections.flatten.flatMap(_.references)).toSeq
+
+  /** Makes them of rows that have buffers. */
+  def over(child: SparkPlan, buffers: Seq[Attribute]): SparkPlan =
+    ExpandExec(projections.map(_ ++ buffers), keys ++ buffers, child)
 }

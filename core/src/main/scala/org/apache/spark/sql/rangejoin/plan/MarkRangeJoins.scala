@@ -2,19 +2,23 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import scala.annotation.tailrec
+
 import org.apache.spark.internal.Logging
 import org.apache.spark.internal.config.ConfigEntry
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.expressions.IntegerLiteral
+import org.apache.spark.sql.catalyst.optimizer.BuildLeft
+import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStageStrategy
 import org.apache.spark.sql.execution.joins.{
   BroadcastHashJoinExec,
+  BroadcastNestedLoopJoinExec,
   CartesianProductExec,
   ShuffledHashJoinExec,
   SortMergeJoinExec
 }
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition.{Predicates, RangeCondition, RangeExtractor, Reason}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
@@ -30,7 +34,7 @@ import org.apache.spark.sql.rangejoin.shuffled.{ProductRangeJoinExec, ShuffledRa
  *
  * Where Spark has planned a nested loop over two large sides, [[PartitionRangeJoins]] answers with a join by
  * range buckets instead; or [[DeferShuffle]] does, if one of them has turned out to be small. Not below a small
- * limit ([[LimitedJoins]]).
+ * limit, as `show()` has it: stock Spark's plan gives the first rows before all of both sides is read.
  *
  * Returns Nil where nothing is marked, so that strategies of other extensions see every other join.
  * `JoinSelection` is asked only if the condition has a range, since asking repeats its hint
@@ -56,7 +60,7 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
       planned.left.foreach(reason => RangeJoinHint.warn(join, reason.message))
       planned.getOrElse(Nil)
     case other =>
-      LimitedJoins.mark(other)
+      tellOfLimit(other)
       Nil
   }
 
@@ -103,10 +107,18 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
     }
   }
 
-  /** Whether the nested loop that Spark has planned becomes a range join as it is. */
+  /**
+   * Whether the nested loop that Spark has planned becomes a range join as it is, since that is done with the first rows
+   * of a small limit. Where it broadcasts a side, all of that is read: not if it is large.
+   */
   private def keepsPlan(planned: Seq[SparkPlan], join: Join): Boolean =
-    PartitionRangeJoins.isQuadratic(planned, join) && !isHinted(join) &&
-      LimitedJoins.endsEarly(join, planned)
+    join.getTagValue(Limited).isDefined && !isHinted(join) &&
+      PartitionRangeJoins.isQuadratic(planned, join) && (planned match {
+        case Seq(loop: BroadcastNestedLoopJoinExec) =>
+          val side = if (loop.buildSide == BuildLeft) join.left else join.right
+          isOn(RangeJoinConf.Broadcast) && side.stats.sizeInBytes <= MostBroadcast
+        case _ => true
+      })
 
   /** A join without keys over a side that has turned out small, or by buckets. */
   private def partitioned(join: Join): Option[Seq[SparkPlan]] = {
@@ -134,17 +146,15 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
   /** Marks a join where it has a range, and otherwise says why there is none. */
   private def mark(planned: SparkPlan, join: Join): Option[Reason] = {
     val hinted = isHinted(join)
-    val (tags, range) = planned match {
-      case smj: SortMergeJoinExec => (sortMergeMarks(hinted, smj.conf), RangeExtractor.extract(smj))
-      case hashed: ShuffledHashJoinExec => (Seq(ShuffledMark), shuffledRangeOf(hashed, hinted))
+    val range = planned match {
+      case smj: SortMergeJoinExec       => RangeExtractor.extract(smj)
+      case hashed: ShuffledHashJoinExec => shuffledRangeOf(hashed, hinted)
       case product: CartesianProductExec
           if makesRangeBuckets(join) && keepsPlan(Seq(product), join) =>
-        (Seq(ProductMark), ProductRangeJoinExec.of(product).extracted)
-      case other =>
-        val broadcasts = hinted || isOn(RangeJoinConf.Broadcast)
-        (Seq(BroadcastMark), broadcastRangeOf(other, broadcasts))
+        ProductRangeJoinExec.of(product).extracted
+      case other => broadcastRangeOf(other, hinted || isOn(RangeJoinConf.Broadcast))
     }
-    range.fold(leave(planned, _), _ => tags.foreach(planned.setTagValue(_, ())))
+    range.fold(leave(planned, _), _ => planned.setTagValue(Mark, Marked(hinted)))
     range.left.toOption
   }
 
@@ -170,32 +180,36 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
 
 object MarkRangeJoins extends Logging {
 
-  /** On a stock sort-merge join: [[PlaceRangeJoins]] replaces it by a range join. */
-  val SortMergeMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.sortMerge")
+  /** @param hinted whether the join is to be a range join whatever the settings are */
+  case class Marked(hinted: Boolean)
 
-  /** On a stock shuffled hash join: [[PlaceRangeJoins]] replaces it by a range join. */
-  val ShuffledMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.shuffled")
-
-  /** On a stock broadcast join: [[PlaceRangeJoins]] replaces it by a range join. */
-  val BroadcastMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.broadcast")
-
-  /** On a Cartesian product: [[PlaceRangeJoins]] replaces it by a range join. */
-  val ProductMark: TreeNodeTag[Unit] = TreeNodeTag[Unit]("rangejoin.product")
-
-  /** One of them is on each stock join that is to be replaced. */
-  private[plan] val Marks: Seq[TreeNodeTag[Unit]] =
-    Seq(SortMergeMark, ShuffledMark, BroadcastMark, ProductMark)
-
-  /**
-   * The marks of a sort-merge join. From Spark 4.3 on, adaptive execution makes a shuffled hash join of a
-   * planned sort-merge join whose sides turn out small, and the marks go with it.
-   */
-  private[plan] def sortMergeMarks(hinted: Boolean, conf: SQLConf): Seq[TreeNodeTag[Unit]] =
-    if (hinted || conf.getConf(RangeJoinConf.Shuffled)) Seq(SortMergeMark, ShuffledMark)
-    else Seq(SortMergeMark)
+  /** On a stock join: [[PlaceRangeJoins]] replaces it by a range join. */
+  val Mark: TreeNodeTag[Marked] = TreeNodeTag[Marked]("rangejoin.mark")
 
   /** On a stock join that planning left alone for more than its condition: why. */
   val ReasonTag: TreeNodeTag[Reason] = TreeNodeTag[Reason]("rangejoin.reason")
+
+  /** On a logical join: a small limit above reads its first rows. */
+  private val Limited = TreeNodeTag[Unit]("rangejoin.limited")
+
+  /**
+   * Rows of a small limit. Notebooks and query tools ask for up to so many; a larger limit may well need all of a join.
+   */
+  private val MostRows = 10000
+
+  /** Tells the join below a small limit, to which the planner comes later. */
+  @tailrec
+  private def tellOfLimit(plan: LogicalPlan, isLimited: Boolean = false): Unit = plan match {
+    case LocalLimit(IntegerLiteral(most), child) =>
+      tellOfLimit(child, isLimited || most <= MostRows)
+    case _: ReturnAnswer | _: GlobalLimit | _: Offset | _: Project =>
+      tellOfLimit(plan.children.head, isLimited)
+    case join: Join if isLimited => join.setTagValue(Limited, ())
+    case _                       =>
+  }
+
+  /** Bytes of a side that is broadcast below a small limit, whatever Spark's own threshold. */
+  private val MostBroadcast = BigInt(64 << 20)
 
   /** Says why a join stays as Spark planned it. */
   private[plan] def leave(join: SparkPlan, reason: Reason): Unit =

@@ -45,7 +45,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
 
   /** The join by buckets; None where its rows cannot be partitioned, or may not be copied. */
   def of(join: Join, session: SparkSession): Option[SparkPlan] = {
-    val likely = CopyBestMatches.rankedSide(join).getOrElse(larger(join))
+    val likely = ServeDemand.rankedSide(join).getOrElse(larger(join))
     rangeOf(join, likely).filterNot(_ => hintToNotBroadcastAndReplicate(join.hint)).map {
       range =>
         val conf = session.sessionState.conf
@@ -162,8 +162,9 @@ object PartitionRangeJoins extends JoinSelectionHelper {
       partitioning.driving.orElse(DrivingRange.better(join)).fold(condition)(DrivenBy(_, condition))
     }
     val sorted = SortMergeJoinExec(keys(left), keys(right), join.joinType, condition, left, right)
-    MarkRangeJoins.sortMergeMarks(RangeJoinHint.in(join.hint).isDefined, sorted.conf)
-      .foreach(sorted.setTagValue(_, ()))
+    sorted.setTagValue(
+      MarkRangeJoins.Mark,
+      MarkRangeJoins.Marked(RangeJoinHint.in(join.hint).isDefined))
     ProjectExec(join.output, sorted)
   }
 }

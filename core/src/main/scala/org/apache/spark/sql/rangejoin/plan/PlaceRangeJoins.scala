@@ -2,84 +2,106 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.joins.{
   CartesianProductExec,
   ShuffledHashJoinExec,
   SortMergeJoinExec
 }
-import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
+import org.apache.spark.sql.execution.{ExpandExec, ProjectExec, SortExec, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.rangejoin.broadcast.{BroadcastRangeJoinExec, IndexedStageJoinExec}
-import org.apache.spark.sql.rangejoin.condition.{RangeCondition, Reason, Side}
+import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
+import org.apache.spark.sql.rangejoin.partitioning.{BestCopies, RangeBucketExec}
 import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
 import org.apache.spark.sql.rangejoin.shuffled.{ProductRangeJoinExec, ShuffledRangeJoinExec}
 
 /**
- * Replaces every marked join by its range join, once all rules of Spark that know the stock node are done with it. Runs
- * several times over the same plan; what it has replaced it leaves alone.
+ * Replaces every marked join by its range join, once all rules of Spark that know the stock node are done with it. One
+ * pass: what each operator wants of the pairs below it ([[Demand]]) is handed down, and nodes are handed up. A join that
+ * can serve it returns the best matches alone, or, as [[AggregateMatches]], buffers in the place of pairs; the operators
+ * between then make way.
+ *
+ * What ranks the pairs stays where it is. A pair that is not among the best of its own row is not among the
+ * best of a partition that has other rows as well, so nothing has to be known of the columns that rows
+ * are partitioned by but that they are of one side. And as pairs beyond the best change nothing, a join may
+ * give as many of them as it finds convenient.
+ *
+ * Runs several times over the same plan; what it has replaced it leaves alone.
  */
 object PlaceRangeJoins extends Rule[SparkPlan] {
 
   override def apply(plan: SparkPlan): SparkPlan = {
-    val placed = plan.transformUp { case node => replaced(node) }
+    val placed = place(plan, Demand.AllRows)
     if (placed.eq(plan)) plan else CodegenBoundaries.belowUnions(placed)
   }
 
-  private def replaced(node: SparkPlan): SparkPlan = {
-    def has(mark: TreeNodeTag[Unit]) = node.getTagValue(mark).isDefined
-    node match {
-      case join: SortMergeJoinExec if has(MarkRangeJoins.SortMergeMark) =>
-        val ours = SortMergeRangeJoinExec.of(join).copy(streamed = streamedOf(join))
-        replace(join, best => ours.copy(best = best))(SortedInputs.of)
-      case join: ShuffledHashJoinExec if has(MarkRangeJoins.ShuffledMark) =>
-        replace(join, best => ShuffledRangeJoinExec.of(join).copy(best = best)) { (ours, _) =>
-          ours.copy(left = CodegenBoundaryExec(ours.left), right = CodegenBoundaryExec(ours.right))
+  /** @param demand what is wanted of the rows of the plan */
+  private def place(plan: SparkPlan, demand: Demand): SparkPlan = {
+    val below = demand.below(plan)
+    val over = plan.withNewChildren(plan.children.map(place(_, below)))
+    def answer = AggregateMatches.answer(over.children.head, below.aggregates)
+    over match {
+      case join: RangeJoinExec          => aggregated(join, demand)
+      case _: ProjectExec | _: SortExec => answer.getOrElse(over)
+      case _: ExpandExec                =>
+        val rows = for (buffers <- answer; wanted <- below.aggregates; sets <- wanted.expansion)
+          yield sets.over(buffers, wanted.buffers)
+        rows.getOrElse(over)
+      case aggregate: BaseAggregateExec =>
+        answer.fold(AggregateMatches.withoutMerge(aggregate)) {
+          AggregateMatches.merged(aggregate, _)
         }
-      case product: CartesianProductExec if has(MarkRangeJoins.ProductMark) =>
-        replace(product, _ => ProductRangeJoinExec.of(product)) { (ours, _) =>
-          ours.copy(left = CodegenBoundaryExec(ours.left), right = CodegenBoundaryExec(ours.right))
+      case other => replaced(other, demand) match {
+          case join: RangeJoinExec => aggregated(join, demand)
+          case stock               => stock
         }
-      case join: IndexedStageJoinExec =>
-        replace(join, best => join.replacement.copy(best = best))((ours, _) => ours)
-      case join if has(MarkRangeJoins.BroadcastMark) =>
-        BroadcastRangeJoinExec.of(join).fold(join) { ours =>
-          replace(join, best => ours.copy(best = best)) { (ours, _) =>
-            overIndex(ours).getOrElse(join)
-          }
-        }
-      case other => other
     }
   }
 
-  /** The side that is to be streamed, where the range allows it. */
-  private def streamedOf(join: SortMergeJoinExec): Option[Side] =
-    join.getTagValue(AggregateMatchesExec.StreamedTag).filter { side =>
-      SortMergeRangeJoinExec.of(join).copy(streamed = Some(side)).normalForm.isRight
+  private def aggregated(join: RangeJoinExec, demand: Demand): SparkPlan =
+    AggregateMatches.of(join, demand).getOrElse(join)
+
+  private def replaced(node: SparkPlan, demand: Demand): SparkPlan =
+    (node, node.getTagValue(MarkRangeJoins.Mark)) match {
+      case (join: IndexedStageJoinExec, _) =>
+        replaced(join, join.replacement, demand)((ours, _) => ours)
+      case (join: SortMergeJoinExec, Some(_)) =>
+        val ours = SortMergeRangeJoinExec.of(join)
+        replaced(join, ours.copy(streamed = streamedBy(ours, demand)), demand) { (ours, range) =>
+          copiesOfBest(SortedInputs.of(ours, range))
+        }
+      // From Spark 4.3 on, adaptive execution makes one of a planned sort-merge join whose sides turn out small.
+      case (join: ShuffledHashJoinExec, Some(mark))
+          if mark.hinted || conf.getConf(RangeJoinConf.Shuffled) =>
+        replaced(join, ShuffledRangeJoinExec.of(join), demand)((ours, _) => fenced(ours))
+      case (product: CartesianProductExec, Some(_)) =>
+        replaced(product, ProductRangeJoinExec.of(product), demand)((ours, _) => fenced(ours))
+      case (join, Some(_)) =>
+        BroadcastRangeJoinExec.of(join).fold(join) {
+          replaced(join, _, demand)((ours, _) => overIndex(ours).getOrElse(join))
+        }
+      case _ => node
     }
 
   /**
    * The range join, or the stock join where there is no range that it serves.
    *
-   * @param rangeJoin the range join over the same children, with the matches that are wanted of it
+   * @param ours the range join over the same children
    * @param finish has its children come as it needs them
    */
-  private def replace[J <: RangeJoinExec](stock: SparkPlan, rangeJoin: Option[BestMatches] => J)(
+  private def replaced[J <: RangeJoinExec](stock: SparkPlan, ours: J, demand: Demand)(
       finish: (J, RangeCondition) => SparkPlan
   ): SparkPlan = {
-    val best = stock.getTagValue(BestMatches.Tag)
-    def range(streamed: Option[Side]) = rangeJoin(best.filter(_ => streamed.isDefined)).normalForm
-    val join = rangeJoin(best.flatMap(BestOrder.served(range, _, rangeJoin(None).left.outputSet)))
-    best.filter(_ => join.best.isEmpty).foreach { wanted =>
-      stock.unsetTagValue(BestMatches.Tag)
-      stock.setTagValue(
-        BestMatches.RefusalTag,
-        s"order by a column that the range rises with, and not by ${wanted.rankedBy(_.sql)}")
-    }
+    def withBest(best: Option[BestMatches]) = ours.withBest(best).asInstanceOf[J]
+    val best = demand.bestOf(ours).flatMap(_.toOption)
+    def range(streamed: Option[Side]) = withBest(best.filter(_ => streamed.isDefined)).normalForm
+    val join = withBest(best.flatMap(BestOrder.served(range, _, ours.left.outputSet)))
     // Over an index that has been built there is no stock join any more.
     val hasBegun = stock.isInstanceOf[IndexedStageJoinExec]
     val placed = join.placeable
@@ -90,8 +112,28 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
         MarkRangeJoins.leave(stock, reason)
         stock
       },
-      finish(join, _))
+      range => {
+        val placed = finish(join, range)
+        // Spark finds by the logical plan of a node what a stage stands for.
+        placed.copyTagsFrom(stock)
+        placed
+      }
+    )
   }
+
+  /** The side that a sort-merge join has to stream for what is wanted, if the range allows it. */
+  private def streamedBy(join: SortMergeRangeJoinExec, demand: Demand): Option[Side] =
+    for {
+      wanted <- demand.aggregates
+      sides <- wanted.sides(join.left.outputSet, join.right.outputSet).toOption
+      // If either side may be streamed, take the one that the range streams by default.
+      side <- if (sides.size == 1) sides.headOption else join.normalForm.toOption.map(_.streamed)
+      if WantedPairs.areAll(join.joinType, side)
+      if join.copy(streamed = Some(side)).normalForm.isRight
+    } yield side
+
+  private def fenced(join: RangeJoinExec): SparkPlan =
+    join.withNewChildren(join.children.map(CodegenBoundaryExec(_)))
 
   /** Over an exchange that builds a range index; None where a broadcast has begun as something else. */
   private def overIndex(join: BroadcastRangeJoinExec): Option[BroadcastRangeJoinExec] =
@@ -102,4 +144,31 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
         Some(join.withBuildPlan(indexed))
       case _ => None
     }
+
+  // ---------------------------------------------------------------- best matches by range buckets
+
+  /**
+   * Of a join by range buckets: copies only the best rows to other buckets, if nothing else is wanted from them
+   * ([[BestCopies]]). In a range without an end, each row would be copied to all buckets on one side of its own.
+   */
+  private def copiesOfBest(join: SortMergeRangeJoinExec): SortMergeRangeJoinExec =
+    BestCopies.wanted(join).filter(_ => join.leftKeys.exists(RangeBucketExec.isBucket)) match {
+      case Some((LeftSide, order)) =>
+        join.copy(right = copying(join.right, join.rightKeys, order))
+      case Some((_, order)) => join.copy(left = copying(join.left, join.leftKeys, order))
+      case None             => join
+    }
+
+  /** The side with the copies, if it is yet to be shuffled. */
+  private def copying(side: SparkPlan, keys: Seq[Expression], order: BestOrder): SparkPlan =
+    side match {
+      case buckets: RangeBucketExec if !buckets.isOwner && isKey(buckets.bucket, keys) =>
+        buckets.partitioning.copyBest(order, buckets.output)
+        buckets.copy(best = Some(order))
+      case node: UnaryExecNode => node.withNewChildren(Seq(copying(node.child, keys, order)))
+      case other               => other
+    }
+
+  private def isKey(bucket: Attribute, keys: Seq[Expression]): Boolean =
+    keys.exists(Predicates.haveSameValue(_, bucket))
 }

@@ -19,13 +19,18 @@ object ReadShufflesLocally extends AQEShuffleReadRule {
   override def apply(plan: SparkPlan): SparkPlan =
     if (!plan.exists(_.isInstanceOf[BroadcastRangeJoinExec])) plan
     else {
+      def joins(plan: SparkPlan) = plan.collect {
+        case join: BroadcastRangeJoinExec if join.leftKeys.nonEmpty => join
+      }
       val stock = plan.transformUp {
         case join: BroadcastRangeJoinExec if join.leftKeys.nonEmpty => join.asStock
       }
-      OptimizeShuffleWithLocalRead(stock).transformUp {
+      // Spark's rule puts reads between the nodes, and leaves their order.
+      val ours = joins(plan).iterator
+      OptimizeShuffleWithLocalRead(stock).transformDown {
         case join: BroadcastHashJoinExec
             if join.children.exists(PlanBegunStages.indexOf(_).isDefined) =>
-          BroadcastRangeJoinExec.of(join).get
+          ours.next().withNewChildren(join.children)
       }
     }
 }

@@ -36,6 +36,13 @@ private[plan] object StreamedNumber {
     case RightSide => join.joinType == RightOuter
   }
 
+  /** Such a number among columns to group by, if the join keeps the rows that have it. */
+  def among(grouping: Seq[NamedExpression], join: RangeJoinExec): Option[Attribute] =
+    grouping.collectFirst {
+      case a: Attribute if isOf(a, join)           => a
+      case Alias(a: Attribute, _) if isOf(a, join) => a
+    }.filter(_ => join.aggregatedFor.exists(keeps(join, _)))
+
   /** Whether a column of the pairs is a number that each row of the streamed side has for itself. */
   @tailrec
   def isOf(column: Attribute, pairs: SparkPlan, join: RangeJoinExec): Boolean =

@@ -8,15 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.{Left => _, _}
 import org.apache.spark.sql.catalyst.optimizer.InferWindowGroupLimit
 import org.apache.spark.sql.catalyst.plans.JoinType
-import org.apache.spark.sql.catalyst.plans.logical.{
-  Aggregate,
-  Filter,
-  LogicalPlan,
-  Window,
-  WindowGroupLimit
-}
-import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, JOIN, WINDOW, WINDOW_GROUP_LIMIT}
-import org.apache.spark.sql.catalyst.trees.TreePatternBits
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Window, WindowGroupLimit}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.window.WindowGroupLimitExec
@@ -73,10 +65,6 @@ private[rangejoin] case class WantedPairs(
 
 private[rangejoin] object WantedPairs {
 
-  /** Whether a plan may have a join below what wants its pairs. */
-  private[plan] def mayBeIn(plan: TreePatternBits): Boolean =
-    plan.containsPattern(JOIN) && plan.containsAnyPattern(AGGREGATE, WINDOW, WINDOW_GROUP_LIMIT)
-
   /** What an operator of a physical plan wants. */
   def of(plan: SparkPlan): Option[WantedPairs] = plan match {
     case limit: WindowGroupLimitExec =>
@@ -87,20 +75,20 @@ private[rangejoin] object WantedPairs {
   }
 
   /**
-   * What an operator of a logical plan wants, and the plan that gives it pairs. Rankings of a
-   * logical plan have no limit of their own yet.
+   * What a filter of ranks wants of the pairs below the window that ranks them: rankings of a logical plan have no limit
+   * of their own yet.
    */
-  def of(plan: LogicalPlan): Option[(WantedPairs, LogicalPlan)] = plan match {
-    case filter @ Filter(_, window: Window) =>
-      InferWindowGroupLimit(filter).collectFirst {
-        case WindowGroupLimit(partition, order, function, limit, pairs) if pairs.eq(window.child) =>
-          ofRanks(partition, order, function, limit).map(_ -> pairs)
-      }.flatten
-    case aggregate: Aggregate =>
-      val functions = AggregatedPairs.functionsOf(aggregate.aggregateExpressions)
-      ofExtremes(aggregate.groupingExpressions, functions).map(_ -> aggregate.child)
-    case _ => None
-  }
+  def of(ranks: Filter, window: Window): Option[WantedPairs] =
+    InferWindowGroupLimit(ranks).collectFirst {
+      case WindowGroupLimit(partition, order, function, limit, pairs) if pairs.eq(window.child) =>
+        ofRanks(partition, order, function, limit)
+    }.flatten
+
+  /** What a logical aggregate wants. */
+  def of(aggregate: Aggregate): Option[WantedPairs] =
+    ofExtremes(
+      aggregate.groupingExpressions,
+      AggregatedPairs.functionsOf(aggregate.aggregateExpressions))
 
   /** Whether a join emits only matching pairs and unmatched streamed rows. */
   def areAll(joinType: JoinType, streamed: Side): Boolean =

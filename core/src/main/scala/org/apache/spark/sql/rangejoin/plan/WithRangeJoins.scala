@@ -3,7 +3,6 @@
 package org.apache.spark.sql.rangejoin.plan
 
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.datasources.WriteFilesExec
 import org.apache.spark.sql.execution.joins.BaseJoinExec
@@ -27,11 +26,8 @@ object WithRangeJoins {
     case stage: QueryStageExec => areIn(stage.plan)
     case filter: FilterExec    =>
       Predicates.split(filter.condition).exists(_.isInstanceOf[ImpliedLimit])
-    case _: WriteFilesExec                                               => true
-    case join: BaseJoinExec if MarkRangeJoins.Marks.exists(has(join, _)) => true
+    case _: WriteFilesExec                                                     => true
+    case join: BaseJoinExec if join.getTagValue(MarkRangeJoins.Mark).isDefined => true
     case node => node.getClass.getName.startsWith(Ours)
   }
-
-  private def has(join: BaseJoinExec, mark: TreeNodeTag[Unit]): Boolean =
-    join.getTagValue(mark).isDefined
 }

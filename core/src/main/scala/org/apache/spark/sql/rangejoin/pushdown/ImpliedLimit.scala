@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.{BooleanType, DataType}
 
 /**
  * Hides an inferred predicate from data sources, so that pushdown cannot fail a query that worked before. The
- * predicate is still tested for each row. [[PrunedScan]] hands it to scans where nothing can go wrong, and
+ * predicate is still tested for each row. [[PruneScans]] hands it to scans where nothing can go wrong, and
  * [[ShownLimits]] to Iceberg.
  */
 case class ImpliedLimit(child: Expression) extends UnaryExpression with Predicate {

@@ -21,7 +21,7 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
  * follows `w.stop >= '2024-01-01'`. Stock Spark infers this of equal columns alone.
  *
  * Runs once, after predicate pushdown (a pre-CBO rule), and pushes its own filters down to the
- * scan, which may skip partitions and files by them ([[ShownLimits]], [[PruneLimitedScans]]).
+ * scan, which may skip partitions and files by them ([[ShownLimits]], [[PruneScans]]).
  * `EXISTS` and `IN` are left out: Spark turns them into joins only later.
  */
 object InferRangeFilters extends Rule[LogicalPlan] {

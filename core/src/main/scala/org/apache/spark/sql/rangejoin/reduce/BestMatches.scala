@@ -11,7 +11,6 @@ import org.apache.spark.sql.catalyst.expressions.{
   SortOrder,
   Unevaluable
 }
-import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.rangejoin.condition.{Distance, LeftSide, RightSide, Side}
 import org.apache.spark.sql.types.DataType
 
@@ -95,13 +94,4 @@ case class BestMatches(
 
   override protected def withNewChildrenInternal(children: IndexedSeq[Expression]): BestMatches =
     copy(order = children.head.asInstanceOf[SortOrder], point = children.lift(1))
-}
-
-object BestMatches {
-
-  /** On a stock join that is about to be replaced by a range join. */
-  val Tag: TreeNodeTag[BestMatches] = TreeNodeTag[BestMatches]("rangejoin.best")
-
-  /** On a join whose matches are ranked and that has to return all of them: why. */
-  val RefusalTag: TreeNodeTag[String] = TreeNodeTag[String]("rangejoin.bestRefusal")
 }

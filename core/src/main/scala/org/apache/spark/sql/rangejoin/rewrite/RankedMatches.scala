@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.plan.{InferOpenRanges, KnownSize, WantedPairs}
+import org.apache.spark.sql.rangejoin.plan.{KnownSize, ServeDemand, WantedPairs}
 import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder, Ranking}
 import org.apache.spark.sql.types.IntegerType
 
@@ -71,7 +71,7 @@ private[rewrite] object RankedMatches {
   }
 
   private def served(join: Join, best: BestMatches): Option[Join] =
-    if (isServed(join, best)) Some(join) else InferOpenRanges.of(join, best)
+    if (isServed(join, best)) Some(join) else ServeDemand.withOpenRange(join, best)
 
   private def ranked(join: Join, order: Seq[SortOrder], limit: Int, id: Attribute): LogicalPlan = {
     val partition = NumberedRows.keysOf(join) :+ id

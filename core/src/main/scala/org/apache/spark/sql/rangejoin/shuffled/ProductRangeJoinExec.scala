@@ -31,6 +31,8 @@ case class ProductRangeJoinExec(condition: Option[Expression], left: SparkPlan, 
 
   override def best: Option[BestMatches] = None
 
+  override def withBest(best: Option[BestMatches]): ProductRangeJoinExec = this
+
   override def asStock: CartesianProductExec = CartesianProductExec(left, right, condition)
 
   /** The side that is sorted where there is no memory for an index has no other order. */

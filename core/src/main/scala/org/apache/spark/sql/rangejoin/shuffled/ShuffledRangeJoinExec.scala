@@ -31,6 +31,8 @@ case class ShuffledRangeJoinExec(
 ) extends ShuffledJoin
     with PartitionIndexJoinExec {
 
+  override def withBest(best: Option[BestMatches]): ShuffledRangeJoinExec = copy(best = best)
+
   override def extracted: Either[Reason, RangeCondition] = super.extracted.flatMap(inOrder)
 
   override def placeable: Either[Reason, RangeCondition] = normalForm.flatMap(inOrder)

@@ -5,15 +5,59 @@ package org.apache.spark.sql.rangejoin.pushdown
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.util._
 import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetUtils}
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, ProjectExec, SparkPlan}
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
+import org.apache.spark.sql.rangejoin.condition.Predicates
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
 import org.apache.spark.sql.types._
 
-/** Hands a predicate down to the scan of files that has its columns. */
-object PrunedScan {
+/**
+ * Tells scans of files which rows a range join has no use for, if the scan can be trusted with that:
+ *
+ *   - Below a filter that [[InferRangeFilters]] has inferred, rows beyond its limits.
+ *   - On the streamed side of a broadcast join, rows that are in the range of no row of the index. Adaptive execution
+ *     plans the join again when the index has been built, and then it is known where these ranges are.
+ *
+ * Runs several times over the same plan.
+ */
+object PruneScans extends Rule[SparkPlan] {
+
+  override def apply(plan: SparkPlan): SparkPlan = {
+    val isOn = conf.getConf(RangeJoinConf.RangePruning)
+    plan.transformUp {
+      case filter: FilterExec                   => filtered(filter)
+      case join: BroadcastRangeJoinExec if isOn => streamed(join)
+    }
+  }
+
+  private def filtered(filter: FilterExec): SparkPlan = {
+    val limits = Predicates.split(filter.condition).collect { case ImpliedLimit(limit) => limit }
+    val child = belowEach(filter.child, limits)
+    if (child.eq(filter.child)) filter else filter.withNewChildren(Seq(child))
+  }
+
+  private def streamed(join: BroadcastRangeJoinExec): SparkPlan = {
+    val pruned = for {
+      range <- join.rangeOfMatched
+      // An index of these bounds may have to be made to know.
+      if join.streamedPlan.exists(_.isInstanceOf[FileSourceScanExec])
+      covered <- join.builtIndex.flatMap(_.covered)
+      plan <- scanned(join.streamedPlan, MatchableValues.of(range, covered))
+    } yield plan
+    pruned.fold[SparkPlan](join)(join.withStreamedPlan)
+  }
+
+  /** With the first predicate, or if that cannot be had, with all others that can. */
+  private def scanned(plan: SparkPlan, predicates: Seq[Expression]): Option[SparkPlan] =
+    predicates.headOption.flatMap(below(plan, _)).orElse {
+      val pruned = belowEach(plan, predicates.drop(1))
+      if (pruned.eq(plan)) None else Some(pruned)
+    }
 
   /**
    * The plan with a scan that may leave out rows for which the predicate does not hold: whole files, row
@@ -21,7 +65,7 @@ object PrunedScan {
    *
    * @param predicate of the plan's output, without which a row is of no interest
    */
-  def below(plan: SparkPlan, predicate: Expression): Option[SparkPlan] = plan match {
+  private def below(plan: SparkPlan, predicate: Expression): Option[SparkPlan] = plan match {
     case scan: FileSourceScanExec                         => pruned(scan, predicate)
     case project: ProjectExec if isDeterministic(project) =>
       inColumnsBelow(project, predicate).flatMap(below(project.child, _))
@@ -41,7 +85,7 @@ object PrunedScan {
   }
 
   /** The plan with a scan that has been told of all those predicates that it can be told of. */
-  def belowEach(plan: SparkPlan, predicates: Seq[Expression]): SparkPlan =
+  private def belowEach(plan: SparkPlan, predicates: Seq[Expression]): SparkPlan =
     predicates.foldLeft(plan)((told, predicate) => below(told, predicate).getOrElse(told))
 
   /**

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.internal.config.ConfigEntry
+import org.apache.spark.sql.catalyst.expressions.NamedExpression
+import org.apache.spark.sql.catalyst.optimizer.BuildLeft
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project, Window}
+import org.apache.spark.sql.execution.aggregate.HashAggregateExec
+import org.apache.spark.sql.execution.{ExpandExec, ProjectExec, SortExec, SparkPlan}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.index.IndexedRangeJoinExec
+import org.apache.spark.sql.rangejoin.join.RangeJoinExec
+import org.apache.spark.sql.rangejoin.reduce.BestMatches
+
+/**
+ * What the operator above wants of the rows of a plan, in the columns of that plan: the best matches of each row, or
+ * aggregates of the matches of each row. If it wants neither, it wants all pairs.
+ *
+ * It is handed down from the operator, through projections and sorts, to the join. What the operator makes of the rows
+ * stays the same whatever the join returns for it, as long as the join returns at least what is wanted.
+ *
+ * @param isFinal whether the operator is a final aggregate with groups, which takes buffers as they are
+ * @param isMergedAtOnce whether such an aggregate is next above the operator
+ */
+private[rangejoin] case class Demand(
+    best: Option[WantedPairs] = None,
+    aggregates: Option[AggregatedPairs] = None,
+    isFinal: Boolean = false,
+    isMergedAtOnce: Boolean = false) {
+
+  /** What is wanted of the children of an operator, if this is what is wanted of its own rows. */
+  def below(operator: SparkPlan): Demand = operator match {
+    case SortExec(_, false, _, _) => this
+    case ProjectExec(columns, _)  => below(columns)
+    case expand: ExpandExec       => copy(None, aggregates.flatMap(_.below(expand)))
+    case other                    => Demand.of(other).copy(isMergedAtOnce = isFinal)
+  }
+
+  /** The same for a logical plan. */
+  def below(operator: LogicalPlan): Demand = operator match {
+    case Project(columns, _)  => below(columns)
+    case aggregate: Aggregate =>
+      Demand.of(WantedPairs.of(aggregate), AggregatedPairs.of(aggregate))
+    case _ => Demand.AllRows
+  }
+
+  /** The same in the columns below a projection. */
+  def below(columns: Seq[NamedExpression]): Demand =
+    copy(best.flatMap(_.below(columns)), aggregates.map(_.below(columns)))
+
+  /** The best matches that a join is to return; or why it has to return all. */
+  def bestOf(join: RangeJoinExec): Option[Either[String, BestMatches]] = best.map { wanted =>
+    val left = join.left.outputSet
+    wanted.of(left, join.right.outputSet)
+      .filterOrElse(
+        best => WantedPairs.areAll(join.joinType, best.streamedSide(left)),
+        "write an INNER join, or an outer one that keeps the rows that are ranked for")
+      .filterOrElse(
+        best => Demand.indexedSide(join).forall(_ != best.streamedSide(left)),
+        "let Spark broadcast the other side, or neither: the rows that are ranked for are in an index"
+      )
+  }
+
+  /** Why a range join returns all pairs to an operator that ranks or aggregates them, as a remedy. */
+  def refusalOf(join: RangeJoinExec): Option[String] = {
+    val ranked = bestOf(join).filter(_ => join.best.isEmpty).map { wanted =>
+      val remedy = wanted.fold(identity, best => Demand.orderByRange(best))
+      s"every match of a row is produced and then ranked; to produce only the best ones, $remedy"
+    }
+    def aggregated = aggregates.flatMap(_.servedBy(join).left.toOption).map { remedy =>
+      s"every match of a row is produced and then aggregated: $remedy"
+    }
+    ranked.orElse(aggregated)
+  }
+}
+
+private[rangejoin] object Demand {
+
+  /** All rows are wanted. */
+  val AllRows: Demand = Demand()
+
+  /** What a filter of ranks wants of the pairs that a window ranks. */
+  def below(ranks: Filter, window: Window): Demand = of(WantedPairs.of(ranks, window), None)
+
+  /** What an operator wants of its input. */
+  private def of(operator: SparkPlan): Demand =
+    of(WantedPairs.of(operator), AggregatedPairs.of(operator)).copy(isFinal = operator match {
+      case aggregate: HashAggregateExec =>
+        aggregate.groupingExpressions.nonEmpty && MergedBuffers.areFinal(aggregate)
+      case _ => false
+    })
+
+  /** What settings allow of it. */
+  private def of(best: => Option[WantedPairs], aggregates: => Option[AggregatedPairs]): Demand = {
+    def isOn(entry: ConfigEntry[Boolean]) = SQLConf.get.getConf(entry)
+    Demand(
+      if (isOn(RangeJoinConf.BestMatches)) best else None,
+      if (isOn(RangeJoinConf.AggregatedMatches)) aggregates else None)
+  }
+
+  private def orderByRange(best: BestMatches): String =
+    s"order by a column that the range rises with, and not by ${best.rankedBy(_.sql)}"
+
+  /** The side that cannot be streamed; None if either can. */
+  private def indexedSide(join: RangeJoinExec): Option[Side] = Option(join).collect {
+    case indexed: IndexedRangeJoinExec =>
+      if (indexed.buildSide == BuildLeft) LeftSide else RightSide
+  }
+}
