@@ -15,7 +15,6 @@ import org.apache.spark.sql.execution.{
   WholeStageCodegenExec
 }
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
-import org.apache.spark.sql.rangejoin.reduce.MatchAggregation
 
 /**
  * Aggregates the matches of each streamed row while the join finds them: instead of pairs it returns one row of partial

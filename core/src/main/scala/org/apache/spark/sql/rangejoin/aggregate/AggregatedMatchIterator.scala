@@ -6,7 +6,6 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairPredicate}
-import org.apache.spark.sql.rangejoin.reduce.{KnownResults, MatchAggregator, RunAggregates}
 import org.apache.spark.util.TaskCompletionListener
 
 /** Drives a scanner, one streamed row at a time. */
@@ -59,7 +58,7 @@ private[aggregate] final class AggregatedMatchIterator(
       finished = true
       close()
     } else {
-      val ofRun = if (test == null) scanner.aggregateRun(runs) else -1
+      val ofRun = if (test == null) aggregateRun() else -1
       val before = if (known == null) null else known.get(scanner.currentStreamed)
       val matches =
         if (ofRun >= 0) ofRun.toLong else if (before != null) before.matches else aggregatePairs()
@@ -79,6 +78,11 @@ private[aggregate] final class AggregatedMatchIterator(
           output(joined(scanner.currentStreamed, buffers(fromStreamed, fromBuffered)))
       }
     }
+
+  private def aggregateRun(): Int = scanner match {
+    case ofRuns: RunScanner => ofRuns.aggregateRun(runs)
+    case _                  => -1
+  }
 
   private def aggregatePairs(): Long = {
     single.clear()

@@ -6,7 +6,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.join.CandidateScanner
-import org.apache.spark.sql.rangejoin.reduce.MatchAggregation
 
 /**
  * Creates the iterator over the aggregated matches of streamed rows, in a task.

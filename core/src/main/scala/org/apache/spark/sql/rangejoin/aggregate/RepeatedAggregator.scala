@@ -4,7 +4,6 @@ package org.apache.spark.sql.rangejoin.aggregate
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.reduce.{CountBuffers, MatchAggregation, MatchAggregator}
 
 /**
  * Aggregates one row as many times as it has matches: for functions of the streamed side, and `count(*)`. It merges

@@ -5,9 +5,9 @@ package org.apache.spark.sql.rangejoin.broadcast
 import org.apache.spark.TaskContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.rangejoin.best.BestOrder
 import org.apache.spark.sql.rangejoin.condition.UnknownBounds
 import org.apache.spark.sql.rangejoin.index.{RangeCursor, RangeIndex, SecondBounds}
-import org.apache.spark.sql.rangejoin.reduce.BestOrder
 import org.apache.spark.util.TaskCompletionListener
 
 /**

@@ -5,7 +5,7 @@ package org.apache.spark.sql.rangejoin.explain
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, ExprId, Expression}
 import org.apache.spark.sql.execution.joins.BaseJoinExec
-import org.apache.spark.sql.rangejoin.reduce.BestMatches
+import org.apache.spark.sql.rangejoin.best.BestMatches
 
 /**
  * Gives columns of the two sides that have one name their numbers in the plan, `t#12`: the sides of a self join of a

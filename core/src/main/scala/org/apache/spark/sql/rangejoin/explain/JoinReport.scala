@@ -4,8 +4,8 @@ package org.apache.spark.sql.rangejoin.explain
 
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Complete}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.rangejoin.best.BestMatches
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, Reason, Side}
-import org.apache.spark.sql.rangejoin.reduce.BestMatches
 
 import org.json4s.JObject
 import org.json4s.JsonDSL._

@@ -18,13 +18,13 @@ import org.apache.spark.sql.execution.{
 }
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
+import org.apache.spark.sql.rangejoin.best.BestMatches
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
 import org.apache.spark.sql.rangejoin.partitioning.{ProbeExec, RangeBucketExec}
 import org.apache.spark.sql.rangejoin.plan.{Demand, MarkRangeJoins}
-import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.rangejoin.shims.ClassicSession
 import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 

@@ -2,8 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.index
 
+import org.apache.spark.sql.rangejoin.aggregate.CountedEnds
 import org.apache.spark.sql.rangejoin.kernel.SortedBounds
-import org.apache.spark.sql.rangejoin.reduce.CountedEnds
 
 /**
  * The evict bounds of each group of an index, sorted: how many rows of a group have one below a lower bound. Those

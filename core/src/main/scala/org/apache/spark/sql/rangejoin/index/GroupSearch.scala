@@ -2,7 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.index
 
-import org.apache.spark.sql.rangejoin.reduce.BestOrder
+import org.apache.spark.sql.rangejoin.best.BestOrder
 
 /**
  * How the rows of a group are searched.

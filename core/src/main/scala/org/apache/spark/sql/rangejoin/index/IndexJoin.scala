@@ -4,9 +4,9 @@ package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.rangejoin.best.BestOrder
 import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, RangeCondition}
 import org.apache.spark.sql.rangejoin.join.PairTestSpec
-import org.apache.spark.sql.rangejoin.reduce.BestOrder
 
 /**
  * What is evaluated where streamed rows are joined with an index, interpreted or generated.

@@ -9,9 +9,10 @@ import org.apache.spark.sql.catalyst.expressions.{
   UnsafeProjection,
   UnsafeRow
 }
+import org.apache.spark.sql.rangejoin.aggregate.{RunAggregates, RunScanner}
+import org.apache.spark.sql.rangejoin.best.StreamedPoint
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
-import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairTests}
-import org.apache.spark.sql.rangejoin.reduce.{RunAggregates, StreamedPoint}
+import org.apache.spark.sql.rangejoin.join.PairTests
 
 /**
  * Scans an index for one streamed row after the other, which may come in any order. If the join visits all streamed
@@ -34,7 +35,7 @@ final class IndexScanner(
     evaluatesKeys: Boolean,
     point: Option[Expression],
     secondOf: UnsafeProjection
-) extends CandidateScanner {
+) extends RunScanner {
   private[this] val visitsAll = behavior.visitsAllStreamed
   private[this] val readsStreamed = visitsAll || keyOf == null || evaluatesKeys
   private[this] val stopsAtMatch = behavior.stopsAtMatch

@@ -3,7 +3,7 @@
 package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.reduce.{RunAggregates, RunRows}
+import org.apache.spark.sql.rangejoin.aggregate.{RunAggregates, RunRows}
 
 /**
  * Counts and sums matching intervals by their sorted ends ([[EvictOrder]], [[IntervalSums]]). The ends are sorted only

@@ -3,7 +3,7 @@
 package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.reduce.{RowNumbers, RunAggregates, RunRows}
+import org.apache.spark.sql.rangejoin.aggregate.{RowNumbers, RunAggregates, RunRows}
 
 /**
  * What the rows of an index before each of its positions add up to, in its own order and in that of the ends of the

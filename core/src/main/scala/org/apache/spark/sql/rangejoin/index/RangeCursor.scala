@@ -3,10 +3,11 @@
 package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.aggregate._
+import org.apache.spark.sql.rangejoin.best._
 import org.apache.spark.sql.rangejoin.condition.UnknownBounds
 import org.apache.spark.sql.rangejoin.join.CandidateScanner
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
-import org.apache.spark.sql.rangejoin.reduce._
 
 /**
  * A task's way through an index: finds the rows in reach of one streamed row after the other. Used as

@@ -4,8 +4,8 @@ package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.best.BestOrder
 import org.apache.spark.sql.rangejoin.condition.UnknownBounds
-import org.apache.spark.sql.rangejoin.reduce.BestOrder
 
 /**
  * One side of a range join: rows in groups of one key, within a group by sort bound, and

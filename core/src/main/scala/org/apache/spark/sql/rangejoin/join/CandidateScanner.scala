@@ -4,7 +4,6 @@ package org.apache.spark.sql.rangejoin.join
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.reduce.RunAggregates
 
 /**
  * Finds candidates for one streamed row after the other. Driven as
@@ -70,14 +69,6 @@ trait CandidateScanner {
   def beginSteps(row: UnsafeRow): Unit = CandidateScanner.pointTo(row, currentCandidate)
 
   def keepStep(row: UnsafeRow): Unit
-
-  /**
-   * Aggregates the candidates of the current streamed row and ends its scan, if all of them are matches by their bounds
-   * and one run of rows; otherwise does nothing. Called before the first `nextCandidate`.
-   *
-   * @return the number of matches; -1 if they have to be visited one by one
-   */
-  def aggregateRun(runs: RunAggregates): Int = -1
 
   /** Makes the current candidate null. */
   protected def noCandidate(): Unit

@@ -11,8 +11,8 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.ExplainUtils.generateFieldString
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins.JoinCodegenSupport
+import org.apache.spark.sql.rangejoin.best.{BestMatches, BestOrder}
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
 
 /**
  * What the nodes of range joins share. Each replaces a stock join late in planning and promises what that node

@@ -9,10 +9,10 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins.{ShuffledJoin, SortMergeJoinExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.rangejoin.best.BestMatches
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.join._
 import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeBound}
-import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.rangejoin.scan._
 
 /**

@@ -9,9 +9,9 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.rangejoin.best.{BestMatches, BestOrder, BestRows, NearTies}
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
-import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder, BestRows, NearTies}
 
 /**
  * Copies rows of the other side to buckets where each row of the owner wants its best matches alone, in a range

@@ -3,7 +3,7 @@
 package org.apache.spark.sql.rangejoin.partitioning
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.rangejoin.reduce.BestOrder
+import org.apache.spark.sql.rangejoin.best.BestOrder
 
 /**
  * Finds the buckets of rows, interpreted; [[RangeBucketExec]] generates code for the same. What it finds follows from

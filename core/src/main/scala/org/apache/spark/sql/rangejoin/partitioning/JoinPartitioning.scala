@@ -10,9 +10,9 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{SQLExecution, SparkPlan}
+import org.apache.spark.sql.rangejoin.best.BestOrder
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeCondition, Side}
 import org.apache.spark.sql.rangejoin.conf.{InternalConf, JobDescription}
-import org.apache.spark.sql.rangejoin.reduce.BestOrder
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 /**

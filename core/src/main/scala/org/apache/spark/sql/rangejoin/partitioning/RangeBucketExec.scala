@@ -15,9 +15,9 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, ShuffleExchangeExec}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.rangejoin.best.BestOrder
 import org.apache.spark.sql.rangejoin.join.{AwaitsOtherShuffle, DriverMetrics}
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
-import org.apache.spark.sql.rangejoin.reduce.BestOrder
 import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
 
 /**

@@ -16,9 +16,9 @@ import org.apache.spark.sql.execution.exchange.{
 import org.apache.spark.sql.execution.window.{WindowExec, WindowGroupLimitExec}
 import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan}
 import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
+import org.apache.spark.sql.rangejoin.best.RankMatchesExec
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
-import org.apache.spark.sql.rangejoin.reduce.RankMatchesExec
 
 /**
  * Finishes the matches of a streamed row as soon as a range join has found them, if the row is a partition or a group by

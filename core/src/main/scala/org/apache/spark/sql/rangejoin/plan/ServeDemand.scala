@@ -9,11 +9,11 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.catalyst.trees.TreePattern.JOIN
+import org.apache.spark.sql.rangejoin.best.{BestMatches, BestOrder}
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.kernel.NullBound
 import org.apache.spark.sql.rangejoin.partitioning.BestCopies
-import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder}
 
 /**
  * Has joins planned so that they can serve what the operators above want of them ([[Demand]]), which Spark's planner does

@@ -12,8 +12,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, Window, W
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.window.WindowGroupLimitExec
+import org.apache.spark.sql.rangejoin.best.{BestMatches, Ranking}
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.reduce.{BestMatches, Ranking}
 import org.apache.spark.sql.rangejoin.shims.{MaxByK, MinByK}
 
 /**

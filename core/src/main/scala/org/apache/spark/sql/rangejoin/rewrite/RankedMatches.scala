@@ -5,9 +5,9 @@ package org.apache.spark.sql.rangejoin.rewrite
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.best.{BestMatches, BestOrder, Ranking}
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.plan.{KnownSize, ServeDemand, WantedPairs}
-import org.apache.spark.sql.rangejoin.reduce.{BestMatches, BestOrder, Ranking}
 import org.apache.spark.sql.types.IntegerType
 
 /**

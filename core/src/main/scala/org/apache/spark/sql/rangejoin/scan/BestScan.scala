@@ -4,8 +4,8 @@ package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.best.{BestOrder, RankCounter, RankPoint, StreamedPoint}
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
-import org.apache.spark.sql.rangejoin.reduce.{BestOrder, RankCounter, RankPoint, StreamedPoint}
 import org.apache.spark.sql.rangejoin.window.RangeWindow
 
 /**

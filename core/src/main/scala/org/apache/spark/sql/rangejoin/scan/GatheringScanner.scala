@@ -4,8 +4,8 @@ package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.aggregate.RunAggregates
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
-import org.apache.spark.sql.rangejoin.reduce.RunAggregates
 import org.apache.spark.sql.rangejoin.sort.GroupedRows
 
 /**

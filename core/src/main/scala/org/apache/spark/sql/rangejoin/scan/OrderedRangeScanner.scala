@@ -3,7 +3,7 @@
 package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.reduce.{RunAggregates, RunRows}
+import org.apache.spark.sql.rangejoin.aggregate.{RunAggregates, RunRows}
 
 /**
  * The scan of a window whose rows are in order by their sort bounds. It ends at the first row beyond the

@@ -5,10 +5,10 @@ package org.apache.spark.sql.rangejoin.scan
 import org.apache.spark.memory.TaskMemoryManager
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.best.BestOrder
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.join.{PairTestSpec, PairTests}
 import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeJoinKernelFactory}
-import org.apache.spark.sql.rangejoin.reduce.BestOrder
 import org.apache.spark.sql.rangejoin.shims.WindowBytes
 import org.apache.spark.sql.rangejoin.window._
 import org.apache.spark.util.TaskCompletionListener

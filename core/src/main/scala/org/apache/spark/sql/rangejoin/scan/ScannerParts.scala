@@ -2,9 +2,9 @@
 
 package org.apache.spark.sql.rangejoin.scan
 
+import org.apache.spark.sql.rangejoin.best.BestOrder
 import org.apache.spark.sql.rangejoin.join.PairTests
 import org.apache.spark.sql.rangejoin.kernel.RangeJoinKernel
-import org.apache.spark.sql.rangejoin.reduce.BestOrder
 import org.apache.spark.sql.rangejoin.window.RangeWindow
 
 /**

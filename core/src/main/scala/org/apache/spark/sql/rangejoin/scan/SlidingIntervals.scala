@@ -3,8 +3,8 @@
 package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.aggregate.{CountedEnds, RunAggregates}
 import org.apache.spark.sql.rangejoin.kernel.SortedBounds
-import org.apache.spark.sql.rangejoin.reduce.{CountedEnds, RunAggregates}
 
 /**
  * Counts the matches of a streamed row among intervals, which leave in another order than they come in, without

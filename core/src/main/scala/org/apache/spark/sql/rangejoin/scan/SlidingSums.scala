@@ -3,7 +3,7 @@
 package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.reduce.{RowNumbers, RunAggregates}
+import org.apache.spark.sql.rangejoin.aggregate.{RowNumbers, RunAggregates}
 
 /**
  * What the matches among [[SlidingIntervals]] add up to: the numbers of all rows that have not left, less those of

@@ -4,9 +4,9 @@ package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, UnsafeRow}
+import org.apache.spark.sql.rangejoin.aggregate.{RunAggregates, RunScanner}
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.join.CandidateScanner
-import org.apache.spark.sql.rangejoin.reduce.RunAggregates
 
 /**
  * Scans for one streamed row after the other: for every join type but full outer. If the join visits all streamed rows,
@@ -20,7 +20,7 @@ class StreamedRangeScanner private[scan] (
     parts: ScannerParts,
     behavior: JoinTypeBehavior
 ) extends OrderedRangeScanner(parts)
-    with CandidateScanner {
+    with RunScanner {
   import RangeScanner.Candidate
 
   private[this] val visitsAll = behavior.visitsAllStreamed

@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.optimizer.BuildSide
 import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins.{ShuffledHashJoinExec, ShuffledJoin}
+import org.apache.spark.sql.rangejoin.best.BestMatches
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.reduce.BestMatches
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 
 /**

@@ -15,10 +15,10 @@ import org.apache.spark.sql.execution.metric.{
   SQLShuffleWriteMetricsReporter
 }
 import org.apache.spark.sql.execution.{ShuffledRowRDD, SparkPlan, UnsafeRowSerializer}
+import org.apache.spark.sql.rangejoin.best.BestOrder
 import org.apache.spark.sql.rangejoin.join.DriverMetrics
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.rangejoin.partitioning.{BucketAssigner, KeyedColumns, PartitionedRows}
-import org.apache.spark.sql.rangejoin.reduce.BestOrder
 import org.apache.spark.sql.rangejoin.shims.PartitionedShuffle
 
 /**

@@ -2,8 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.skew
 
+import org.apache.spark.sql.rangejoin.best.BestOrder
 import org.apache.spark.sql.rangejoin.partitioning.PartitionedRange
-import org.apache.spark.sql.rangejoin.reduce.BestOrder
 
 /**
  * How skewed keys of a join are split: what both sides of it have in common.

@@ -10,6 +10,7 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.rdd.DeterministicLevel
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression, PlanExpression}
 import org.apache.spark.sql.catalyst.plans.FullOuter
+import org.apache.spark.sql.rangejoin.best.BestOrder
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
 import org.apache.spark.sql.rangejoin.conf.{JobCancelled, JobDescription}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
@@ -20,7 +21,6 @@ import org.apache.spark.sql.rangejoin.partitioning.{
   Lengths,
   PartitionedRange
 }
-import org.apache.spark.sql.rangejoin.reduce.BestOrder
 
 /** A join with skewed partitions. */
 private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: SkewedShuffle)

@@ -10,7 +10,7 @@ import org.apache.spark.sql.expressions.Window
 import org.apache.spark.sql.functions.{col, expr, monotonically_increasing_id, row_number}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
-import org.apache.spark.sql.rangejoin.reduce.RankMatchesExec
+import org.apache.spark.sql.rangejoin.best.RankMatchesExec
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 import org.apache.spark.sql.{Column, DataFrame}
 

@@ -13,9 +13,9 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.best.BestMatchesTest.byBuckets
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
-import org.apache.spark.sql.rangejoin.reduce.BestMatchesTest.byBuckets
 import org.apache.spark.sql.{AnalysisException, Column, DataFrame}
 
 import org.scalatest.tagobjects.Slow

@@ -8,7 +8,7 @@ import scala.util.Random
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Average, Count, Sum}
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Literal, UnsafeProjection}
-import org.apache.spark.sql.rangejoin.reduce.{MatchAggregation, MatchAggregator, RunAggregates}
+import org.apache.spark.sql.rangejoin.aggregate.{MatchAggregation, MatchAggregator, RunAggregates}
 import org.apache.spark.sql.rangejoin.window.TaskMemory
 import org.apache.spark.sql.types.{DataType, LongType}
 

@@ -2,8 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
-import org.apache.spark.sql.rangejoin.reduce.BestMatchesTest
-import org.apache.spark.sql.rangejoin.reduce.BestMatchesTest._
+import org.apache.spark.sql.rangejoin.best.BestMatchesTest
+import org.apache.spark.sql.rangejoin.best.BestMatchesTest._
 
 import org.scalatest.tagobjects.Slow
 

@@ -9,8 +9,8 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
+import org.apache.spark.sql.rangejoin.best.RankMatchesExec
 import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
-import org.apache.spark.sql.rangejoin.reduce.RankMatchesExec
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
 import org.scalatest.tagobjects.Slow
