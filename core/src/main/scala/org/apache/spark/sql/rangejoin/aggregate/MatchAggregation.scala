@@ -17,6 +17,7 @@ import org.apache.spark.sql.types.DataType
  * another buffer. One sequence per function, bound to the buffers of all functions followed by the row or the other
  * buffers.
  *
+ * @param inputs number of columns of the rows
  * @param countsOnly whether all functions are counts
  * @param exact the columns of a buffer, if rows can be subtracted from it
  * @param sums the columns of sums that become NULL on overflow, each with the column that tells whether any row was
@@ -26,6 +27,7 @@ final case class MatchAggregation(
     initial: Seq[Expression],
     update: Seq[Seq[Expression]],
     merge: Seq[Seq[Expression]],
+    inputs: Int,
     countsOnly: Boolean,
     exact: Option[ExactColumns] = None,
     sums: Seq[SumColumns] = Nil) {
@@ -55,6 +57,7 @@ object MatchAggregation {
         filtered(function, declarative).map(bindReference(_, buffer ++ input))
       },
       declared.map(_._2.mergeExpressions.map(bindReference(_, buffer ++ other))),
+      input.size,
       declared.forall(_._2.isInstanceOf[Count]),
       ExactColumns.of(declared.map(_._2)),
       SumColumns.of(declared.map(_._2))

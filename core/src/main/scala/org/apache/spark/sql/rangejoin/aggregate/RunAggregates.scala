@@ -6,6 +6,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.memory.TaskMemoryManager
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.rangejoin.kernel.Run
 
 /**
  * Aggregates runs of rows, by a tree of buffers: of 16 rows, of 16 such blocks, and so on.
@@ -43,9 +44,10 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
   private[this] val makers = new Array[MatchAggregator](Levels)
   // From the common end of runs to the begin of a block of 16 rows.
   private[this] val fromEnd = new CommonEndBuffers(memory)
-  private[this] var row: UnsafeRow = _
+  private[this] val row = new UnsafeRow(aggregation.inputs)
 
-  private[this] var rows: RunRows = _
+  private[this] var rows: Run = _
+  private[this] var oldest = 0
   private[this] var epoch = 0L
 
   /** The buffer of the run that was aggregated last. */
@@ -55,18 +57,19 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
    * Aggregates a run.
    *
    * @param epoch changes whenever positions refer to other rows
+   * @param oldest the first position of which a later run may have rows
    * @param common which end this run shares with many others: `NoEnd`, `Begin` or `End`
    */
-  def aggregate(rows: RunRows, epoch: Long, from: Int, until: Int, common: Int): Unit =
-    if (!aggregation.isEmpty) aggregateRows(rows, epoch, from, until, common)
-
-  private def aggregateRows(
-      rows: RunRows,
+  def aggregate(
+      rows: Run,
       epoch: Long,
+      oldest: Int,
       from: Int,
       until: Int,
-      common: Int): Unit = {
-    readFrom(rows)
+      common: Int): Unit = if (!aggregation.isEmpty) {
+    memory.use()
+    this.rows = rows
+    this.oldest = oldest
     if (this.epoch != epoch) {
       this.epoch = epoch
       forget()
@@ -83,12 +86,6 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
       add(target, from, block << Bits)
       addFromEnd(block, until, block << Bits, until)
     }
-  }
-
-  private def readFrom(rows: RunRows): Unit = {
-    memory.use()
-    this.rows = rows
-    if (row == null) row = new UnsafeRow(rows.runFields)
   }
 
   /** Whether rows can be subtracted from the buffers (see [[ExactColumns]]). */
@@ -164,7 +161,7 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
         if (block == null) level -= 1
       }
       if (block == null) {
-        rows.readRun(position, row)
+        rows.read(position, row)
         to.update(row)
         position += 1
       } else {
@@ -189,8 +186,7 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
     else if (kept != null) kept
     else {
       val made = make(level, block)
-      val oldest = rows.firstOfRuns >>> bitsOf(level)
-      blocks(level).put(block, if (made == null) Broken else made, oldest)
+      blocks(level).put(block, if (made == null) Broken else made, oldest >>> bitsOf(level))
       made
     }
   }
@@ -205,7 +201,7 @@ final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManage
       var isWhole = true
       while (isWhole && i < until) {
         if (level == 0) {
-          rows.readRun(i, row)
+          rows.read(i, row)
           maker.update(row)
         } else {
           val part = blockAt(level - 1, i)

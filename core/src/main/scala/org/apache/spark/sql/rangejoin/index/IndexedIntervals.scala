@@ -3,16 +3,14 @@
 package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.aggregate.{RunAggregates, RunRows}
+import org.apache.spark.sql.rangejoin.aggregate.RunAggregates
 
 /**
  * Counts and sums matching intervals by their sorted ends ([[EvictOrder]], [[IntervalSums]]). The ends are sorted only
  * once the search has visited as many pairs as the index has rows (for sums, several times as many), so that the sort
  * pays.
- *
- * @param rows of the index
  */
-private[index] final class IndexedIntervals(index: RangeIndex, rows: RunRows) {
+private[index] final class IndexedIntervals(index: RangeIndex) {
   // Null if rows cannot be counted, or were not yet.
   private[this] var order: EvictOrder = _
   // Null if each row counts as one.
@@ -57,7 +55,7 @@ private[index] final class IndexedIntervals(index: RangeIndex, rows: RunRows) {
     if (runs.takeMemory(index.size * EvictOrder.Bytes)) {
       order = EvictOrder.of(index.groups.starts, index.search.bounds, lower, upper).orNull
       if (order != null && !(runs.countsOnly && isCountOfRows(runs))) {
-        sums = IntervalSums.of(index, order, runs, rows).orNull
+        sums = IntervalSums.of(index, order, runs).orNull
         if (sums == null) order = null
       }
     }
@@ -65,10 +63,10 @@ private[index] final class IndexedIntervals(index: RangeIndex, rows: RunRows) {
   /** For counts: whether every row counts as one. */
   private def isCountOfRows(runs: RunAggregates): Boolean =
     runs.exact.width == 0 || {
-      val row = new UnsafeRow(rows.runFields)
+      val row = new UnsafeRow(index.fields)
       var i = 0
       while (i < index.size && {
-          rows.readRun(i, row)
+          index.rows.read(i, row)
           runs.countsRow(row)
         }) i += 1
       i == index.size

@@ -3,7 +3,7 @@
 package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.aggregate.{RowNumbers, RunAggregates, RunRows}
+import org.apache.spark.sql.rangejoin.aggregate.{RowNumbers, RunAggregates}
 
 /**
  * What the rows of an index before each of its positions add up to, in its own order and in that of the ends of the
@@ -37,15 +37,14 @@ private[index] object IntervalSums {
   def of(
       index: RangeIndex,
       order: EvictOrder,
-      runs: RunAggregates,
-      rows: RunRows): Option[IntervalSums] = {
+      runs: RunAggregates): Option[IntervalSums] = {
     val width = runs.exact.width
     val length = (index.size + 1L) * width
     if (length > Int.MaxValue - 15 || !runs.takeMemory(length * 16L + index.size * 4L)) None
     else {
       val byPosition = new Array[Long](length.toInt)
       val byEnd = new Array[Long](length.toInt)
-      if (read(index, order, runs, rows, byPosition, byEnd)) {
+      if (read(index, order, runs, byPosition, byEnd)) {
         addUp(byPosition, width)
         addUp(byEnd, width)
         Some(new IntervalSums(byPosition, byEnd, width))
@@ -58,11 +57,10 @@ private[index] object IntervalSums {
       index: RangeIndex,
       order: EvictOrder,
       runs: RunAggregates,
-      rows: RunRows,
       byPosition: Array[Long],
       byEnd: Array[Long]): Boolean = {
     val numbers = new RowNumbers(runs)
-    val row = new UnsafeRow(rows.runFields)
+    val row = new UnsafeRow(index.fields)
     val starts = index.groups.starts
     val bounds = index.search.bounds
     // How many rows of an end have their position, by the first position of that end.
@@ -73,7 +71,7 @@ private[index] object IntervalSums {
       numbers.clear()
       var i = starts(group)
       while (works && i < starts(group + 1)) {
-        rows.readRun(i, row)
+        index.rows.read(i, row)
         works = numbers.read(row)
         val first = order.firstOf(
           starts(group),

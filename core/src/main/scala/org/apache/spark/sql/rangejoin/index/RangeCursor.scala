@@ -3,11 +3,11 @@
 package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.aggregate._
-import org.apache.spark.sql.rangejoin.best._
+import org.apache.spark.sql.rangejoin.aggregate.RunAggregates
+import org.apache.spark.sql.rangejoin.best.{BestOrder, BestScan, RankPoint}
 import org.apache.spark.sql.rangejoin.condition.UnknownBounds
 import org.apache.spark.sql.rangejoin.join.CandidateScanner
-import org.apache.spark.sql.rangejoin.kernel.RangeBound
+import org.apache.spark.sql.rangejoin.kernel.Run
 
 /**
  * A task's way through an index: finds the rows in reach of one streamed row after the other. Used as
@@ -39,7 +39,7 @@ final class RangeCursor(
     best: Option[BestOrder],
     unknown: UnknownBounds,
     second: Option[SecondBounds])
-    extends RunRows {
+    extends Run {
   private[this] val starts = index.groups.starts
   private[this] val directory = index.groups.directory
   private[this] val rows = index.rows
@@ -69,22 +69,14 @@ final class RangeCursor(
   private[this] var greatest = 0L
 
   // Null where all are wanted, or the best ones are in no order of the index.
-  private[this] val counter =
-    best.filter(mode != null && mode.isInOrderOf(_)).map(new RankCounter(_, descending)).orNull
-  // Whether the best ones are at the end of the search.
-  private[this] val fromEnd = counter != null && mode.isFromEnd(best.get)
-  private[this] var counting = false
-  private[this] val rankPoint = if (counter == null) null else best.get.rankPoint.orNull
-  private[this] val nullsBehind = counter != null && best.get.nullsBehind
-  private[this] val nearest = counter != null && best.get.nearest
+  private[this] val bestScan =
+    best.filter(mode != null && mode.isInOrderOf(_)).map(new BestScan(this, _, descending)).orNull
+  private[this] val nearest = bestScan != null && best.get.nearest
   private[this] var point = RankPoint.Unknown
-  // Whether `next` goes from the end of the search to its begin.
+  // Whether it is `bestScan` that goes on.
+  private[this] var byBest = false
+  // Whether `next` goes from the end of the search to its begin, to those rows that reach the lower bound.
   private[this] var backwards = false
-  // Whether it goes from row to row, and not only to those that reach the lower bound.
-  private[this] var gapless = !scattered
-  // The rows before the point, where those behind it come first; none elsewhere.
-  private[this] var before = 0
-  private[this] var beforeEnd = 0
   // Up to which row `step` goes on from the row that `next` came to; 0 where it does not.
   private[this] var runEnd = 0
 
@@ -95,7 +87,7 @@ final class RangeCursor(
   private[this] var bySlabs = false
 
   private[this] var visited = 0L
-  private[this] val intervals = new IndexedIntervals(index, this)
+  private[this] val intervals = new IndexedIntervals(index)
   // Rows of a group with one bound each are all within reach from the first on.
   private[this] val commonEnd =
     if (mode != null && evict == null && !points) RunAggregates.Begin else RunAggregates.NoEnd
@@ -151,19 +143,15 @@ final class RangeCursor(
 
   private def endSearch(): Unit = {
     searching = false
-    counting = false
+    byBest = false
     backwards = false
-    gapless = !scattered
-    before = 0
-    beforeEnd = 0
     runEnd = 0
     if (prefixes != null) prefixes.clear()
     bySlabs = false
   }
 
   /** Takes the point of the streamed row that is searched for next, or `RankPoint.Unknown`. */
-  def aim(point: Long): Unit =
-    this.point = if (descending && point != RankPoint.Unknown) ~point else point
+  def aim(point: Long): Unit = this.point = point
 
   /** Whether a search by two ranges is likely to come to far fewer rows: then `aimSecond` has to come before it. */
   def wantsSecond(): Boolean = slabs != null && slabs.isWanted(group, end - position, visited)
@@ -186,8 +174,7 @@ final class RangeCursor(
 
   private def searchByOne(lower: Long, upper: Long): Unit = {
     this.lower = lower
-    if (counter != null) beginBest()
-    backwards = scattered || (counting && fromEnd)
+    backwards = scattered
     greatest = if (descending) ~lower else upper
     if (prefixes != null) {
       prefixes.begin(group, position, end, lower, greatest)
@@ -198,13 +185,16 @@ final class RangeCursor(
     } else {
       end = bounds.firstBeyond(group, position, end, greatest)
     }
-    if (counting && rankPoint != null) beginAtPoint()
+    if (bestScan != null) beginBest()
   }
 
   /** Whether the search has to know what a test says of the current row. */
   def asks(): Boolean = prefixes != null && {
     val goesOn = prefixes.asks()
-    if (!goesOn && searching && !bySlabs) takePrefixes()
+    if (!goesOn && searching && !bySlabs) {
+      takePrefixes()
+      if (bestScan != null) beginBest()
+    }
     goesOn
   }
 
@@ -220,49 +210,32 @@ final class RangeCursor(
   /** Takes the result of the test for the current row. */
   def answer(holds: Boolean): Unit = prefixes.answer(holds)
 
-  /** Only rows whose bounds are known are in the order of their values. */
+  /** Only rows whose bounds are known are in the order of their values, and only neighbours are nearest to a point. */
   private def beginBest(): Unit = {
-    counting = !streamedUnknown && !mayBeUnknown
-    counter.clear(point)
-  }
-
-  /** Looks whether the point says something about the order of the rows in reach, and goes to it. */
-  private def beginAtPoint(): Unit = if (position < end) {
-    counting = point != RankPoint.Unknown && holds && (!nearest || !scattered || evict.rises)
-    backwards = scattered || (counting && fromEnd)
-    if (counting && nearest) {
-      if (scattered) position = evict.firstReaching(position, end, lower)
-      val middle =
-        math.max(position, math.min(end, bounds.firstFrom(group, position, end, point)))
-      gapless = true
-      backwards = false
-      before = position
-      beforeEnd = middle
-      position = middle
+    byBest = !streamedUnknown && !mayBeUnknown && !(nearest && scattered && !evict.rises)
+    if (byBest) {
+      val from =
+        if (nearest && scattered) evict.firstReaching(position, end, lower) else position
+      bestScan.begin(from, end, point)
+      byBest = bestScan.isOn
     }
   }
 
-  /** Whether the point says something about the order of the rows in reach, but for those of a NULL. */
-  private def holds: Boolean = {
-    val last =
-      if (!nullsBehind || bounds.sortBound(end - 1) != RangeBound.BehindValues) end
-      else bounds.firstFrom(group, position, end, RangeBound.BehindValues)
-    last == position || (rankPoint.holds(point, bounds.sortBound(position)) &&
-      rankPoint.holds(point, bounds.sortBound(last - 1)))
-  }
-
   /** Says that the current row is a match. */
-  def take(): Unit = if (counting) counter.take(bounds.sortBound(current))
+  def take(): Unit = if (byBest) bestScan.take()
 
   /** Goes on to the next row; false when there is none, or no other is wanted. */
-  def next(): Boolean = nextOfPart() || (before < beforeEnd && {
-    counter.clear(point)
-    position = before
-    end = beforeEnd
-    beforeEnd = before
-    backwards = true
-    nextOfPart()
-  }) || (bySlabs && nextInSlabs())
+  def next(): Boolean =
+    if (byBest) nextBest() else nextOfSearch() || (bySlabs && nextInSlabs())
+
+  private def nextBest(): Boolean = {
+    val found = bestScan.next(row)
+    if (found) {
+      visited += 1
+      current = bestScan.position
+    }
+    found
+  }
 
   private def nextInSlabs(): Boolean = {
     current = slabs.next()
@@ -274,17 +247,15 @@ final class RangeCursor(
     found
   }
 
-  private def nextOfPart(): Boolean = {
-    val isLeft = if (backwards) {
-      current = if (gapless) end - 1 else evict.lastReaching(position, end, lower)
+  private def nextOfSearch(): Boolean = {
+    if (backwards) {
+      current = evict.lastReaching(position, end, lower)
       end = current
-      current >= position
     } else {
       current = position
       position += 1
-      current < end
     }
-    val found = isLeft && !(counting && counter.isBeyond(bounds.sortBound(current)))
+    val found = if (backwards) current >= position else current < end
     if (found) {
       visited += 1
       rows.read(current, row)
@@ -329,7 +300,7 @@ final class RangeCursor(
   private def isRun: Boolean = !scattered && boundsDecide
 
   private def boundsDecide: Boolean =
-    searching && !counting && !streamedUnknown && !mayBeUnknown && !bySlabs
+    searching && !byBest && !streamedUnknown && !mayBeUnknown && !bySlabs
 
   /**
    * Aggregates all that is left of a search and goes to its end, if those are adjacent rows whose bounds say that they
@@ -343,7 +314,7 @@ final class RangeCursor(
     else if (scattered && (asksEvict || !evict.rises)) aggregateScattered(runs)
     else {
       val from = if (scattered) evict.firstReaching(position, end, lower) else position
-      if (from < end) runs.aggregate(this, 0L, from, end, commonEnd)
+      if (from < end) runs.aggregate(this, 0L, 0, from, end, commonEnd)
       position = end
       end - from
     }
@@ -356,11 +327,15 @@ final class RangeCursor(
       matches
     }
 
-  override def runFields: Int = index.fields
+  override def read(position: Int, row: UnsafeRow): Unit = rows.read(position, row)
 
-  override def firstOfRuns: Int = 0
+  override def bound(position: Int): Long = bounds.sortBound(position)
 
-  override def readRun(position: Int, row: UnsafeRow): Unit = rows.read(position, row)
+  override def firstFrom(from: Int, end: Int, bound: Long): Int =
+    math.min(end, bounds.firstFrom(group, from, end, bound))
+
+  override def lastCandidate(from: Int, end: Int): Int =
+    if (scattered) evict.lastReaching(from, end, lower) else end - 1
 
   /** Whether the bounds say nothing about the current row. */
   def isUndecided: Boolean =

@@ -5,6 +5,7 @@ package org.apache.spark.sql.rangejoin.scan
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.rangejoin.aggregate.RunAggregates
+import org.apache.spark.sql.rangejoin.best.BestScan
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.sort.GroupedRows
 
@@ -40,8 +41,8 @@ final class GatheringScanner private[scan] (
 
   override protected def admit(): Unit = if (!isGathered) super.admit()
 
-  override protected def beginBest(best: BestScan): Unit =
-    if (isGathered) best.end() else super.beginBest(best)
+  override protected def beginBest(best: BestScan, point: Long): Unit =
+    if (isGathered) best.switchOff() else super.beginBest(best, point)
 
   override protected def aggregateWindow(runs: RunAggregates): Int =
     if (isGathered) -1 else super.aggregateWindow(runs)

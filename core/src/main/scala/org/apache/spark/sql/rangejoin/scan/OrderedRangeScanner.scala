@@ -3,7 +3,8 @@
 package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.aggregate.{RunAggregates, RunRows}
+import org.apache.spark.sql.rangejoin.aggregate.RunAggregates
+import org.apache.spark.sql.rangejoin.best.BestScan
 
 /**
  * The scan of a window whose rows are in order by their sort bounds. It ends at the first row beyond the
@@ -16,9 +17,7 @@ import org.apache.spark.sql.rangejoin.aggregate.{RunAggregates, RunRows}
  *  - '''Steps''': a run that the window reads by itself, without a call of `visit` for each row.
  *  - The '''best''' candidates of a run alone, from one end of it or from its midst ([[BestScan]]).
  */
-abstract class OrderedRangeScanner(parts: ScannerParts)
-    extends RangeScanner(parts)
-    with RunRows {
+abstract class OrderedRangeScanner(parts: ScannerParts) extends RangeScanner(parts) {
   import OrderedRangeScanner._
   import RangeScanner._
 
@@ -29,9 +28,9 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
   private[this] var lastEvictBound = Long.MinValue
   // Rows from `cursor` up to here are candidates, and no bound has to be read to know it.
   private[this] var runEnd = 0
-  // Rows that the window has taken of the group, and the position among them of the one at its head.
+  protected[this] val run: WindowRun = new WindowRun(window, parts.best.forall(_.bySortBound))
+  // Rows that the window has taken of the group.
   private[this] var appended = 0
-  private[this] var positionOfHead = 0
   // Which group it is.
   private[this] var group = 0L
   // Counts the rows of the group where `counting`; null as long as none were counted.
@@ -46,12 +45,13 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
     runEnd = 0
   }
 
-  /** Begins to look for the best candidates of the streamed row, if all of them are one run. */
-  protected def beginBest(best: BestScan): Unit =
+  /** Begins to look for the best candidates of the streamed row, which has this point, if all of them are one run. */
+  protected def beginBest(best: BestScan, point: Long): Unit =
     if (!streamedUnknown && haveNeighbours && evictBoundsRise && window.isDense) {
-      evictHeadByValue()
-      best.begin(endOfReach, streamedRow)
-    } else best.end()
+      evictBelowRange()
+      run.beginAt(0)
+      best.begin(0, rowsInReach, point)
+    } else best.switchOff()
 
   /**
    * Whether the rows within reach are neighbours in the window if no evict bound is below one before it. Where longs
@@ -59,11 +59,11 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
    */
   private def haveNeighbours: Boolean = longsDecide || (parts.tests.areNeighbours && !anyUnknown)
 
-  private def evictHeadByValue(): Unit =
+  private def evictBelowRange(): Unit =
     while (!window.isEmpty && leaves(window.head)) evict(window.head)
 
-  /** The index behind the rows within reach, which are in order by their values. */
-  private def endOfReach: Int = {
+  /** How many rows from the head on are within reach, where they are in order by their values. */
+  private def rowsInReach: Int = {
     var end = window.head + window.rowsUpTo(upper)
     if (!longsDecide) {
       // Of the rows with the prefix of the upper bound, those beyond it are the last.
@@ -78,7 +78,7 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
         if (isBeyond(middle)) end = middle else low = middle + 1
       }
     }
-    end
+    end - window.head
   }
 
   /**
@@ -99,31 +99,24 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
   protected def aggregateWindow(runs: RunAggregates): Int =
     if (cursor >= window.tail) 0
     else if (streamedUnknown || !haveNeighbours || appended < 0) -1
-    else if (!longsDecide && !window.isDense) -1
-    else if (!evictBoundsRise) aggregateIntervals(runs)
-    else if (window.hasHoles) -1
+    else if (longsDecide && !evictBoundsRise) aggregateIntervals(runs)
+    else if (!evictBoundsRise || !window.isDense) -1
     else {
-      val matches =
-        if (longsDecide) {
-          evicted += window.evictBelow(lower)
-          window.rowsUpTo(upper)
-        } else {
-          evictHeadByValue()
-          endOfReach - window.head
-        }
+      evictBelowRange()
+      val matches = rowsInReach
       if (matches > 0) {
         // Rows that are in the order they came in, and leave at the head alone.
-        positionOfHead = appended - window.size
-        val from = positionOfHead
-        runs.aggregate(this, group, from, from + matches, commonEnd(matches))
+        val from = appended - window.size
+        run.beginAt(from)
+        runs.aggregate(run, group, from, from, from + matches, commonEnd(from, matches))
       }
       cursor = Int.MaxValue
       matches
     }
 
   /** Which end the runs before and behind this one are likely to have as well. */
-  private def commonEnd(matches: Int): Int =
-    if (positionOfHead == 0) RunAggregates.Begin
+  private def commonEnd(from: Int, matches: Int): Int =
+    if (from == 0) RunAggregates.Begin
     else if (matches == window.size && (bufferedRow == null || !kernel.bufferedInGroup()))
       RunAggregates.End
     else RunAggregates.NoEnd
@@ -170,13 +163,6 @@ abstract class OrderedRangeScanner(parts: ScannerParts)
       index = window.nextRow(index + 1)
     }
   }
-
-  override def runFields: Int = windowRow.numFields
-
-  override def firstOfRuns: Int = positionOfHead
-
-  override def readRun(position: Int, row: UnsafeRow): Unit =
-    window.readPosition(position - positionOfHead, row)
 
   private def evictHead(preservesOwner: Boolean): Unit =
     while (window.isHeadBelow(lower) && !(preservesOwner && !window.isMatched(window.head))) {

@@ -5,6 +5,7 @@ package org.apache.spark.sql.rangejoin.scan
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, UnsafeRow}
 import org.apache.spark.sql.rangejoin.aggregate.{RunAggregates, RunScanner}
+import org.apache.spark.sql.rangejoin.best.{BestScan, RankPoint, StreamedPoint}
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.join.CandidateScanner
 
@@ -25,7 +26,9 @@ class StreamedRangeScanner private[scan] (
 
   private[this] val visitsAll = behavior.visitsAllStreamed
   // Null where all matches of a streamed row are wanted.
-  private[this] val best = parts.best.map(new BestScan(window, _)).orNull
+  private[this] val best = parts.best.map(new BestScan(run, _)).orNull
+  private[this] val pointOf =
+    parts.best.flatMap(_.rankPoint).map(a => new StreamedPoint(a.point)).orNull
   private[this] var started = false
   private[this] var scanning = false
   // Whether a streamed row without a match stands alone.
@@ -65,11 +68,12 @@ class StreamedRangeScanner private[scan] (
           readBounds()
           window.settle()
           admit()
-          if (best != null) beginBest(best)
+          if (best != null)
+            beginBest(best, if (pointOf == null) RankPoint.Unknown else pointOf(streamedRow))
           cursor = window.head
           scanning = visitsAll || mayHaveCandidates
         } else {
-          if (best != null) best.end()
+          if (best != null) best.switchOff()
           cursor = Int.MaxValue
           scanning = visitsAll
         }
@@ -120,7 +124,7 @@ class StreamedRangeScanner private[scan] (
     } finally endUse()
   }
 
-  private def findBest(): Boolean = best.nextCandidate(windowRow) && {
+  private def findBest(): Boolean = best.next(windowRow) && {
     candidates += 1
     true
   }

@@ -150,29 +150,10 @@ final class RangeWindow(
   def firstWithin(index: Int, lower: Long, upper: Long): Int =
     inMemory.firstWithin(index, lower, upper)
 
-  /** Whether a row has left from between others; those on disk may have other indices than positions. */
-  def hasHoles: Boolean = inMemory.size != memoryEnd - first || spilled.hasHoles
-
-  /** The number of rows whose sort bound is no more than `bound`; for a window without holes. */
+  /** The number of rows whose sort bound is no more than `bound`; for a window that is dense. */
   def rowsUpTo(bound: Long): Int =
     if (!spilled.isEmpty && spilled.firstBound <= bound) inMemory.size + spilled.rowsUpTo(bound)
     else firstBeyond(first, memoryEnd, bound) - first
-
-  /** Points `row` at the row at a position, counted from the head; for a window without holes. */
-  def readPosition(position: Int, row: UnsafeRow): Unit = {
-    val index = first + position
-    if (index < memoryEnd) inMemory.read(index, row)
-    else spilled.readPosition(index - memoryEnd, row)
-  }
-
-  /** Removes the rows at the head, in memory or on disk, as far as their evict bounds are below `bound`. */
-  def evictBelow(bound: Long): Int = {
-    val before = size
-    while (isHeadBelow(bound)) evict(first)
-    if (inMemory.isEmpty)
-      while (!spilled.isEmpty && spilled.isHeadBelow(bound)) evict(spilled.firstIndex)
-    before - size
-  }
 
   /** Points `row` at a row of the window; valid until the next call of the window. */
   def read(index: Int, row: UnsafeRow): Unit =

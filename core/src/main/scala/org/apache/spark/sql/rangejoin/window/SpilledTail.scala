@@ -51,15 +51,6 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
   def firstIndex: Int = blocks.get(0).firstIndex
   def firstBound: Long = blocks.get(0).firstBound
 
-  /** Whether a row has left that was not the first one. */
-  def hasHoles: Boolean = !isEmpty && tail - firstIndex != liveRows
-
-  /** Whether the first row has an evict bound below `bound`. */
-  def isHeadBelow(bound: Long): Boolean = {
-    val block = blocks.get(0)
-    load(block).evictBound(block.firstLive) < bound
-  }
-
   /** The number of rows whose sort bound is no more than `bound`, if the first is; without holes. */
   def rowsUpTo(bound: Long): Int = {
     var low = 0
@@ -71,9 +62,6 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
     val block = blocks.get(low)
     block.firstIndex - firstIndex + block.slotsUpTo(bound, load(block))
   }
-
-  /** Points `row` at the row at a position, counted from the first one; without holes. */
-  def readPosition(position: Int, row: UnsafeRow): Unit = read(firstIndex + position, row)
 
   def tail: Int = {
     val last = blocks.get(blocks.size - 1)

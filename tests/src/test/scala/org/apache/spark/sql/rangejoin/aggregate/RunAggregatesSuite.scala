@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.sql.rangejoin.kernel.Run
 import org.apache.spark.sql.rangejoin.window.TaskMemory
 import org.apache.spark.sql.types._
 
@@ -39,7 +40,7 @@ class RunAggregatesSuite extends AnyFunSuite with TaskMemory {
     val expected = MatchAggregator.create(aggregation)
     expected.clear()
     rows.values.slice(from, until).foreach(v => expected.update(InternalRow(v)))
-    runs.aggregate(rows, epoch, from, until, common)
+    runs.aggregate(rows, epoch, rows.oldest, from, until, common)
     assert(runs.result == expected.result(), s"[$from, $until) by $common")
   }
 
@@ -73,11 +74,11 @@ class RunAggregatesSuite extends AnyFunSuite with TaskMemory {
     withRuns(simple) { runs =>
       for (from <- (0 until 19000 by 70) ++ Seq(40, 0))
         check(runs, simple, rows, 0L, from, from + 900, NoEnd)
-      rows.firstOfRuns = 0
+      rows.oldest = 0
     }
     withRuns(simple) { runs =>
       for (from <- 0 until 19000 by 70) {
-        rows.firstOfRuns = from
+        rows.oldest = from
         check(runs, simple, rows, 1L, from, from + 900, NoEnd)
       }
     }
@@ -100,10 +101,10 @@ class RunAggregatesSuite extends AnyFunSuite with TaskMemory {
   test("a run with an end in common reads no more than the rows of two blocks") {
     val rows = randomRows(4096, 6)
     withRuns(simple) { runs =>
-      runs.aggregate(rows, 0L, 0, 4096, Begin)
+      runs.aggregate(rows, 0L, rows.oldest, 0, 4096, Begin)
       for (until <- 1 to 4096) {
         rows.reads = 0
-        runs.aggregate(rows, 0L, 0, until, Begin)
+        runs.aggregate(rows, 0L, rows.oldest, 0, until, Begin)
         assert(rows.reads < 32, s"until $until")
       }
     }
@@ -123,9 +124,9 @@ class RunAggregatesSuite extends AnyFunSuite with TaskMemory {
       for ((from, until) <- Seq(0 -> 200, 201 -> 600, 190 -> 200, 201 -> 220); _ <- 1 to 2) {
         check(runs, fussy, rows, 0L, from, until, NoEnd)
         check(runs, fussy, rows, 0L, from, until, Begin)
-        intercept[ArithmeticException](runs.aggregate(rows, 0L, 190, 220, NoEnd))
+        intercept[ArithmeticException](runs.aggregate(rows, 0L, rows.oldest, 190, 220, NoEnd))
       }
-      intercept[ArithmeticException](runs.aggregate(rows, 0L, 0, 201, Begin))
+      intercept[ArithmeticException](runs.aggregate(rows, 0L, rows.oldest, 0, 201, Begin))
       check(runs, fussy, rows, 0L, 201, 600, End)
     }
   }
@@ -161,7 +162,7 @@ class RunAggregatesSuite extends AnyFunSuite with TaskMemory {
       rows.reads = 0
       for (at <- 0 until 20000) {
         val (from, until) = run(at)
-        runs.aggregate(rows, 0L, from, until, common)
+        runs.aggregate(rows, 0L, rows.oldest, from, until, common)
       }
       val mostRead = if (bytes > 1L) 50 else if (common == Begin) 50 else 600
       assert(rows.reads < mostRead * 20000L, s"$common with $bytes bytes")
@@ -174,9 +175,9 @@ class RunAggregatesSuite extends AnyFunSuite with TaskMemory {
     val text = aggregation(Count(x), Max(Cast(x, StringType)))
     withRuns(text, bytes = 1200L << 10) { runs =>
       for (from <- 0 until 500000 by 70) {
-        rows.firstOfRuns = from
+        rows.oldest = from
         if (from == 350000) rows.reads = 0
-        runs.aggregate(rows, 0L, from, from + 100000, NoEnd)
+        runs.aggregate(rows, 0L, rows.oldest, from, from + 100000, NoEnd)
       }
       assert(rows.reads / (150000 / 70) < 1000)
     }
@@ -216,15 +217,20 @@ class RunAggregatesSuite extends AnyFunSuite with TaskMemory {
 private object RunAggregatesSuite {
 
   /** Rows of one value each; counts how often one is read. */
-  class Rows(val values: Array[Long]) extends RunRows {
+  class Rows(val values: Array[Long]) extends Run {
     private val project = UnsafeProjection.create(Array[DataType](LongType))
     var reads = 0
 
-    override def runFields: Int = 1
+    var oldest = 0
 
-    var firstOfRuns = 0
+    override def bound(position: Int): Long = position.toLong
 
-    override def readRun(position: Int, row: UnsafeRow): Unit = {
+    override def firstFrom(from: Int, end: Int, bound: Long): Int =
+      math.max(from.toLong, math.min(end.toLong, bound)).toInt
+
+    override def lastCandidate(from: Int, end: Int): Int = end - 1
+
+    override def read(position: Int, row: UnsafeRow): Unit = {
       reads += 1
       val read = project(InternalRow(values(position)))
       row.pointTo(read.getBaseObject, read.getBaseOffset, read.getSizeInBytes)

@@ -65,21 +65,21 @@ class RandomWindowSuite extends SlowTests with TaskMemory {
         if (random.nextInt(6) == 0) rival.take(random.nextInt(1 << 20))
         if (random.nextInt(6) == 0) rival.giveAll()
         val leave = random.nextInt((next - first).toInt + 1)
-        assert(window.evictBelow((first + leave) * 10 + 5) == leave)
+        for (_ <- 1 to leave) window.evict(window.head)
         first += leave
-        assert(!window.hasHoles && window.size == next - first)
+        assert(window.isDense && window.size == next - first)
         for (_ <- 1 to 10 if first < next) {
           if (random.nextInt(9) == 0) rival.take(random.nextInt(1 << 20))
           if (random.nextInt(9) == 0) rival.giveAll()
           val id = first + random.nextInt((next - first).toInt)
           assert(window.rowsUpTo(id * 10) == id - first + 1 && window.rowsUpTo(
             id * 10 - 1) == id - first)
-          window.readPosition((id - first).toInt, into)
+          window.read(window.head + (id - first).toInt, into)
           assert(idOf(into) == id)
         }
         if (next - first > 2 && random.nextInt(30) == 0) {
           window.evict(window.nextRow(window.nextRow(window.head) + 1))
-          assert(window.hasHoles)
+          assert(!window.isDense)
           window.clear()
           first = next
         }

@@ -309,7 +309,7 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
         val rival = new Rival(task)
         val into = emptyRow
         def check(places: Range): Unit = places.foreach { place =>
-          window.readPosition(place, into)
+          window.read(window.head + place, into)
           assert(idOf(into) == place)
         }
         append(window, 0L until 8000L: _*)
@@ -321,13 +321,13 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
           check(0 until 8000 by 100)
           window.settle()
         }
-        assert(window.sizeInMemory > 0 && window.sizeInMemory < 8000 && !window.hasHoles)
+        assert(window.sizeInMemory > 0 && window.sizeInMemory < 8000 && window.isDense)
         check(0 until 2000)
         rival.take(1L << 20)
-        assert(window.sizeInMemory == 0 && !window.hasHoles)
+        assert(window.sizeInMemory == 0 && window.isDense)
         check(0 until 8000)
         window.settle()
-        assert(!window.hasHoles && ids(window) == (0L until 8000L))
+        assert(window.isDense && ids(window) == (0L until 8000L))
         window.close()
         rival.giveAll()
       }

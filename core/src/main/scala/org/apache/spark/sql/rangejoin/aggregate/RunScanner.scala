@@ -2,23 +2,9 @@
 
 package org.apache.spark.sql.rangejoin.aggregate
 
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.rangejoin.join.CandidateScanner
 
-/** Rows by their positions; the matches of a streamed row are a run of them. */
-trait RunRows {
-
-  /** Number of columns of a row. */
-  def runFields: Int
-
-  /** Rows before this position are not needed any more. */
-  def firstOfRuns: Int
-
-  /** Points `row` at a row, valid until the next call. */
-  def readRun(position: Int, row: UnsafeRow): Unit
-}
-
-/** A scanner of rows by their positions. */
+/** A scanner whose candidates may be a run. */
 trait RunScanner extends CandidateScanner {
 
   /**
