@@ -63,7 +63,7 @@ object DependenciesSuite {
     "condition" -> Set("kernel", "shims"),
     "best" -> Set("condition", "kernel"),
     "join" -> Set("best", "condition", "kernel"),
-    "aggregate" -> Set("condition", "join"),
+    "aggregate" -> Set("condition", "join", "kernel"),
     "index" -> Set("aggregate", "best", "condition", "join", "kernel"),
     "broadcast" -> Set("best", "condition", "conf", "index", "join", "kernel", "shims"),
     "partitioning" -> Set("best", "condition", "conf", "index", "join", "kernel", "shims"),
