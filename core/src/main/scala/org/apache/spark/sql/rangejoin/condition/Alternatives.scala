@@ -32,7 +32,7 @@ private[condition] object Alternatives {
     Alternatives(Predicates.split(read), reader.isEquivalent)
   }
 
-  /** More comparisons are not made of one. */
+  /** The most comparisons that one is replaced by. */
   private val MostComparisons = 32
 
   private class Reader(sideOf: Expression => Option[Side]) {
@@ -56,7 +56,7 @@ private[condition] object Alternatives {
       case _                                   => Comparison.of(e).fold(e)(compared)
     }
 
-    /** What a predicate stands for, unless that is itself. */
+    /** Reads what a predicate stands for, unless that is the predicate itself. */
     private def readNext(e: Expression, next: Expression): Expression =
       if (next == e) e else read(next)
 
@@ -75,7 +75,7 @@ private[condition] object Alternatives {
         or(and(condition, test(value)), and(unlessTrue(condition), others))
       }
 
-    /** A comparison one operand of which is of both sides. */
+    /** A comparison with an operand that reads both sides. */
     private def compared(c: Comparison): Expression = {
       def replaced(lesser: Expression, greater: Expression) = {
         comparisons += 1

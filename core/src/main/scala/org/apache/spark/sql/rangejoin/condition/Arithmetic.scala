@@ -17,13 +17,13 @@ private[condition] sealed trait Arithmetic {
 
   def negative(e: Expression): Expression
 
-  /** The sum; where it is not exact, one on the `up` or the down side of the true end. */
+  /** The sum; if it is not exact, a number above (`up`) or below the true one. */
   def plus(a: Expression, b: Expression, up: Boolean): Expression
 
   /** The difference, likewise. */
   def minus(a: Expression, b: Expression, up: Boolean): Expression
 
-  /** What is left of a limit of a sum, one operand of which is known: `limit - known`, likewise. */
+  /** `limit - known`, likewise: the limit of one operand of a sum whose other operand is known. */
   def rest(limit: Expression, known: Expression, up: Boolean): Expression
 
   /** Whether sums are exact. */
@@ -46,7 +46,7 @@ private[condition] sealed trait Exact64 extends Arithmetic {
     minus(limit, known, up)
 }
 
-/** Whole numbers, of what is one inside Spark: integral types, days, months, microseconds. */
+/** Whole numbers: integral types, and what Spark stores as one (days, months, microseconds). */
 private[condition] case object WholeNumbers extends Exact64 {
   override def number(e: Expression): Expression = OrderedValue(e)
 }
@@ -55,7 +55,7 @@ private[condition] case object WholeNumbers extends Exact64 {
 private[condition] case class SmallDecimals(scale: Int) extends Exact64 {
   private val dataType = DecimalType(Decimal.MAX_LONG_DIGITS, scale)
 
-  // More digits than there is room for raise, and so are unknown.
+  // Numbers with too many digits raise, and so are unknown.
   override def number(e: Expression): Expression =
     OrderedValue(if (e.dataType == dataType) e else Cast(e, dataType, None, EvalMode.ANSI))
 }

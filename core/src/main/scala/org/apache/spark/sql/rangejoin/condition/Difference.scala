@@ -17,23 +17,22 @@ import org.apache.spark.sql.types._
  * `lo <= x - y <= hi` is the range `x - hi <= y <= x - lo`, except where arithmetic overflows or
  * rounds:
  *
- *   - Where stock Spark raises on overflow (ANSI), or gives NULL (`try_subtract`), a pair that
- *     overflows is no match. The range holds as it is; a limit without its opposite is asked again.
+ *   - Where stock Spark raises on overflow (ANSI), or gives NULL (`try_subtract`), a pair that overflows is no match.
+ *     The range holds as it is; for a single limit the predicate is evaluated again.
  *   - Where `x - y` wraps around, it is a difference modulo 2^bits^. Both limits together are
  *     still one range of `y`, as long as neither of its ends wraps; for rows where one does the
  *     range is not trusted. One limit alone is no range.
- *   - `abs` of the smallest value is that value itself when it wraps, and so is below every
- *     limit. The pairs concerned are `2^(bits-1)^` apart, so one of their values is either well
- *     below zero or near the greatest value; those rows are not trusted either.
- *   - Where `x - y` is rounded (FLOAT, DOUBLE), the ends are moved outward by as much as the
- *     rounding can make up, and the predicate is asked again. A limit that is not finite, and a
- *     NaN where NaN is greater than the limit, are not trusted.
+ *   - `abs` of the smallest value is that value itself when it wraps, and so is below every limit. The values of such a
+ *     pair are `2^(bits-1)^` apart, so one of them is either well below zero or near the greatest value; rows with such
+ *     a value are not trusted either.
+ *   - Where `x - y` is rounded (FLOAT, DOUBLE), the ends are moved outward by the rounding, and the predicate is
+ *     evaluated again. A limit that is not finite, and a NaN where NaN is greater than the limit, are not trusted.
  *
  * A row that is not trusted is compared by the original condition ([[RangeBound]]).
  *
  * A sum is the difference `x - (-y)`, and all of this holds for it: `lo <= x + y <= hi` is the range
- * `lo - x <= y <= hi - x`; `x` is always of the left side. But where a sum is the smallest value of a
- * type, neither of its rows need be near an end, so that `abs` of a sum that may wrap is no range.
+ * `lo - x <= y <= hi - x`; `x` is always of the left side. But the operands of a sum that is the smallest value of a
+ * type may both be far from its ends, so `abs` of a sum that may wrap is no range.
  *
  * @param x minuend, as a number of the `arithmetic`
  * @param y subtrahend, likewise
@@ -55,13 +54,13 @@ private[condition] case class Difference(
 
   def on(side: Side): Expression = if (side == xSide) x else y
 
-  /** Whether days between dates are meant: a number of days that overflows is no date that is in use. */
+  /** Whether days between dates are meant: these overflow only for dates that nobody uses. */
   def isOfDates: Boolean = Seq(x, y).forall {
     case OrderedValue(child) => child.dataType == DateType
     case _                   => false
   }
 
-  /** Whether this is the same number for every pair, be it compared in another type. */
+  /** Whether this is the same number for every pair, even if it is compared in another type. */
   def sameAs(other: Difference): Boolean =
     absolute == other.absolute && isSum == other.isSum && bits == other.bits &&
       Predicates.haveSameValue(x, other.x) && Predicates.haveSameValue(y, other.y)
@@ -152,7 +151,7 @@ private[condition] object Difference {
       case _             => timestamp
     }
 
-  /** Range tests for all limits, and the reasons for those that are none. */
+  /** Range tests for all limits, and reasons for limits that cannot become a test. */
   def tests(limits: Seq[Limit]): (Seq[Reason], Seq[RangeTest]) = {
     val read: Seq[Either[Reason, RangeTest]] = limits.map { limit =>
       val d = limit.difference
@@ -181,10 +180,9 @@ private[condition] object Difference {
   }
 
   /**
-   * Limits that are finite, and still are when moved on to the next number: infinity and the infinity of
-   * a row give NaN. Then a difference that is NaN keeps no upper limit, but every lower one; without an
-   * upper limit a NaN of `y` is not trusted, since no range of `x` goes with it. Of a sum that is the NaN of
-   * the row whose range is asked for, `x` as well as `y`.
+   * Limits that are finite, also when moved on to the next number: infinity and the infinity of a row give NaN. A
+   * difference that is NaN is within every lower limit, and within no upper one. So without an upper limit a row with
+   * NaN in `y` is not trusted, since no range of `x` goes with it; of a sum a row with NaN on the side of the limit.
    */
   private def trustedOfRounded(limit: Limit, opposite: Option[Limit]): Map[Side, Expression] = {
     val d = limit.difference
@@ -214,7 +212,7 @@ private[condition] object Difference {
     case _                     => false
   }
 
-  /** Rows of which no two have a difference that wraps around: all dates of the calendar. */
+  /** Rows whose differences never wrap around: all dates of the calendar. */
   private def withoutOverflow(d: Difference, bits: Int): Map[Side, Expression] =
     Seq[Side](LeftSide, RightSide).map(s => s -> withinWidth(d.on(s), bits - 1)).toMap
 

@@ -14,8 +14,8 @@ import org.apache.spark.sql.rangejoin.condition.Arithmetic.{bitsOf, stripWidenin
 import org.apache.spark.sql.types._
 
 /**
- * A number by which pairs are ranked, which rises or falls with a column of one side, or is the lesser the
- * nearer the column is to a value of the other side.
+ * A number by which pairs are ranked. It rises or falls with a column of one side, or is the distance of the column
+ * from a value of the other side.
  *
  * @param point what the column is compared with, of the other side and of the column's type
  * @param value the column, or a cast of it that keeps all values
@@ -42,13 +42,13 @@ case class Distance(
 
 object Distance {
 
-  /** The column of which this is a cast that keeps all values; None where it is something else. */
+  /** The column below a cast that keeps all values; None for any other expression. */
   def columnOf(e: Expression): Option[Attribute] = stripWidening(e) match {
     case a: Attribute => Some(a)
     case _            => None
   }
 
-  /** A point that has distances; NULL where it is no finite number: of others the distances are all the same. */
+  /** The point; NULL where it is no finite number, whose distances are all the same. */
   def finite(point: Expression): Expression = point.dataType match {
     case DoubleType => finite(point, Literal(Double.PositiveInfinity))
     case FloatType  => finite(point, Literal(Float.PositiveInfinity))
@@ -123,14 +123,15 @@ object Distance {
         across(s.left, s.right, None, 0L)
           .map(_.copy(rounding = Some(Rounding(single = s.dataType == FloatType))))
       case s: Subtract if s.evalMode != EvalMode.TRY && isNumber(s.dataType) =>
-        // What wraps around, or raises.
+        // Differences that wrap around, or raise.
         val greatest = greatestOf(s.dataType)
         (inner(s.left), inner(s.right)) match {
           case (Some((x, unit)), Some((y, unitOfY))) if unit == unitOfY =>
             // In coarser units, values are too small for their difference to wrap around.
             across(x, y, if (unit > 1) None else greatest, if (unit > 1) unit else 0L)
           case _ =>
-            // Of a wider type, as `CAST(l.t AS BIGINT) - CAST(r.t AS BIGINT)`: values are compared as they were.
+            // In a wider type, as `CAST(l.t AS BIGINT) - CAST(r.t AS BIGINT)`, values are compared as they were before
+            // the cast.
             val (x, y) = (stripWider(s.left), stripWider(s.right))
             val (from, to) = if (x.dataType == y.dataType) (x, y) else (s.left, s.right)
             across(from, to, greatest.filterNot(_ => isOfNarrower(s)), 0L).filterNot(_ =>
@@ -143,13 +144,13 @@ object Distance {
         val slack =
           if (Seq(x, y).forall(_.dataType == TimestampNTZType)) Some(0L)
           else s.timeZoneId.map(id => slackOf(DateTimeUtils.getZoneId(id)))
-        // Local times are at most so far from instants.
+        // Local times are at most a day from instants.
         slack.flatMap(across(x, y, Some(Long.MaxValue - 2 * MICROS_PER_DAY), _))
       case _ => None
     }
   }
 
-  /** An instant, of which this is the number of units, and how many microseconds a unit has. */
+  /** The instant that this counts in units, and the microseconds of a unit. */
   private def inner(e: Expression): Option[(Expression, Long)] = (stripWidening(e) match {
     case UnixMicros(t)           => Some(t -> 1L)
     case UnixMillis(t)           => Some(t -> MICROS_PER_MILLIS)
@@ -161,8 +162,8 @@ object Distance {
   }).filter(_._1.dataType == TimestampType)
 
   /**
-   * How far apart two instants may be that are in the wrong order by local time: a zone has offsets that
-   * differ by so much.
+   * How far apart two instants may be whose local times are in the wrong order: by how much the offsets of a zone
+   * differ.
    */
   private def slackOf(zone: ZoneId): Long = {
     val rules = zone.getRules
@@ -184,7 +185,7 @@ object Distance {
   private def isOf(e: Expression, side: AttributeSet): Boolean =
     e.references.nonEmpty && e.references.subsetOf(side)
 
-  /** Whether values are whole numbers, or in the order of such, all of which a long has room for. */
+  /** Whether values are whole numbers that fit into a long, or in the order of such numbers. */
   private def isExact(t: DataType): Boolean = t match {
     case _: IntegralType | DateType | TimestampType | TimestampNTZType => true
     case d: DecimalType => d.precision <= Decimal.MAX_LONG_DIGITS
@@ -198,7 +199,10 @@ object Distance {
     case _                                => false
   }
 
-  /** Beyond which differences of a type wrap around, or raise; None for types that do neither. */
+  /**
+   * The greatest difference of a type that neither wraps around nor raises; None for types whose differences do
+   * neither.
+   */
   private def greatestOf(t: DataType): Option[Long] =
     bitsOf(t).map(bits => Long.MaxValue >> (64 - bits))
 
@@ -216,7 +220,7 @@ object Distance {
     bitsOf(from).exists(bits => bitsOf(s.dataType).exists(bits < _))
   }
 
-  /** What is below casts to a wider type, of which a whole number as a decimal is one here. */
+  /** The expression below casts to a wider type; a cast of a whole number to a decimal counts as one. */
   @tailrec
   private def stripWider(e: Expression): Expression = stripWidening(e) match {
     case Cast(child, to: DecimalType, _, _)

@@ -5,10 +5,10 @@ package org.apache.spark.sql.rangejoin.condition
 import org.apache.spark.sql.catalyst.expressions._
 
 /**
- * Says in the condition of a join which of its ranges drives it, where that is not the one that the form of the
- * condition selects. True of every pair, and its child is never evaluated: the conjuncts are evaluated in the order in
- * which the user has written them, and so raise what they raise. Being a part of the condition it stays with the join
- * through every rule, unlike a tag.
+ * Says in the condition of a join which of its ranges drives it, if that is not the one that the form of the condition
+ * selects. It is true of every pair, and its child is never evaluated: conjuncts keep the order in which the user has
+ * written them, and so raise the same errors. As a part of the condition it stays with the join through every rule,
+ * unlike a tag.
  *
  * @param child the conjuncts of the range once more
  */
@@ -24,14 +24,14 @@ case class DrivenBy(child: Expression) extends UnaryExpression with PlanningConj
 
 private[rangejoin] object DrivenBy {
 
-  /** A condition that a range of it drives. */
+  /** A condition that says which of its ranges drives. */
   def apply(range: RangeCondition, condition: Expression): Expression =
     And(DrivenBy(range.predicates.reduce[Expression](And(_, _))), condition)
 
   /**
    * A condition in its parts.
    *
-   * @param driving the conjuncts that are to drive the join, once more; empty where that is not said
+   * @param driving the conjuncts that are to drive the join, once more; empty if the condition does not say
    */
   private[condition] case class Parts(conjuncts: Seq[Expression], driving: Seq[Expression])
 

@@ -14,7 +14,7 @@ case class StreamedRow(ifMatched: Boolean) extends Emission
 /** Every streamed row, with a flag that says whether it has a match; the scan ends at the first. */
 case object MatchFlag extends Emission
 
-/** Nothing for a streamed row: rows of the other side come out once all of those have been seen. */
+/** Nothing for a streamed row: rows of the other side come out when all streamed rows have been seen. */
 sealed trait AfterStreamed extends Emission {
 
   /** For who gives the rows that come of streamed rows. */

@@ -11,19 +11,18 @@ import org.apache.spark.sql.types._
  *
  * If each part implies a test `a_i <= b_i` in one direction, then the disjunction implies
  * `least(a_i) <= greatest(b_i)`: for the part that holds, `least <= a_i <= b_i <= greatest`. `least` and `greatest`
- * have the order of the comparisons (NaN, collations), and pass over NULL as they have to: a part with a NULL does not
- * hold, and says nothing against another. Where all are NULL, no part holds. A row that one part does not trust, or for
- * which a part raises, is not trusted by the enclosing range either.
+ * have the order of the comparisons (NaN, collations), and pass over NULL: a part with a NULL does not hold, but
+ * another part may. Where all are NULL, no part holds. A row that one part does not trust, or for which a part raises,
+ * is not trusted by the enclosing range either.
  *
- * A part that bounds nothing in a direction may still read one side alone: it opens that side, which then
- * passes with everything where the part holds ([[OpenEnds]]). So does a part that bounds other columns, where it is for
- * rows in which a value of the first ones is NULL.
+ * A part that bounds nothing in a direction may still read one side alone: it opens that side, which then passes with
+ * everything where the part holds ([[OpenEnds]]). So does a part that bounds other columns, if it is for rows in which
+ * one of the first columns is NULL.
  *
  * Any other range with both ends on one value takes precedence (`RangeExtractor`). There is no enclosing range in a
- * direction in which some part has no test and opens no side (`NOT BETWEEN`), nor if the parts compare columns that have
- * nothing to do with each other, since it would exclude almost nothing. The ways in which two intervals overlap (one
- * starts within the other, ends within it, or spans it) compare the ends of both: the least of the ends of one is below
- * the greatest of the other.
+ * direction in which some part has no test and opens no side (`NOT BETWEEN`), nor if the parts compare unrelated
+ * columns, since it would exclude almost nothing. If two intervals overlap in one of several ways (one starts within
+ * the other, ends within it, or spans it), the least end of the one is below the greatest end of the other.
  */
 private[condition] object EnclosingRange {
 
@@ -31,7 +30,7 @@ private[condition] object EnclosingRange {
    * The tests of a disjunction, by what its parts imply.
    *
    * @param predicate the conjunct that the disjunction comes from
-   * @param isWhole whether it is all that the conjunct says
+   * @param isWhole whether the conjunct says nothing else
    * @param ofPart the tests of the conjuncts of a part
    */
   def tests(or: Or, predicate: Expression, isWhole: Boolean)(
@@ -60,20 +59,20 @@ private[condition] object EnclosingRange {
   }
 
   /**
-   * The parts that bound a direction by columns that are compared with each other, and all others, which are to open a
-   * side: they bound nothing in the direction, or are for rows without a value of the former.
+   * The parts that bound a direction by columns that are compared with each other, and the other parts, which have to
+   * open a side: they bound nothing in the direction, or are for rows in which such a column is NULL.
    */
   private def together(parts: Seq[Part], side: Side): (Seq[Part], Seq[Part]) = {
     val bounded = parts.filter(_.in(side).nonEmpty)
     val found = bounded.map(main => bounded.filter(p => areCompared(main.in(side) ++ p.in(side))))
-      // None is alike where the tests of a part itself have nothing in common.
+      // No part is alike if the tests of a part have nothing in common themselves.
       .find(alike =>
         alike.nonEmpty && bounded.diff(alike).forall(p => alike.head.in(side).forall(p.isWithout)))
       .getOrElse(bounded)
     (found, parts.diff(found))
   }
 
-  /** Whether all are of columns that are compared with each other, or with columns that both are compared with. */
+  /** Whether all tests are of columns that are compared with each other, directly or by way of others. */
   def areCompared(tests: Seq[RangeTest]): Boolean = {
     val pairs = tests.map(test => Sides.map(side => side -> test.on(side).references).toSet)
     val reached = Iterator.iterate(pairs.take(1).flatten.toSet)(columns =>
@@ -96,7 +95,7 @@ private[condition] object EnclosingRange {
       conjuncts.size == 1 && conjuncts.head.eq(test.predicate) && test.exact == Exact &&
         test.trusted.isEmpty && !test.hasOpenEnds && Comparison.of(test.predicate).isDefined
 
-    /** The conjuncts of the part that open a side of a test, of the side of which they say most. */
+    /** The conjuncts of the part that open a side of a test, the likelier one of the two. */
     def opening(test: RangeTest, sideOf: Expression => Option[Side]): Option[Opening] = {
       val ofSides = for {
         side <- Sides
@@ -106,7 +105,8 @@ private[condition] object EnclosingRange {
       } yield {
         val value = test.on(side)
         val condition = ofSide.reduce(And(_, _))
-        // A NULL of the value is the open end as it is; of others what reads the value is more likely meant for it.
+        // `IS NULL` of the value is the open end itself; other conjuncts are likelier meant for it if they read the
+        // value.
         val order =
           if (ofSide.exists(OpenEnds.isUnusual)) 0
           else if (ofSide.exists(OpenEnds.isNullOf(_, value))) 1
@@ -187,7 +187,7 @@ private[condition] object EnclosingRange {
       (side, NullBound.OpenEnd) <- test.nulls.toSeq
     } yield side -> IsNull(test.on(side))
 
-  /** The same tests between values of one type; None where there is none that has all of them in order. */
+  /** The same tests between values of one type; None if no type keeps the order of all. */
   private def asOneType(tests: Seq[RangeTest]): Option[Seq[RangeTest]] = {
     val types = tests.flatMap(t => Seq(t.lesser.dataType, t.greater.dataType)).distinct
     def each(change: Expression => Expression) =
@@ -207,7 +207,7 @@ private[condition] object EnclosingRange {
 
   private def extreme(values: Seq[Expression])(function: Seq[Expression] => Expression)
       : Expression = {
-    // Sums that Spark takes to be the same by their terms may differ in their values.
+    // Spark takes sums of the same terms to be equal, but their values may differ.
     val different = values.distinct
     if (different.size == 1) different.head else function(different)
   }

@@ -11,9 +11,8 @@ sealed trait Exactness
 case object Exact extends Exactness
 
 /**
- * The test is the predicate if the range is made of it and of the test that `opposite` stands for.
- * One limit of a difference holds for pairs whose difference overflows, which are no match; both
- * together do not.
+ * The test is the predicate if the range has this test and the `opposite` one. One limit of a difference holds for
+ * pairs whose difference overflows, which are no match; both together do not.
  */
 case class ExactWith(opposite: Expression) extends Exactness
 

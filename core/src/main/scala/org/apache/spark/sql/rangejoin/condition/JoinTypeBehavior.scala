@@ -44,13 +44,15 @@ case class JoinTypeBehavior(
     case _                          => false
   }
 
-  /** Whether all rows that come out are streamed rows, alone or in pairs, so that they come out in the order of these. */
+  /**
+   * Whether every row that comes out has a streamed row in it, so that rows come out in the order of the streamed side.
+   */
   def keepsStreamedOrder: Boolean = !preservesBuffered && (emission match {
     case EveryPair | StreamedRow(_) | MatchFlag => true
     case _                                      => false
   })
 
-  /** Whether it has to be known at the end which of the buffered rows have had a match. */
+  /** Whether the join has to remember which buffered rows have had a match. */
   def marksBuffered: Boolean = preservesBuffered || emission.isInstanceOf[AfterStreamed]
 
   /** Whether streamed rows without candidates are of any interest. */

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 /**
  * `difference <= value` where `upper`, else `difference >= value`; `-value` where `negated`.
  *
- * @param side the side the value belongs to; that of `x` for a constant
+ * @param side the side the value belongs to; for a constant the side of `x`
  * @param isWide whether the comparison says more than that ([[RoundedDifference]])
  */
 private[condition] case class Limit(

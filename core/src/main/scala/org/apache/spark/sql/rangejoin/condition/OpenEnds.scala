@@ -13,18 +13,17 @@ import org.apache.spark.sql.types.{DataType, DecimalType, StringType}
  * A NULL that stands for "no limit": `until IS NULL OR t < until` is the test `t < until` in which a row
  * without an end passes with every row of the other side.
  *
- * A part of a disjunction that reads one side alone opens that side: where it holds of a row, so does the
- * disjunction, whatever the other row is. So the value of the side becomes NULL where the part holds, and a NULL
- * is the open end ([[NullBound]]). A NULL of the other side is less than nothing that is a value, and so passes
- * with open ends alone.
+ * A part of a disjunction that reads one side alone opens that side: where it holds of a row, so does the disjunction,
+ * whatever the other row is. So the value of the side becomes NULL where the part holds, and a NULL is the open end
+ * ([[NullBound]]). A NULL of the other side is not less than any value, and so passes with open ends only.
  */
 private[condition] object OpenEnds {
 
   /**
-   * A test that holds, for rows of a side that is opened, with everything.
+   * A test that every pair with an opened row passes.
    *
    * @param opened by side, what opens it: one or more conditions that read the side alone
-   * @param exact whether the test and those conditions are all there is in the disjunction
+   * @param exact whether the disjunction says nothing else
    */
   def of(test: RangeTest, opened: Map[Side, Seq[Expression]], exact: Boolean): RangeTest =
     if (opened.isEmpty) test
@@ -54,7 +53,7 @@ private[condition] object OpenEnds {
     if (others.isEmpty) Value(value, isExact)
     else {
       val open = others.reduce[Expression](Or(_, _))
-      // Of an open row the value is not computed: what raises an error there is left to the predicate.
+      // The value of an open row is not computed: errors there are left to the predicate.
       Value(
         If(open, Literal(null, value.dataType), value),
         isExact && Predicates.neverRaises(value))
@@ -68,15 +67,15 @@ private[condition] object OpenEnds {
   }
 
   /**
-   * Whether a condition holds of all rows but those at the end of a type, or where the value is NULL: `t < t + 1`, as
-   * the default in `t < coalesce(until, t + 1)` has it. What it opens would exclude nothing.
+   * Whether a condition holds of all rows except at the end of a type, or where the value is NULL: `t < t + 1`, from
+   * the default in `t < coalesce(until, t + 1)`. A test that it opens would exclude nothing.
    */
   def isUsual(condition: Expression, value: Expression): Boolean = condition match {
     case IsNotNull(e) => isNullWith(value, e)
     case _            => ofMoved(condition).contains(true)
   }
 
-  /** Whether a condition holds of no row but those at the end of a type: `t < t - 1`. */
+  /** Whether a condition holds of no row except at the end of a type: `t < t - 1`. */
   def isUnusual(condition: Expression): Boolean = ofMoved(condition).contains(false)
 
   /** A comparison of a value with itself, one of them moved by a constant, is the same of nearly all values. */
@@ -121,7 +120,7 @@ private[condition] object OpenEnds {
     case _                 => false
   }
 
-  /** Of a sum: decimals overflow to NULL. */
+  /** Decimals overflow to NULL in a sum. */
   private def keepsNulls(sum: DataType, mode: EvalMode.Value): Boolean =
     mode != EvalMode.TRY && !sum.isInstanceOf[DecimalType]
 

@@ -7,15 +7,15 @@ import org.apache.spark.sql.rangejoin.kernel.NullBound
 
 /**
  * A range that has no end: every value of one side is in it, for every point of the other. It is true of all pairs, and
- * its operands are never evaluated. A join gets it that has no range, where its matches are ranked by how far the value
- * is from the point: then the rows of a key are had in the order of their values, and the nearest are
- * found by a search.
+ * its operands are never evaluated. A join without a range gets it if its matches are ranked by the distance of the
+ * value from the point: then the rows of a key are read in the order of their values, and the nearest are found by a
+ * search.
  *
  * @param value by which the rows of one side are ordered
  * @param point of the other side
- * @param nulls what a NULL value means: that it matches nothing, if the condition of the join says so
- *   elsewhere; that it is behind all values; or that nothing is known of the order of the rows
- * @param excludesNaN whether nothing is known of the order of rows with NaN either
+ * @param nulls what a NULL value means: it matches nothing, if the condition of the join says so elsewhere; it is
+ *   behind all values; or the order of the rows is not known
+ * @param excludesNaN whether the order of rows with NaN is not known either
  * @param greatest beyond it the distance wraps around, or raises; None where it never does
  * @param rounding how the distance is rounded, where all rows that tie by it are wanted; else None
  */

@@ -8,17 +8,17 @@ import org.apache.spark.sql.catalyst.expressions._
  * Reads conjuncts of a join condition as range tests.
  *
  *   - A comparison of an expression of one side with an expression of the other is one test.
- *   - A comparison of a difference `x - y` or a sum `x + y` of the two sides with an expression of one
- *     side is one test, of `abs(x - y) <= d` two (see [[Difference]]). So is one of a difference that is
- *     divided or rounded, with a literal (see [[RoundedDifference]]), and an equality with one is two.
- *   - A comparison of a time in the time zone of the other side is one test that is wider (see [[ShiftedTime]]).
+ *   - A comparison of a difference `x - y` or a sum `x + y` of the two sides with an expression of one side is one
+ *     test, of `abs(x - y) <= d` two (see [[Difference]]). A difference that is divided or rounded makes a test with a
+ *     literal (see [[RoundedDifference]]); an equality makes two.
+ *   - A comparison of a time in the time zone of the other side is one wider test (see [[ShiftedTime]]).
  *   - Ranges joined by OR are the range that covers them all; a part that reads one side alone opens that
  *     side (see [[EnclosingRange]], [[OpenEnds]]). CASE, IF, `coalesce` and other functions that choose among
  *     values are read as what they stand for, in AND and OR (see [[Alternatives]]).
  *   - A range without an end ([[OpenRange]]) is one.
  *   - `array_contains(sequence(start, stop), value)` is a value between the two (see [[SequenceMember]]).
  *
- * Anything else is no test. `read` gives the reasons for what looks like a range and is none.
+ * Anything else is no test. `read` says why a predicate that looks like a range is none.
  */
 private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet) {
   private val rounded = new RoundedDifference(sideOf)
@@ -30,13 +30,13 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
     // In the order they were written, which breaks ties in the choice of the range.
     val tests = compared.collect { case Tested(ts) => ts }.flatten ++ ofDifferences
     val ordered = predicates.flatMap(p => tests.filter(_.predicate.eq(p)))
-    // Last, since they say less than they come from.
+    // Last, since they say less than the predicates that they come from.
     val enclosing =
       predicates.filterNot(p => tests.exists(_.predicate.eq(p))).flatMap(readAlternatives)
     (compared.collect { case Refused(r) => r } ++ refused, ordered ++ enclosing)
   }
 
-  /** The tests of a predicate that is no comparison of the sides, but is made of some. */
+  /** The tests of a predicate that is made of comparisons of the sides. */
   private def readAlternatives(predicate: Expression): Seq[RangeTest] = {
     val found = Alternatives.of(predicate, sideOf)
     val isWhole = found.conjuncts.size == 1 && found.isEquivalent
@@ -61,7 +61,7 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
     read(conjuncts)._2 ++ equalities.flatten
   }
 
-  /** Why predicates of which none is a range are none; None where none compares the sides. */
+  /** Why none of these predicates is a range; None if none compares the sides. */
   def refusal(predicates: Seq[Expression]): Option[Reason] = {
     val refusal = new Refusal(sideOf, readPart)
     predicates.flatMap(refusal.of(_)).headOption
@@ -135,7 +135,7 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
     }
   }
 
-  /** An equality, which is a comparison in either direction, or a value among those of a sequence. */
+  /** Reads what is no inequality: an equality, in both directions, a value in a sequence, an open range. */
   private def readOther(predicate: Expression): Outcome = predicate match {
     case SequenceMember(member) => Tested(member.tests(predicate, sideOf))
     case open: OpenRange        => Tested(sideOf(open.value).map(open.test).toSeq)

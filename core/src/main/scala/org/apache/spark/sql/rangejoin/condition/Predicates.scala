@@ -20,7 +20,7 @@ private[rangejoin] object Predicates extends PredicateHelper {
   /** The parts of a disjunction. */
   def alternatives(or: Expression): Seq[Expression] = splitDisjunctivePredicates(or)
 
-  /** What the condition has beside keys; None where there are no keys. */
+  /** The rest of the condition, without keys; None if there are no keys. */
   def conditionBesideKeys(join: Join): Option[Option[Expression]] = join match {
     case ExtractEquiJoinKeys(_, _, _, condition, _, _, _, _) => Some(condition)
     case _                                                   => None
@@ -39,7 +39,7 @@ private[rangejoin] object Predicates extends PredicateHelper {
     }
   }
 
-  /** A column that is NULL in no row of which a condition holds: it tells a match from a row of NULLs. */
+  /** A column that is not NULL in any row of which a condition holds: it tells a match from a row of NULLs. */
   def columnOfMatch(condition: Expression, columns: Seq[Attribute]): Option[Attribute] =
     columns.find(refusesNull(condition, _)).map(_.withNullability(true))
 
@@ -48,8 +48,8 @@ private[rangejoin] object Predicates extends PredicateHelper {
     a.deterministic && b.deterministic && valueForm(a) == valueForm(b)
 
   /**
-   * The same for expressions that have the same value. Spark's canonical form is not: it has the terms of a sum in
-   * another order, in which a sum of doubles is another number, and one of decimals may overflow.
+   * Equal for expressions that have the same value. Spark's canonical form is not enough: it reorders the terms of a
+   * sum, which changes a sum of doubles, and may make a sum of decimals overflow.
    */
   def valueForm(e: Expression): Expression =
     if (e.exists(hasTermsInOrder)) withoutNames(e) else e.canonicalized
@@ -85,8 +85,8 @@ private[rangejoin] object Predicates extends PredicateHelper {
   }
 
   /**
-   * An expression as a user would write it. Spark's own way puts names in the place of parts, which what
-   * checks its parts does not stand.
+   * An expression as a user would write it. Spark's own way puts names in place of parts, which expressions that check
+   * their children refuse.
    */
   def display(e: Expression): String = Try(toPrettySQL(e)).getOrElse(e.sql)
 }

@@ -19,7 +19,7 @@ import org.apache.spark.sql.rangejoin.kernel.RangeBound
  *
  * @param streamed the side that is streamed; the other is buffered
  * @param predicates the conjuncts that became the tests, for display
- * @param residual what else has to hold for a candidate
+ * @param residual the rest of the condition, evaluated for candidates
  */
 case class RangeCondition(
     streamed: Side,
@@ -36,7 +36,7 @@ case class RangeCondition(
 
   def hasTwoEnds: Boolean = upperTest.isDefined && lowerTest.isDefined
 
-  /** Whether everything is in the range, so that it is of use for a ranking alone. */
+  /** Whether everything is in the range, which is then of use for a ranking only. */
   def isOpen: Boolean =
     predicates.nonEmpty && predicates.forall(_.isInstanceOf[OpenRange])
 
@@ -62,7 +62,7 @@ case class RangeCondition(
   /** Which bounds may be unknown. */
   lazy val unknown: UnknownBounds = UnknownBounds.of(this)
 
-  /** Whether both tests are of one value of the buffered side: rows in the order of it that match are neighbours. */
+  /** Whether both tests read one value of the buffered side: in its order matching rows are neighbours. */
   def areNeighbours: Boolean = {
     val values = (sortBound ++ evictBound).map(_.child)
     values.nonEmpty && values.tail.forall(Predicates.haveSameValue(_, values.head))
@@ -75,9 +75,8 @@ case class RangeCondition(
   def lowerByValue: Option[Expression] = lowerTest.flatMap(_.byValue)
 
   /**
-   * The condition of the join, where `decided` says of a pair whether its bounds decide about the
-   * range: the condition itself if they do not, and what is the residual if they do. Conjuncts stay
-   * in their order, and what they raise as well.
+   * The condition of the join: the residual if the bounds of a pair decide about the range (`decided`), else the whole
+   * condition. Conjuncts keep their order, and so the errors that they raise.
    */
   def unlessDecided(condition: Expression, decided: Expression): Expression = {
     val asked = residual.toSeq.flatMap(Predicates.split)
@@ -97,9 +96,8 @@ case class RangeCondition(
   def orderOf(side: Side): Option[RangeBound] = if (side == streamed) lowerBound else sortBound
 
   /**
-   * The bound by which the rows of a side are sorted within their key if they are sorted by the key in
-   * any case: in the order of their evict bounds rows leave a window at its head alone, and those
-   * behind one that stays need not be asked.
+   * The bound by which the rows of a side are sorted within their key if they are sorted by the key in any case. Rows
+   * in the order of their evict bounds leave a window at its head only: behind a row that stays all stay.
    */
   def preferredOrderOf(side: Side): Option[RangeBound] =
     orderOf(side).orElse(if (side == streamed) None else evictBound)

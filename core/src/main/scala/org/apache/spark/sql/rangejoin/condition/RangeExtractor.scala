@@ -67,8 +67,8 @@ object RangeExtractor {
   }
 
   /**
-   * The ranges that may drive a join, the driving one first. Of the others, only ranges with two ends whose tests are
-   * as much related as those of the first: each of them excludes distant pairs.
+   * The ranges that may drive a join, the driving one first. The others have two ends, and tests that are as much
+   * related as in the first: each excludes distant pairs.
    */
   def ranges(
       joinType: JoinType,
@@ -122,8 +122,8 @@ object RangeExtractor {
     }
 
   /**
-   * The normal form of a join with or without a range: the range of its condition or, where there is
-   * none, neither of the two tests and the whole condition as the residual.
+   * The normal form of a join with or without a range: without one it has no tests, and the whole condition as the
+   * residual.
    */
   def normalForm(
       joinType: JoinType,
@@ -147,9 +147,8 @@ object RangeExtractor {
   }
 
   /**
-   * Whether a condition compares anything at all, so that a reason to leave it is of interest: by order,
-   * by equality with a literal, as in `floor((l.t - r.t) / 60) = 0`, or of a time in some zone, with the values of a
-   * sequence, or for a ranking.
+   * Whether a condition compares anything at all, so that users want a reason if it is no range: by order; by equality
+   * with a literal, as in `floor((l.t - r.t) / 60) = 0`; a time in some zone; values of a sequence; or for a ranking.
    */
   def hasComparison(condition: Expression): Boolean = condition.exists {
     case EqualTo(a, b)     => a.foldable != b.foldable || Seq(a, b).exists(ShiftedTime.hasZone)
@@ -257,7 +256,7 @@ object RangeExtractor {
       if (streamed == LeftSide) (range.rightBelowLeft, range.leftBelowRight)
       else (range.leftBelowRight, range.rightBelowLeft)
     val tests = upper.toSeq ++ lower
-    // Conjuncts that the tests cover entirely need not be evaluated again, nor those that are true of every pair.
+    // Conjuncts that the tests cover entirely, or that are true of every pair, are not evaluated again.
     val covered = tests.filter(isCovered(_, tests)).map(_.predicate) ++
       predicates.filter(_.isInstanceOf[OpenRange])
     RangeCondition(

@@ -11,7 +11,7 @@ import org.apache.spark.sql.rangejoin.kernel.{NullBound, OrderedLong}
  *
  * @param lesserSide the side `lesser` belongs to; `greater` belongs to the other
  * @param predicate the conjunct of the join condition that the test comes from
- * @param trusted by side, what has to hold for the test to say anything of a row
+ * @param trusted by side, a condition without which the test says nothing about a row
  * @param exact when the test says all that the predicate says, for pairs of trusted rows
  * @param nulls by side, what a NULL of its value means, where it is the open end of either side; none
  *   where a NULL matches nothing
@@ -44,8 +44,7 @@ case class RangeTest(
   /**
    * What a NULL means to a bound.
    *
-   * @param hasLong whether an open end has a long of its own; else it is unknown, as is any other end of
-   *   which a prefix is all that is known
+   * @param hasLong whether an open end has a long of its own; else it is unknown, as where longs are prefixes
    */
   def nullBound(side: Side, hasLong: Boolean): Option[NullBound] =
     if (hasLong && isLosslessType) nulls.get(side)

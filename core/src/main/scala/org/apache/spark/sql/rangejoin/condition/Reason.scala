@@ -31,7 +31,7 @@ sealed trait Reason {
 
 object Reason {
 
-  /** There is no range; the join could run as one of which neither test is there. */
+  /** The condition has no range. */
   sealed trait NoRange extends Reason
 
   /** The join has no condition beside its keys. */
@@ -88,7 +88,7 @@ object Reason {
         "(AND NOT coalesce(<range>, false)), or EXISTS (..) OR EXISTS (..)")
   }
 
-  /** A comparison one operand of which has columns of both sides. */
+  /** A comparison with an operand that has columns of both sides. */
   case class MixedSides(predicate: Expression) extends NoRange {
     override def cause: String =
       s"${predicate.sql} compares a value that is made of columns of both sides, so neither side is " +
@@ -122,7 +122,7 @@ object Reason {
     override def remedy: Option[String] = None
   }
 
-  /** The nearest rows are looked for in what is not streamed. */
+  /** The side that matches are ranked for is built or broadcast, and so not streamed. */
   case object RankedSideBuilt extends Reason {
     override def cause: String =
       "the matches are ranked for each row of the side that Spark broadcasts or builds a hash table of, and " +
@@ -160,7 +160,7 @@ object Reason {
         "an equi key")
   }
 
-  /** A shuffled hash join keeps an order that its range join would not, where it has to sort. */
+  /** A shuffled hash join keeps an order that its range join would lose where it has to sort. */
   case class OrderedStreamedSide(order: Seq[SortOrder]) extends Reason {
     override def cause: String =
       s"the streamed side of the shuffled hash join comes in the order of ${order.map(_.child.sql)
@@ -176,7 +176,7 @@ object Reason {
     override def remedy: Option[String] = Some("join in foreachBatch")
   }
 
-  /** Range joins, or those of a kind, are off. */
+  /** Range joins, or one kind of them, are off. */
   case class SwitchedOff(key: String) extends Reason {
     override def cause: String = s"$key is false"
     override def remedy: Option[String] = Some(s"set $key to true")

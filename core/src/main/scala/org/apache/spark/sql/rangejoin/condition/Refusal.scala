@@ -34,7 +34,7 @@ private[condition] class Refusal(
     } else Some(Reason.MixedSides(c.predicate))
 
   private def ofAlternatives(or: Or): Reason = {
-    // A part that reads one side alone opens that side, and is not what is in the way.
+    // A part that reads one side alone opens that side, and so is no reason.
     val tests = Predicates.alternatives(or).map(Predicates.split)
       .map(part => part -> testsOf(part))
       .collect {

@@ -9,23 +9,22 @@ import org.apache.spark.sql.catalyst.util.DateTimeConstants._
 import org.apache.spark.sql.types._
 
 /**
- * Reads `f(x - y) <= limit`, where `f` divides, rounds or counts whole units of time and the limit is a
- * literal, as a wider limit of `x - y` itself: `timestampdiff(MINUTE, a, b) <= 5` implies that `b - a` is
- * no more than six minutes. The predicate is asked again of the pairs that are left.
+ * Reads `f(x - y) <= limit`, where `f` divides, rounds or counts whole units of time and the limit is a literal, as a
+ * wider limit of `x - y` itself: `timestampdiff(MINUTE, a, b) <= 5` implies that `b - a` is no more than six minutes.
+ * The predicate is evaluated again for the pairs that are left.
  *
- * The function is taken off from the outside in. Every step moves the limit outward by as much as the
- * function can round: one for what gives whole numbers, the last digit for decimals, and a relative
- * `2^-50^` for doubles, of which the rounding of two operands and of a quotient is no more than `2^-51^`.
- * Values that saturate (a cast of a double to an integer) do so far beyond any limit that is read. Where
- * a value wraps around inside of `f` there is none.
+ * The function is taken off from the outside in. Every step moves the limit outward by as much as the function can
+ * round: by one for whole numbers, by the last digit for decimals, and by a relative `2^-50^` for doubles (rounding two
+ * operands and a quotient takes at most `2^-51^`). Values that saturate (a cast of a double to an integer) do so far
+ * beyond any limit that is read. If a value may wrap around inside of `f`, there is no limit.
  *
- * Differences of time are those of local time in the session zone, as Spark takes them. A month has 28
- * to 31 days; `months_between` takes the last days of two months as the same day.
+ * Differences of time are taken in local time of the session zone, as in Spark. A month has 28 to 31 days;
+ * `months_between` takes the last days of two months as the same day.
  */
 private[condition] class RoundedDifference(sideOf: Expression => Option[Side]) {
   import RoundedDifference._
 
-  /** What `e <= limit`, or `e >= limit` if not `upper`, implies; nothing where it is not known. */
+  /** What `e <= limit` (`upper`) or `e >= limit` implies; nothing if that is not known. */
   def limits(e: Expression, limit: Expression, upper: Boolean): Seq[WideLimit] = limit match {
     case Number(value) => limits(e, value, upper)
     case _             => Nil
@@ -88,7 +87,7 @@ private[condition] object RoundedDifference {
   /** A limit that a difference of whole numbers keeps wherever the predicate holds. */
   case class WideLimit(difference: Difference, amount: Long, upper: Boolean)
 
-  /** Limits beyond are not read: doubles are whole numbers there, and near where casts saturate. */
+  /** Greater limits are not read: doubles are whole numbers there, and casts are about to saturate. */
   private val Greatest = BigDecimal(1L << 50)
   private val GreatestInt = BigDecimal(1L << 30)
   private val GreatestMicros = BigDecimal(1L << 61)
@@ -98,7 +97,7 @@ private[condition] object RoundedDifference {
   /** Months between two times are rounded to eight digits. */
   private val LastDigit = BigDecimal("0.0000001")
 
-  /** Days by which months, counted by their days in a month, may be off. */
+  /** By how many days a number of months may be off. */
   private val DaysOff = 8
 
   private val MicrosOfUnit = Map(
@@ -136,7 +135,7 @@ private[condition] object RoundedDifference {
     case _              => 0
   }
 
-  /** By how much a cast rounds, beside what doubles do; None where it may wrap around, or is another. */
+  /** By how much a cast rounds, beside the rounding of doubles; None for other casts, and where it may wrap around. */
   private def ofCast(c: Cast): Option[BigDecimal] = (c.child.dataType, c.dataType) match {
     case (from: IntegralType, to: IntegralType) if Arithmetic.widens(from, to) => Some(0)
     case (_: IntegralType, DoubleType)                                         => Some(0)
@@ -146,7 +145,7 @@ private[condition] object RoundedDifference {
     case _                                                                  => None
   }
 
-  /** Whether a value may be the least of its type, the absolute value of which may be itself. */
+  /** Whether a value may be the least of its type, whose absolute value may be itself. */
   private def mayBeLeast(e: Expression): Boolean = e match {
     case t: TimestampDiff                => t.unit.toUpperCase(Locale.ROOT) == "MICROSECOND"
     case IntegralDivide(_, Number(n), _) => n < 2

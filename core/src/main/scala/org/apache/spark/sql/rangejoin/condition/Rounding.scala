@@ -2,7 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
-/** Of floating-point numbers: as of DOUBLE, or of FLOAT if `single`. */
+/** How floating-point numbers are rounded: as DOUBLE, or as FLOAT if `single`. */
 case class Rounding(single: Boolean) {
 
   /** How far two numbers are from each other. */

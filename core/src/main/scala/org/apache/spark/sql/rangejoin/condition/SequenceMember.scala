@@ -7,8 +7,8 @@ import org.apache.spark.sql.types._
 
 /**
  * `array_contains(sequence(start, stop), value)`: the value is between the two. A sequence descends where `start` is
- * the greater one, so that its values are between `least` and `greatest`, whatever its step. The predicate is
- * asked again of the pairs in between: it knows the step, NULL, and what raises.
+ * the greater one, so that its values are between `least` and `greatest`, whatever its step. The predicate is evaluated
+ * again for the pairs in between: it knows the step, NULL and errors.
  *
  * Steps of calendar intervals may lead out of the two, and so may months between days, in a time zone that
  * has left out a day.

@@ -13,9 +13,9 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 
 /**
- * A date or time that is made of a value of one side, in a time zone that is a column of the other: where the zone is
- * not known, it is within a few days of the value. So is a comparison of it a range that is wider by as much:
- * `from_utc_timestamp(l.t, r.zone) >= r.t` implies `l.t + 18 hours >= r.t`. The condition is asked again.
+ * A date or time that is made of a value of one side, in a time zone that is a column of the other: whatever the zone,
+ * it is within a few days of the value. So its comparison is a wider range: `from_utc_timestamp(l.t, r.zone) >= r.t`
+ * implies `l.t + 18 hours >= r.t`. The condition is evaluated again.
  *
  * All are microseconds, of an instant or of local time. java.time has offsets of up to 18 hours, before and after UTC.
  *
@@ -33,13 +33,13 @@ private[condition] case class ShiftedTime(value: Expression, least: Long, most: 
 
   private def within(slack: Long): Option[ShiftedTime] = by(-slack, slack)
 
-  /** A date in days and the sum of such numbers stay far from where days and microseconds wrap around. */
+  /** Dates, and sums of these numbers, stay far from where days and microseconds wrap around. */
   private def isSmall(micros: Long): Boolean = micros > -(1L << 60) && micros < (1L << 60)
 }
 
 private[condition] object ShiftedTime {
 
-  /** The test that a comparison of two times implies, one of which is of both sides; None where there is none. */
+  /** The test that a comparison with a time of both sides implies, if there is one. */
   def test(c: Comparison, sideOf: Expression => Option[Side]): Option[RangeTest] =
     for {
       lesser <- of(c.lesser, sideOf) if Seq(c.lesser, c.greater).exists(sideOf(_).isEmpty)
@@ -68,10 +68,10 @@ private[condition] object ShiftedTime {
       case ToUTCTimestamp(t, _)     => read(t).flatMap(_.within(Offset))
       case ConvertTimezone(_, _, t) => read(t).flatMap(_.within(2 * Offset))
       case Cast(t, to, _, _)        => read(t).flatMap(ofCast(_, t.dataType, to))
-      // A day of local time has up to two days of hours, where a zone goes over the date line.
+      // A day of local time has up to two days of hours, if its zone changes sides of the date line.
       case TruncTimestamp(UpToDay(), t, _) =>
         read(t).flatMap(_.by(-4 * MICROS_PER_DAY, 3 * MICROS_PER_DAY))
-      // Whole days are those of the session zone.
+      // Days are counted in the session zone.
       case TimestampPlusInterval(t, Micros(step)) =>
         read(t).flatMap(_.by(step, step)).flatMap(_.within(2 * Offset))
       case DateAdd(d, Days(step)) => read(d).flatMap(_.by(step, step))

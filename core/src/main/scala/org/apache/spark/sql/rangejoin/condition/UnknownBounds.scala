@@ -5,13 +5,13 @@ package org.apache.spark.sql.rangejoin.condition
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
 
 /**
- * Which bounds may be unknown where they are at an extreme of LONG (see `RangeBound`), so that the original condition
- * of the join has to be asked. The others are values there, such as the greatest BIGINT for "no end", and the longs
- * decide about the pair.
+ * Which bounds may be unknown if they are at an extreme of LONG (see `RangeBound`), so that the original condition
+ * decides. Other bounds are values there, such as the greatest BIGINT for "no end", and the longs decide about the
+ * pair.
  *
  * @param lower whether the lower bound of the streamed side may be unknown; likewise the others
- * @param strictLower whether equality does not pass the lower test: a bound at the greatest long could not be moved, and
- *   meets those that equal it
+ * @param strictLower whether equality does not pass the lower test: a bound at the greatest long could not be moved,
+ *   and so meets bounds that equal it
  * @param strictUpper likewise of the upper test, at the smallest long
  */
 final case class UnknownBounds(
