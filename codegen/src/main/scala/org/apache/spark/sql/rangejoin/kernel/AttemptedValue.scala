@@ -9,10 +9,10 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, Le
 import org.apache.spark.sql.types.DataType
 
 /**
- * The value of an expression that was evaluated before: of an [[Attempt]] that is a column of the row.
- * Raises where it did, and is for use within a guard ([[RangeBound]], [[GuardedValue]]).
+ * The value of an expression that was evaluated before, as an [[Attempt]] in a column of the row. Raises if the
+ * expression did, and so is used within a guard ([[RangeBound]], [[GuardedValue]]).
  *
- * @param expression what was evaluated: what differs in it is not the same expression
+ * @param expression what was evaluated; two values are equal only if this is
  */
 case class AttemptedValue(ordinal: Int, expression: Expression) extends LeafExpression {
   private def column: BoundReference =

@@ -30,7 +30,7 @@ object LongColumn {
   private final val OfByte = 5
   private final val OfBoolean = 6
 
-  /** The column that an expression is; None where it is none, or its encoding as a long is a prefix. */
+  /** The column of an expression; None if it is no column, or its encoding as a long is a prefix. */
   def unapply(e: Expression): Option[LongColumn] = e match {
     case BoundReference(ordinal, dataType, _) if OrderedLong.isLossless(dataType) =>
       Some(new LongColumn(ordinal, readOf(dataType)))

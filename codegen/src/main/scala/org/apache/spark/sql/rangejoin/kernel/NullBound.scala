@@ -15,7 +15,7 @@ object NullBound {
   /** Only open ends of the other side pass; no value does. */
   case object OpenEndOnly extends NullBound
 
-  /** It passes, as all values do, and is behind them. */
+  /** It passes, as all values do, and comes behind them. */
   case object BehindValues extends NullBound
 
   /** Its position is unknown; all values are before the open end of the other side. */

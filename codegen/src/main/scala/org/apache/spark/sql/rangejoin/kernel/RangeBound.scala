@@ -55,7 +55,7 @@ case class RangeBound(
    */
   def sortKey: Expression = prefixedValue.getOrElse(this)
 
-  /** The value that the bound is a prefix of; None where it is the whole of it. */
+  /** The value that the bound is a prefix of; None if the bound is the whole value. */
   def prefixedValue: Option[Expression] = if (isLossless) None else Some(GuardedValue(child))
 
   override def children: Seq[Expression] = child +: trusted.toSeq
@@ -75,7 +75,7 @@ case class RangeBound(
     case NullBound.NoMatch                        => None
   }
 
-  // Next to the extremes, which stand for what is unknown.
+  // Next to the extremes, which stand for unknown bounds.
   private def Low: Long = Long.MinValue + 1
   private def High: Long = Long.MaxValue - 1
 
@@ -196,16 +196,16 @@ case class RangeBound(
 
 object RangeBound {
 
-  /** The long of a NULL that is behind all values. */
+  /** The long of a NULL that comes behind all values. */
   final val BehindValues = Long.MaxValue - 1
 
   /** The long of a value that has NULL behind it. */
   def beforeNulls(value: Long): Long = math.min(value, BehindValues - 1)
 
   /**
-   * The long of a value where the longs next to the extremes stand for open ends. One that is there, or
-   * beyond, and would be taken for the open end of its own side is unknown; at the other end it is the last
-   * that no value of the other side reaches, while the open end does.
+   * The long of a value where the longs next to the extremes stand for open ends. A value that would be taken for the
+   * open end of its own side is unknown. At the other end it becomes a long that no value of the other side reaches,
+   * but its open end does.
    */
   def besideOpenEnds(value: Long, unboundedBelow: Boolean): Long =
     if (value >= Long.MaxValue - 1) {
