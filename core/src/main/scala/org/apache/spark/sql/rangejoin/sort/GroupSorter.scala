@@ -11,15 +11,15 @@ import org.apache.spark.sql.catalyst.expressions.{BaseOrdering, RowOrdering, Sor
  * as rows are requested; no more of the input is read than the first row of the next group. Which rows are equal is for
  * Spark's own ordering to say.
  *
- * A group is sorted in memory that all groups share ([[RowGroup]]). One that outgrows it goes to a
- * [[PrefixSorter]] of its own, which spills. So an input that is one group costs what sorting it whole
- * costs, and one of groups of one row costs a copy and a comparison for each.
+ * A group is sorted in memory that all groups share ([[RowGroup]]). One that outgrows it goes to a [[PrefixSorter]] of
+ * its own, which spills. So an input of one group costs as much as a whole sort, and in groups of one row each row
+ * costs a copy and a comparison.
  *
  * Invariant: `ahead` is the row of the input behind the present group, or null if none was read; as
  * rows of the input are used again for the next, the input is not touched while `ahead` is to be read.
  *
  * @param order the sort columns, ascending, bound to the row
- * @param presorted how many of the first of them the input is in order by; at least one, not all
+ * @param presorted how many of them, from the first on, the input is in order by; at least one, not all
  * @param numFields columns of a row
  * @param levelOfLarge of the [[PrefixSorter]] of a large group
  */
@@ -47,19 +47,19 @@ final class GroupSorter(
   private var peakOfGroups = 0L
   private var released = false
 
-  /** Groups, with those of a single row. */
+  /** Groups, single rows included. */
   def numGroups: Long = groups
 
   /** Groups that were too large to be sorted in the memory all groups share. */
   def numLargeGroups: Long = largeGroups
 
-  /** Nanoseconds of sorting in memory; small groups take less than the clock does, and are left out. */
+  /** Nanoseconds of sorting in memory, without small groups, which take less time than reading the clock. */
   def sortTimeNanos: Long = sortNanos + ofLarge(_.sortTimeNanos)
 
   /** Bytes of the task's memory. */
   def peakExecutionMemory: Long = math.max(peakOfLarge, ofLarge(_.peakMemory))
 
-  /** Bytes, with those that are not accounted for. */
+  /** Bytes, whether accounted for or not. */
   def peakMemory: Long = peakExecutionMemory + math.max(peakOfGroups, group.memory)
 
   /** Bytes of memory that were given back by writing rows to disk. */
@@ -152,7 +152,7 @@ final class GroupSorter(
     private def add(row: UnsafeRow): Unit =
       if (isLarge) large.insert(row) else if (!group.add(row)) beginLarge(row)
 
-    /** Takes up a group for which there is no room, with the first row that finds none. */
+    /** Moves a group to a sorter of its own, with the first row that finds no room. */
     private def beginLarge(row: UnsafeRow): Unit = {
       forgetLarge()
       isLarge = true
@@ -174,6 +174,6 @@ final class GroupSorter(
 
 private[sort] object GroupSorter {
 
-  /** Up to this many rows are sorted faster than the clock is read twice, or near enough. */
+  /** Sorting this many rows takes about as long as reading the clock twice. */
   private final val UntimedRows = 64
 }

@@ -100,9 +100,9 @@ private[sort] final class LongDictionary(known: Array[Long]) extends KeyDictiona
 }
 
 /**
- * Codes of strings that are too many for a dictionary: the seven bytes behind the ones that all of the first rows begin
- * with, and how many bytes there are, which decides where it is no more than these. Strings that begin otherwise are
- * before all of them or behind, by their own first seven bytes.
+ * Codes of strings that are too many for a dictionary: the seven bytes behind the common beginning of the first rows,
+ * and the number of bytes there, which tells short strings apart. Strings that begin otherwise come before or behind
+ * these, by their own first seven bytes.
  *
  * {{{
  *   which of the three (2 bits) │ seven bytes │ their number (4 bits), up to eight
@@ -142,7 +142,7 @@ private[sort] final class StringTail(common: UTF8String) extends StringCodes {
 
 private[sort] object StringTail {
 
-  /** So many bytes of a string are in a long, beside their number. */
+  /** The bytes of a string in a long, beside their number. */
   private final val Bytes = 7
   private final val NumberBits = 4
   private final val WhichShift = 8 * Bytes + NumberBits
@@ -151,7 +151,7 @@ private[sort] object StringTail {
   private final val Within = 1L
   private final val Behind = 2L
 
-  /** Whether a long is that of one string alone. */
+  /** Whether only one string has this long. */
   def isOfOne(code: Long): Boolean = (code & ((1L << NumberBits) - 1)) <= Bytes
 
   private def byteAt(string: UTF8String, i: Int): Byte =
@@ -184,7 +184,7 @@ private[sort] object KeyDictionary {
   /** The sample may have this many values, however few its rows are. */
   private val FewValues = 256
 
-  /** Beyond that, rows per value on average; with fewer, most rows would have unknown values. */
+  /** Beyond that, the sample has to have so many rows per value, or most later rows would have unknown values. */
   private val RowsOfValue = 4
 
   /** A dictionary of the strings in a sample; null where they are too many. */

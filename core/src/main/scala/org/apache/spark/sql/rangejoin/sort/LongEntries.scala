@@ -25,7 +25,7 @@ private[sort] final class LongEntries(initial: Int) {
 
   def value(i: Int): Long = values(i)
 
-  /** Sets a value; there is room for any that is next to the last. */
+  /** Sets a value; there is always room for one after the last. */
   def set(i: Int, value: Long): Unit = {
     if (i == values.length) {
       val more = math.max(initial, 2 * i)

@@ -9,11 +9,10 @@ import org.apache.spark.unsafe.memory.MemoryBlock
 import org.apache.spark.util.collection.unsafe.sort.{RadixSort, UnsafeExternalSorter}
 
 /**
- * Gathers rows on their way to a sorter, and hands them on in the order of their prefixes, a batch at
- * a time. The sorter keeps rows in memory as they come, and reads each in order from a place of its
- * own, for which it waits. After a batch was handed on, the next row in order is behind the last one
- * that was read of the same batch: the sorter reads from as many places as there were batches, and
- * those stay in the processor's caches.
+ * Gathers rows on their way to a sorter, and hands them on in the order of their prefixes, a batch at a time. The
+ * sorter keeps rows in memory as they come. Without batches it reads each row in order from another place, and waits
+ * for memory. With batches it reads each batch from front to back: from as many places as there are batches, which stay
+ * in the processor's caches.
  *
  * Takes one MiB of heap.
  */
@@ -33,7 +32,7 @@ private[sort] final class PrefixBatch {
   /** Nanoseconds of sorting. */
   def sortTimeNanos: Long = nanos
 
-  /** Takes a row in, unless there is no room for it; returns whether it did. */
+  /** Takes a row in if there is room for it; returns whether it did. */
   def add(row: UnsafeRow, prefix: Long): Boolean = {
     val length = row.getSizeInBytes
     val hasRoom = rows < BatchRows && length <= BatchBytes - used
@@ -89,11 +88,11 @@ private[sort] final class PrefixBatch {
 
 private[sort] object PrefixBatch {
 
-  /** What a processor's own cache has room for, beside what it is read from and goes to. */
+  /** What fits into a processor's own cache, beside the source and the target of the copy. */
   private final val BatchBytes = 1 << 19
   private final val BatchRows = 1 << 14
 
-  /** How many bits that vary are enough to tell where a row of a batch belongs. */
+  /** How many varying bits are enough to tell where a row of a batch belongs. */
   private final val SortedBits = 20
   private final val LastByte = 7
 }

@@ -7,11 +7,11 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 /**
  * Maps the sort columns of a row to one unsigned long, the '''prefix''', in the order of the rows.
  *
- * Each column has a field of some bits, the first column the highest. Of the values of a field one
- * stands for NULL, one for all values below and one for all above those that have a value of their
- * own. Where a column's value has none, the fields after it stay empty, as they must not order rows
- * that this column orders. So rows of different prefix are in its order, whatever they hold; rows of
- * equal prefix are equal as long as no row has been [[isLossless lossy]].
+ * Each column has a field of some bits, the first column the highest. A field has codes for some values of its column,
+ * and one each for NULL, for all values below and for all above. After a value without a code of its own the following
+ * fields stay empty, as they must not order rows that this column orders. So rows of different prefix are in the order
+ * of their prefixes, whatever they hold; rows of equal prefix are equal as long as no row has been [[isLossless
+ * lossy]].
  *
  * @param bases by column, the [[org.apache.spark.sql.rangejoin.kernel.OrderedLong]] of the first
  *   value with a field value of its own
@@ -35,7 +35,7 @@ final class PrefixLayout private[sort] (
   /** Whether they are equal in the first column. */
   def decidesFirst: Boolean = firstExact
 
-  /** How many columns, the first ones, have a field. */
+  /** How many columns have a field, from the first on. */
   def fields: Int = bits.length
 
   /** @param values the longs of the sort columns, NULL where the column is */
@@ -89,7 +89,7 @@ object PrefixLayout {
   private val BelowCode = 1L
   private val FirstCode = 2L
 
-  /** Field values that stand for no value: NULL, below, above. */
+  /** Field values that stand for no single value: NULL, below, above. */
   private val Reserved = 3L
 
   /**
@@ -107,7 +107,7 @@ object PrefixLayout {
 
   sealed trait Equality {
 
-    /** Whether longs are so wide that there is no room behind them, as of strings without a dictionary. */
+    /** Whether longs are so wide that they leave no room for columns after them, as strings without a dictionary. */
     def takesWholePrefix: Boolean = this == OfNone || this == OfShort
   }
   case object OfAll extends Equality
@@ -120,9 +120,8 @@ object PrefixLayout {
   /**
    * A layout for rows, from a sample of them.
    *
-   * The bits that the sample does not need are shared out, so that a row beyond the sample has a
-   * field value of its own all the same. They cost nothing as long as they are not used: a radix
-   * sort passes over bytes that are the same in all rows.
+   * The bits that the sample does not need are shared out, so that values beyond the sample have codes of their own,
+   * too. Unused bits cost nothing: a radix sort passes over bytes that are the same in all rows.
    *
    * @param columns the sort columns
    * @param ends by column, the smallest long of the sample, and the greatest; below the smallest where the sample has
@@ -135,7 +134,7 @@ object PrefixLayout {
       ofAll(columns, least, greatest)
     }
 
-  /** All there is of the first column, whatever a sample shows. */
+  /** The first column with all of its values, whatever a sample shows. */
   private def ofFirst(columns: Array[Column]): PrefixLayout = {
     val first = columns.head
     val bits = bitsFor(first.greatest - first.least)
@@ -151,7 +150,7 @@ object PrefixLayout {
       least: Array[Long],
       greatest: Array[Long]): PrefixLayout = {
     val needed = columns.indices.map(i => widthOf(least(i), greatest(i)))
-    // Columns after a field that does not decide are not used, nor are those that find no room.
+    // Columns after a field that does not decide its column are not used, nor columns that find no room.
     var used = 0
     var total = 0
     while (used < columns.length && total + MinBits <= 64 &&
@@ -186,7 +185,7 @@ object PrefixLayout {
   private[sort] def widthOf(least: Long, greatest: Long): Int =
     if (greatest < least) bitsFor(0L) else bitsFor(greatest - least)
 
-  /** Fewer bits tell nothing worth a field. */
+  /** Fewer bits are not worth a field. */
   private val MinBits = 4
 
   /** Width of a field for values up to this far, unsigned, above the first; 65 where none is. */

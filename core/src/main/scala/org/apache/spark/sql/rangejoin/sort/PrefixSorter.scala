@@ -12,18 +12,16 @@ import org.apache.spark.unsafe.Platform
 import org.apache.spark.util.collection.unsafe.sort._
 
 /**
- * Sorts rows by a [[PrefixLayout prefix]] of their sort columns, with Spark's external sorter: that
- * takes a radix sort for it, and spills as it does for `SortExec`. The layout, and dictionaries,
- * are made from the first rows.
+ * Sorts rows by a [[PrefixLayout prefix]] of their sort columns, with Spark's external sorter, which uses a radix sort
+ * for it, and spills as it does for `SortExec`. The layout, and dictionaries, are made from the first rows.
  *
- * Where rows of equal prefix need not be equal, each run of them is put in order as the rows are
- * read: a short one in place, a long one by a sorter of its own, whose layout is made for its rows.
- * If that does not part them either, the last sorter compares rows, as `SortExec` does. So does the
- * first one where the prefix would be of one column only; as long as it decides that column, rows are
- * compared by the others.
+ * Where rows of equal prefix need not be equal, each run of them is put in order as the rows are read: a short one in
+ * place, a long one by a sorter of its own, whose layout is made for its rows. If that does not tell them apart either,
+ * the last sorter compares rows, as `SortExec` does. So does the first sorter if its prefix would have one column only;
+ * as long as the prefix decides that column, rows are compared by the others.
  *
  * @param columns the sort columns
- * @param level how many sorters this one sorts a run for
+ * @param level the depth of this sorter: a sorter of level `n + 1` sorts a run of equal prefix for one of level `n`
  * @param task whose memory it takes; rows may be inserted and read by threads that do not know of it
  */
 final class PrefixSorter(
@@ -50,7 +48,7 @@ final class PrefixSorter(
   private var spilledOfRuns = 0L
   private var released = false
 
-  /** Whether what it had was given back: it has no rows any more. */
+  /** Whether its memory was given back, so that it has no rows any more. */
   def isReleased: Boolean = released
 
   /** Nanoseconds of sorting in memory. */
@@ -139,7 +137,7 @@ final class PrefixSorter(
     }
   }
 
-  /** Gives back what the sorter of a run has, and keeps its figures. */
+  /** Releases the sorter of a run, and keeps its figures. */
   private def forgetRun(): Unit = ofRun.foreach { sorter =>
     sorter.cleanupResources()
     sortNanos += sorter.sortTimeNanos
@@ -284,9 +282,7 @@ object PrefixSorter {
   private[sort] val ShortRunRows = 1024
   private val ShortRunBytes = 1L << 20
 
-  /**
-   * Bytes that are kept at most of the copy of a row of such a run, but for the first; 1 MiB together.
-   */
+  /** Most bytes that are kept of the copy of a row of such a run, except the first; 1 MiB together. */
   private val CopyBytes = 1 << 10
 
   /** For rows of equal prefix, whose order does not matter to the sorter. */

@@ -15,12 +15,12 @@ import org.apache.spark.sql.execution.{SortExec, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.rangejoin.kernel.{GuardedValue, RangeBound}
 
 /**
- * Sorts each partition by several columns, all ascending, like `SortExec`. That takes a radix sort
- * for a single column only; this node puts the columns together into one [[PrefixLayout prefix]].
+ * Sorts each partition by several columns, all ascending, like `SortExec`, which has a radix sort for a single column
+ * only. This node packs the columns into one [[PrefixLayout prefix]].
  *
- * Where the child is in order by the first of the columns already the sort is incremental: the rows of one group of
- * equal columns after the other are sorted, as they are requested ([[GroupSorter]]). How many columns these are is
- * derived from the child and not stored: adaptive execution may put another in its place.
+ * If the child is in order by the first columns already, the sort is incremental: one group of rows that are equal in
+ * these columns at a time, as rows are requested ([[GroupSorter]]). The number of these columns is derived from the
+ * child and not stored: adaptive execution may replace the child.
  *
  * @param sortOrder the order; its `sameOrderExpressions` are promised above, and not used to sort
  */
@@ -116,7 +116,7 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
 
 object RangeSortExec {
 
-  /** The sort of a side by this order: this node's where that can win, else Spark's. */
+  /** The sort of a side by this order: this node if it can win, else Spark's. */
   def sort(order: Seq[SortOrder], child: SparkPlan): SparkPlan = {
     val isIncremental = presorted(order, child).nonEmpty
     // Spark radix-sorts a single column, too.

@@ -9,20 +9,19 @@ import org.apache.spark.sql.rangejoin.kernel.{LongColumn, OrderedLong, OrderedVa
 import org.apache.spark.unsafe.Platform
 
 /**
- * A few rows in memory that is used again, and puts them in order on demand: rows of one key, say, of
- * which one group comes after the other.
+ * A few rows, such as the rows of one key, which it puts in order on demand. The memory is used again for the next
+ * group.
  *
- * Rows are copied one behind the other, and each has an entry of two longs: where it is, and its first
- * sort column as an [[OrderedLong]], which is evaluated when they are sorted and not before. So a row
- * that is alone costs its copy. The sort moves entries only, and compares rows only where longs of two
- * do not decide.
+ * Rows are copied one behind the other, and each has an entry of two longs: where it is, and its first sort column as
+ * an [[OrderedLong]], which is evaluated when they are sorted and not before. So a row that is alone costs its copy.
+ * The sort moves entries only, and compares rows only where their longs do not decide.
  *
- * Invariant: the bytes of row `i` of `size` begin where entry `i` says, and do not move until the next
- * `add` or `clear`; the first one that was added is `first`, whatever the order.
+ * Invariant: the bytes of row `i` of `size` begin where entry `i` says, and do not move until the next `add` or
+ * `clear`; `first` is the row that was added first, whatever the order.
  *
- * Takes up to 1.5 MiB of heap, for [[RowGroup.MaxRows]] rows or [[RowGroup.MaxBytes]] bytes, and 0.7 MiB
- * more where longs do not decide; it is not accounted for. A first row that is longer than that takes
- * its own length, and gives it back with the group.
+ * Takes up to 1.5 MiB of heap, for [[RowGroup.MaxRows]] rows or [[RowGroup.MaxBytes]] bytes, and 0.7 MiB more where
+ * longs do not decide; it is not accounted for. If the first row is longer, it takes its own length, and gives it back
+ * with the group.
  *
  * @param columns what the rows are sorted by
  */
@@ -48,7 +47,7 @@ private[sort] final class RowGroup(columns: SortColumns) {
   /** Bytes of heap. */
   def memory: Long = bytes.length + entries.memory
 
-  /** The row that was added first; valid until `clear`, as is what it points to. */
+  /** The row that was added first; it and the bytes that it points to are valid until `clear`. */
   def first: UnsafeRow = head
 
   /** A row; valid until the next one is requested. */
@@ -69,7 +68,7 @@ private[sort] final class RowGroup(columns: SortColumns) {
     entries.release()
   }
 
-  /** Takes a copy of a row in, unless there is no room for it; returns whether it did. */
+  /** Adds a copy of a row if there is room for it; returns whether it did. */
   def add(row: UnsafeRow): Boolean = {
     val length = row.getSizeInBytes
     if (length > bytes.length - used && !expand(length)) return false
@@ -84,14 +83,14 @@ private[sort] final class RowGroup(columns: SortColumns) {
   }
 
   private def copy(row: UnsafeRow, length: Int): Unit = row.getBaseObject match {
-    // Short rows are most of them, and this is what takes least for them.
+    // Most rows are short, and this is the fastest way to copy them.
     case source: Array[Byte] =>
       val from = (row.getBaseOffset - Platform.BYTE_ARRAY_OFFSET).toInt
       System.arraycopy(source, from, bytes, used, length)
     case _ => row.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET + used)
   }
 
-  /** Makes room for a row of this length, if that is in the bounds or the row is the first. */
+  /** Makes room for a row of this length, if the bounds allow it or the row is the first. */
   private def expand(length: Int): Boolean = {
     val needed = used.toLong + length
     val hasRoom = rows == 0 || needed <= MaxBytes
@@ -122,7 +121,7 @@ private[sort] final class RowGroup(columns: SortColumns) {
       if (long.isNullAt(0)) NullKey else long.getLong(0)
     }
 
-  /** Puts in order what the longs leave open; that is where they are equal. */
+  /** Puts rows of equal longs in order. */
   private def sortTies(): Unit = {
     var begin = 0
     while (begin < rows) {

@@ -28,7 +28,7 @@ private[rangejoin] final class SortColumns(val order: Seq[SortOrder], val numFie
       if (exact) PrefixLayout.OfAll else PrefixLayout.OfNone)
   }.toArray
 
-  /** The columns of a row as longs, in a row of the projection: for one sorter at a time. */
+  /** Projects the columns of a row to longs; not to be shared by sorters. */
   lazy val longs: UnsafeProjection = UnsafeProjection.create(expressions.map(OrderedValue(_)))
 
   /**
@@ -51,7 +51,7 @@ private[rangejoin] final class SortColumns(val order: Seq[SortOrder], val numFie
   private def orderingBehind(equalColumns: Int): BaseOrdering =
     RowOrdering.create(order.drop(equalColumns), Nil).asInstanceOf[BaseOrdering]
 
-  /** Whether a column is of strings that a dictionary is in the order of. */
+  /** Whether a column has strings in the order of their bytes, as dictionaries have. */
   def isOfStrings(column: Int): Boolean = expressions(column).dataType match {
     case s: StringType => BinaryStrings.isBinary(s)
     case _             => false
@@ -65,7 +65,7 @@ private[rangejoin] final class SortColumns(val order: Seq[SortOrder], val numFie
   private[sort] def tailOf(column: Int, rows: Iterable[InternalRow]): StringTail =
     StringTail.of(expressions(column), rows)
 
-  /** A dictionary of the strings that a column has in these rows; null where they are too many. */
+  /** A dictionary of the strings of a column in these rows; null if they are too many. */
   private[sort] def dictionaryOf(column: Int, rows: Iterable[InternalRow]): KeyDictionary =
     KeyDictionary.ofStrings(expressions(column), rows)
 }

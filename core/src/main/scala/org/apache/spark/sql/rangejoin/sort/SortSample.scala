@@ -8,8 +8,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 
 /**
- * The first rows that a sorter gets, and what is guessed from them about all: which columns get
- * [[KeyCodes longs]] made for them, dictionaries mostly, and the [[PrefixLayout layout]] of the prefix.
+ * The first rows that a sorter gets, and what it concludes from them: which columns get [[KeyCodes codes]], mostly
+ * dictionaries, and the [[PrefixLayout layout]] of the prefix.
  *
  * A thousand rows tell how wide columns are. Where a column wants a dictionary and shows too many values for one, but
  * some of them more than once, sixteen thousand are sampled: enough to know almost all of some four thousand values.
@@ -45,7 +45,7 @@ private[sort] final class SortSample(
       !extended
     }
 
-  /** Whether there are many, and they are narrow. */
+  /** Whether there are many rows, and they are narrow. */
   def areManyAndNarrow: Boolean = sample.size >= Rows && bytes <= sample.size * NarrowBytes
 
   private def isWorthMore: Boolean = {
@@ -60,7 +60,7 @@ private[sort] final class SortSample(
     }
   }
 
-  /** By column, the longs made for these rows; null where there are none. */
+  /** By column, the codes made for these rows; null for columns without. */
   lazy val codes: Array[KeyCodes] = {
     val chosen = dictionaries
     for (i <- chosen.indices if chosen(i) == null && columns.isOfStrings(i)) {
@@ -106,7 +106,7 @@ private[sort] final class SortSample(
           case tail: StringTail => tail.codeOf(columns.stringOf(i, row))
           case _                => values.getLong(i)
         }
-        // The ends stand for bounds that are unknown, far from all others.
+        // The extremes stand for unknown bounds, far from all others.
         if (value != Long.MinValue && value != Long.MaxValue) {
           least(i) = math.min(least(i), value)
           greatest(i) = math.max(greatest(i), value)

@@ -7,9 +7,9 @@ import org.apache.spark.sql.catalyst.expressions._
 
 /**
  * The rows of a partition in order, which are not read before the first one of them is requested: a join that finds its
- * other side empty does not sort this one. Whether there are any is known before: to look opens the first file of a
- * scan, which says so to `input_file_name()`, and says it again when rows are read, since the other side may have been
- * read in between.
+ * other side empty does not sort this one. Whether there are rows is known before. Looking for them opens the first
+ * file of a scan, which sets `input_file_name()`; it is set again when rows are read, since the other side may have
+ * been read in between.
  */
 private[rangejoin] final class SortedOnDemand(rows: Iterator[UnsafeRow], sorter: PrefixSorter)
     extends Iterator[UnsafeRow] {
@@ -34,7 +34,7 @@ private[rangejoin] final class SortedOnDemand(rows: Iterator[UnsafeRow], sorter:
     sorted.next()
   }
 
-  /** What makes the file that is being read now the one that is read. */
+  /** Remembers which file is being read now; the result sets it again. */
   private def naming(): () => Unit = {
     val path = InputFileBlockHolder.getInputFilePath.toString
     val (start, length) = (InputFileBlockHolder.getStartOffset, InputFileBlockHolder.getLength)
