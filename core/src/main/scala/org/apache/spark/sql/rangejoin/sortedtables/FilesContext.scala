@@ -24,7 +24,7 @@ private[sortedtables] final class FilesContext(task: TaskContext)
       task.resources()
     ) {
 
-  /** Calls the listeners; an error of one of them is raised when all have been called. */
+  /** Calls all listeners, and then raises the error of one, if there was any. */
   def close(): Unit = markTaskCompleted(None)
 
   override def isInterrupted(): Boolean = task.isInterrupted()

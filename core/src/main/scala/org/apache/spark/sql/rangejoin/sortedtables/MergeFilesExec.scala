@@ -13,9 +13,9 @@ import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, UnaryExecN
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 
 /**
- * Reads each bucket of a table in the order that each of its files is in: the files of a bucket are read
- * side by side and merged. That each file is in order is checked as its rows go by. Where a file is known
- * not to be read in the order it was written in ([[WrittenOrder]]), the rows of its bucket are sorted.
+ * Reads each bucket of a table in the order that each of its files is in: the files of a bucket are read side by side
+ * and merged. That each file is in order is checked as its rows go by. If a file is known to be read in another order
+ * than it was written in ([[WrittenOrder]]), the rows of its bucket are sorted.
  *
  * The child is run once for each file: it reads one partition of files, and the nodes above the scan treat each row by
  * itself (see [[SortedFiles]]). Holds open a reader for each file of a bucket, until all rows are read or the join

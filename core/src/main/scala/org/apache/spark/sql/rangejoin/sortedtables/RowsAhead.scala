@@ -25,7 +25,7 @@ private[sortedtables] final class RowsAhead(source: SortedSource) {
   /** The longs of the key of the current row; `NoRow` after the last one. */
   var first, second = 0L
 
-  /** Whether there is no row, since all have been. */
+  /** Whether all rows have been read. */
   var isDone = false
 
   private[this] val firsts, seconds = new Array[Long](MostRows)
@@ -48,7 +48,7 @@ private[sortedtables] final class RowsAhead(source: SortedSource) {
     }
   }
 
-  /** How many rows after the current one, of those at hand, have a key of lesser longs. */
+  /** How many rows that are at hand, after the current one, have a key of lesser longs. */
   def countBefore(first: Long, second: Long): Int = {
     var (low, high) = (rowIndex + 1, count)
     while (low < high) {
@@ -60,7 +60,7 @@ private[sortedtables] final class RowsAhead(source: SortedSource) {
     low - rowIndex - 1
   }
 
-  /** Reads on, over the rows that are there. */
+  /** Reads the next rows, in place of the present ones. */
   private[this] def read(): Unit = {
     rowIndex = 0
     count = 0

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 /** The sort columns of the current row of a file, which outlive the row. */
 private[sortedtables] abstract class SortKey {
 
-  /** Takes up the columns of the next row; false where they are less than those it had. */
+  /** Reads the columns of the next row; false if they are less than the previous ones. */
   def moveTo(row: UnsafeRow): Boolean
 
   /** The first column, as a long, for a merge to compare; see [[SortKeys.areWhole]]. */

@@ -9,9 +9,9 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 
 /**
- * Sorts what is written to a table that range joins read in its order, bucketed by keys and sorted by several
- * columns, as they sort their own input. Spark sorts it by (partition, bucket, keys, range), of which a prefix of 8
- * bytes has the first alone: rows are compared for all the rest. The rows of each file, and their order, are the same.
+ * Uses the sort of range joins for what is written to a table that is bucketed by keys and sorted by several columns.
+ * Spark sorts by (partition, bucket, keys, range) with a prefix of the first column only, and compares rows by all
+ * others. The rows of each file, and their order, are the same.
  */
 object SortPreparedWrites extends Rule[SparkPlan] {
 

@@ -25,8 +25,8 @@ import org.apache.spark.sql.types.{DataType, DateType, StringType, TimestampType
 object SortedFiles {
 
   /**
-   * The plan in the order of the files it reads. None where they have none, where what is above the scan
-   * cannot be run file by file, or where the files of a bucket are more than may be open at a time.
+   * The plan in the order of the files it reads. None if they have no order, if the nodes above the scan cannot be run
+   * file by file, or if a bucket has more files than may be open at a time.
    */
   def inOrder(plan: SparkPlan): Option[MergeFilesExec] =
     for {
@@ -61,7 +61,7 @@ object SortedFiles {
    * strings, have values that stand for NULL, and timestamps without a zone. ORC stores a timestamp as the writer's
    * local time, so that another zone reads an hour of autumn twice. `ALTER TABLE` may give a column another collation,
    * and leaves the files as they are. The footer of a Parquet file is checked when the file is read ([[WrittenOrder]]),
-   * for columns that are no part of another.
+   * for columns that are not nested in another.
    */
   private def keepsOrder(format: FileFormat, column: DataType): Boolean = format match {
     case _ if column.existsRecursively(isCollated) => false

@@ -7,10 +7,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 /**
- * Rows that are said to be in order, one at a time, which is checked.
+ * Rows that are said to be in order, one at a time; checks that they are.
  *
  * @param key of no other source; has the sort columns of the current row
- * @param outOfOrder the error where a row is less than the one before
+ * @param outOfOrder the error for a row that is less than the one before
  */
 private[sortedtables] final class SortedSource(
     rows: Iterator[UnsafeRow],
@@ -20,7 +20,7 @@ private[sortedtables] final class SortedSource(
   private[this] var isOpen = false
 
   /**
-   * The first call opens the file, which says so to `input_file_name`. A sort in this place would have
+   * The first call opens the file, which sets `input_file_name()`. It is unset here: a sort in this place would have
    * read all files, after which there is none.
    */
   override def hasNext: Boolean =

@@ -39,8 +39,8 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT96
  * Whether reading a Parquet file gives its rows in the order in which they were sorted when it was
  * written, by what its footer says:
  *
- *   - Days and times written in Spark 2's calendar: some of those before the last change of calendar or time zone are
- *     read as other values, in another order.
+ *   - Days and times written in Spark 2's calendar: some early ones, before the last change of calendar or time zone,
+ *     are read as other values, in another order.
  *   - Timestamps cut to milliseconds: values that differed are equal now, so the columns after them are in no order.
  *   - Strings: they were sorted by the collation that the column had when the file was written.
  *
@@ -71,7 +71,7 @@ private[sortedtables] final class WrittenOrder(
 
   private def read(file: PartitionedFile, filter: MetadataFilter): ParquetMetadata = {
     val conf = hadoopConf.value.value
-    // Its length is known, which saves asking for it.
+    // The length is known, which saves a request.
     val status =
       new FileStatus(file.fileSize, false, 0, 0, file.modificationTime, file.toPath)
     val options =
@@ -147,7 +147,7 @@ private[sortedtables] object WrittenOrder {
     case _                                         => false
   }
 
-  /** Whether the values of a file are all in a time in which both calendars and all zones agree. */
+  /** Whether all values of a file are late enough for both calendars, and all zones, to agree. */
   private def isAfterChanges(footer: ParquetMetadata, isNamed: String => Boolean): Boolean =
     footer.getBlocks.asScala.forall { block =>
       block.getColumns.asScala.filter(column => isNamed(column.getPath.toDotString))
@@ -178,6 +178,6 @@ private[sortedtables] object WrittenOrder {
     })
   }
 
-  /** In the JSON of a schema, what is there if any of its columns has a collation. */
+  /** What the JSON of a schema contains if any of its columns has a collation. */
   private val CollationsInJson = "__COLLATIONS"
 }
