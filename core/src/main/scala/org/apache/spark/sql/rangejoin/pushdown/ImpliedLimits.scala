@@ -10,8 +10,8 @@ import org.apache.spark.sql.types.{BinaryType, DecimalType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * What a range says of one side where values of the other are known: of `r.t <= l.t + 10` and
- * `l.t <= 100` that nothing but `r.t <= 110` matches.
+ * What a range says of one side if values of the other are known: with `r.t <= l.t + 10` and `l.t <= 100` only rows
+ * with `r.t <= 110` match.
  */
 object ImpliedLimits {
 
@@ -42,7 +42,7 @@ object ImpliedLimits {
       compared(range, side, known)).filterNot(isKnown(_, known))
   }
 
-  /** Of columns that are compared as they are, and whose values have no number: the limit itself. */
+  /** For plain columns whose values cannot be numbered: the limit itself. */
   private def compared(
       range: RangeCondition,
       side: Side,
@@ -66,7 +66,9 @@ object ImpliedLimits {
       case _                       => false
     })
 
-  /** Not bytes that are no UTF-8: Spark hands a string to a source as one of Java, which has others for them. */
+  /**
+   * Whether a value survives as a string of Java, in which Spark hands it to a source: bytes that are no UTF-8 do not.
+   */
   private def isText(value: Any): Boolean = value match {
     case string: UTF8String => UTF8String.fromString(string.toString) == string
     case _                  => true

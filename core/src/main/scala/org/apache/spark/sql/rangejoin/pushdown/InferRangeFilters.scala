@@ -16,9 +16,9 @@ import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
 /**
- * Where a query limits the range column of one side, rows of the other side that are beyond it are
- * filtered before they are joined: of `e.at BETWEEN w.start AND w.stop` and `e.at >= '2024-01-01'`
- * follows `w.stop >= '2024-01-01'`. Stock Spark infers this of equal columns alone.
+ * If a query limits the range column of one side, filters the other side before the join:
+ * `e.at BETWEEN w.start AND w.stop` and `e.at >= '2024-01-01'` imply `w.stop >= '2024-01-01'`. Stock Spark infers this
+ * for equal columns only.
  *
  * Runs once, after predicate pushdown (a pre-CBO rule), and pushes its own filters down to the
  * scan, which may skip partitions and files by them ([[ShownLimits]], [[PruneScans]]).
@@ -48,7 +48,7 @@ object InferRangeFilters extends Rule[LogicalPlan] {
 
   @tailrec
   private def settled(plan: LogicalPlan, shared: SharedSides, steps: Int): LogicalPlan = {
-    // Limits go up as joins are visited. Another round is for those that have gone down to another join.
+    // Limits go up as joins are visited. Another round is needed if limits have gone down to another join.
     var goOn = false
     val next = plan.transformUpWithPruning(_.containsPattern(JOIN)) {
       case join: Join if !join.isStreaming && join.condition.exists(RangeExtractor.hasComparison) =>
@@ -155,7 +155,7 @@ object InferRangeFilters extends Rule[LogicalPlan] {
     private def isAsItsChild(node: LogicalPlan): Boolean =
       node.children.exists(_.canonicalized == node.canonicalized)
 
-    /** Tells apart what Spark shuffles: of an aggregate its groups and functions, whatever is computed of these. */
+    /** Tells apart what Spark shuffles: an aggregate by its groups and functions, whatever is computed of these. */
     private def shuffled(node: LogicalPlan): LogicalPlan = (node match {
       case aggregate: Aggregate =>
         val functions = aggregate.aggregateExpressions.flatMap(_.collect {
@@ -195,7 +195,7 @@ object InferRangeFilters extends Rule[LogicalPlan] {
 
   private def knownValues(limits: Seq[Comparison])(column: Attribute): KnownValues = {
     val ordering = TypeUtils.getInterpretedOrdering(column.dataType)
-    // Where no row can be, as with a NULL, nothing is to be filtered.
+    // A limit of NULL leaves no rows, so there is nothing to filter.
     val least = limits.collect {
       case Comparison(Literal(v, _), e, _, _) if v != null && e.semanticEquals(column) => v
     }
@@ -207,7 +207,7 @@ object InferRangeFilters extends Rule[LogicalPlan] {
       greatest.reduceOption(ordering.min(_, _)))
   }
 
-  /** The comparisons with a literal that a predicate is. */
+  /** The comparisons with a literal that a predicate stands for. */
   private def limitsOf(predicate: Expression): Seq[Comparison] = {
     val comparisons = predicate match {
       case ImpliedLimit(limit) => Comparison.of(limit).toSeq

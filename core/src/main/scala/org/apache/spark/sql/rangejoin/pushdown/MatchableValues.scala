@@ -13,8 +13,8 @@ import org.apache.spark.sql.rangejoin.index.CoveredRanges
 object MatchableValues {
 
   /**
-   * Predicates in the order of preference: one that says all there is to say of the range, then weaker
-   * ones of one column each, for where the columns of the first are not to be had.
+   * Predicates in the order of preference: one that says the whole range, then weaker ones of one column each, for
+   * scans that lack a column of the first.
    */
   def of(range: RangeCondition, covered: CoveredRanges): Seq[Expression] = {
     val lower = range.lowerBound.flatMap(RisingBound.of)

@@ -7,8 +7,8 @@ import org.apache.spark.sql.types._
 /**
  * The values of a type in their order, numbered.
  *
- * @param firstLiteral the first that a predicate may name. Days and times before 1900 may be of another
- *   calendar in a file, and those after the year 9999 are more than some formats and classes hold
+ * @param firstLiteral the first that a predicate may name. Days and times before 1900 may be of another calendar in a
+ *   file, and later than the year 9999 some formats and classes cannot hold them
  */
 private[pushdown] final class NumberedValues private (
     val first: Long,

@@ -16,8 +16,8 @@ import org.apache.spark.sql.rangejoin.broadcast.{BroadcastRangeJoinExec, RangeIn
 import org.apache.spark.sql.rangejoin.shims.PruningValues
 
 /**
- * A dynamic partition pruning filter takes its values from the hashed broadcast of a join. Where that
- * became a range join, they are the keys of the range index.
+ * Has a dynamic partition pruning filter take its values from the keys of a range index, if the join whose hashed
+ * broadcast it would read has become a range join.
  *
  * Under adaptive execution Spark decides on filters when a stage is made, and drops one that finds no hash join; this
  * rule comes before. Without, it has planned the filter's own broadcast already, for the join's to be reused.
@@ -48,7 +48,7 @@ object PruneByIndexedKeys extends Rule[SparkPlan] with AdaptiveSparkPlanHelper {
       case planned: SubqueryBroadcastExec =>
         planned.child match {
           case BroadcastExchangeExec(_: HashedRelationBroadcastMode, rows) =>
-            // What is computed for the index is in one piece of generated code with what is below.
+            // Generated code computes the columns of the index together with the plan below.
             indexOf(planned.buildKeys, withoutCodegen(rows), root).map { index =>
               planned.copy(child = CollapseCodegenStages()(index))
             }
@@ -69,7 +69,7 @@ object PruneByIndexedKeys extends Rule[SparkPlan] with AdaptiveSparkPlanHelper {
       case _ => None
     })
 
-  /** Whether they have the same result, one of which may be further on its way to what is executed. */
+  /** Whether both have the same result; one may be further prepared for execution than the other. */
   private def isSame(a: SparkPlan, b: SparkPlan): Boolean =
     withoutTransitions(a).sameResult(withoutTransitions(b))
 

@@ -8,8 +8,8 @@ import org.apache.spark.sql.rangejoin.condition.MonotoneColumn
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
 
 /**
- * A bound of a row that rises with a column. The values for which it is within a limit are found
- * by evaluating it, in a search of the column's type by halves: whatever the bound is made of.
+ * A bound of a row that rises with a column. The values for which it is within a limit are found by bisecting the
+ * column's type, whatever the bound computes.
  *
  * A value whose bound is unknown counts as within every limit. Such values lie at the ends of the type, which are
  * checked first: if the far end is within the limit, the limit excludes nothing (`AllValues`).
