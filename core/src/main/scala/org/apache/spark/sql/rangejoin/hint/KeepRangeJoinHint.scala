@@ -7,9 +7,8 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 
 /**
- * Spark puts the hints of one side of a join together from the top down, and keeps the kind of the first
- * one. A hint above a range join's is made one that asks for a range join, too: `BROADCAST(v)`, where the
- * view `v` has a `RANGE_JOIN`.
+ * Makes a hint above `RANGE_JOIN` ask for a range join, too: `BROADCAST(v)`, where the view `v` has a `RANGE_JOIN`.
+ * Spark merges the hints of one side of a join from the top down, and keeps the class of the first.
  */
 object KeepRangeJoinHint extends Rule[LogicalPlan] {
 

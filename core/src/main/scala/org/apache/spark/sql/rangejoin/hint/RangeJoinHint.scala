@@ -78,7 +78,7 @@ object RangeJoinHint {
 
   private val Warned = TreeNodeTag[Unit]("rangejoin.hintWarned")
 
-  /** Whether results depend on it, or it is what is asked for anyway. */
+  /** Whether results depend on the other hint, or it asks for the same join. */
   private def isKept(strategy: JoinStrategyHint): Boolean =
     strategy == SHUFFLE_MERGE || strategy == NO_BROADCAST_AND_REPLICATION
 }

@@ -19,12 +19,12 @@ import org.apache.spark.sql.rangejoin.shims.Hints
 import org.apache.spark.sql.types.Decimal
 
 /**
- * Resolves `RANGE_JOIN(relation, ..., bin size)`: puts a [[RangeJoinHint]] on the relations it names, or
- * on all it is given for where it names none. Which relation a name stands for follows Spark's rule for
- * join hints: the alias, or the last parts of the name where there is no alias, within one query block.
+ * Resolves `RANGE_JOIN(relation, ..., bin size)`: puts a [[RangeJoinHint]] on the relations it names, or on its whole
+ * child if it names none. A name stands for a relation by Spark's rule for join hints: the alias, or the last parts of
+ * the name where there is no alias, within one query block.
  *
- * The bin size has to be a positive number and is not used. A hint that makes no sense is left out with
- * a warning of Spark's `HintErrorHandler`, and never an error.
+ * The bin size has to be a positive number and is not used. A hint that makes no sense is dropped with a warning of
+ * Spark's `HintErrorHandler`, never an error.
  */
 object ResolveRangeJoinHint extends Rule[LogicalPlan] {
 
