@@ -49,21 +49,13 @@ final class BufferedPreservingScanner(
 
   override def markMatched(): Unit = {
     matched = true
-    window.enter()
-    try if (!closed) window.markMatched(candidateIndex)
-    finally endUse()
+    window.use()
+    if (!closed) window.markMatched(candidateIndex)
   }
 
   override def nextPair(): Boolean = {
-    window.enter()
-    try {
-      if (closed) release()
-      !closed && findPair()
-    } finally endUse()
-  }
-
-  private def findPair(): Boolean = {
-    leaveCurrent()
+    window.use()
+    if (!closed) leaveCurrent()
     var found = false
     while (!found && !closed) {
       found = step match {

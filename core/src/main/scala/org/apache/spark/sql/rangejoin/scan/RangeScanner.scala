@@ -3,7 +3,6 @@
 package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.executor.TaskMetrics
-import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, JoinedRow, UnsafeRow}
 import org.apache.spark.sql.rangejoin.kernel.RangeJoinKernel
@@ -39,11 +38,10 @@ import org.apache.spark.sql.rangejoin.window.RangeWindow
  * [[StreamedRangeScanner]] and [[BufferedPreservingScanner]]. Not here: the residual condition, join output,
  * memory.
  *
- * The calls of a scanner come one after the other, in any thread. Each is a use of the window
- * (`RangeWindow.enter`); between two calls other threads may have its memory, but for the current
- * candidate.
+ * The calls of a scanner come one after the other, in any thread; between two calls other consumers of the task may have
+ * the memory of the window, but for the current candidate.
  */
-abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logging {
+abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable {
   import parts.{bufferedFields, metrics, tests}
 
   protected[this] val kernel: RangeJoinKernel = parts.kernel
@@ -185,38 +183,21 @@ abstract class RangeScanner(parts: ScannerParts) extends AutoCloseable with Logg
     unknown.inBuffered(window.sortBound(index), window.evictBound(index))
 
   /**
-   * Releases the window and reports the metrics; the second call does nothing. Another thread may be in a call of the
-   * scanner, and finds nothing more; it releases the window if this one may not wait for it, as in a task that was
-   * interrupted.
+   * Releases the window and reports the metrics. The task may end while another thread is in a call of the scanner,
+   * which then ends soon, and releases what it took meanwhile.
    */
   override def close(): Unit = {
     closed = true
-    if (window.tryEnter()) {
-      try release()
-      finally window.leave()
-    } else {
-      logInfo("The window of a range join is in use by another thread, which will release it")
-    }
+    release()
   }
 
-  /**
-   * Ends a use of the window. If the scanner was closed during the use, it is the last one, whether or not its thread
-   * goes on, and releases the window, and with it what is on disk.
-   */
-  protected def endUse(): Unit = {
-    window.leave()
-    // Checked again after the use, since the thread that closes the scanner may have tried just before it ended.
-    if (closed && !released && window.tryEnter()) {
-      try release()
-      finally window.leave()
+  /** Releases the window, and with it what is on disk. */
+  protected def release(): Unit = synchronized {
+    if (!released) {
+      released = true
+      bufferedRow = null
+      metrics.report(candidates, evicted, window)
     }
-  }
-
-  /** Releases the window, and with it what is on disk, within a use of the window. */
-  protected def release(): Unit = if (!released) {
-    released = true
-    bufferedRow = null
-    metrics.report(candidates, evicted, window)
     window.close()
   }
 

@@ -84,7 +84,7 @@ case class RangeScannerFactory(
 
   private def createWindow(tasks: TaskMemoryManager): RangeWindow = {
     val env = SparkEnv.get
-    val memory = new WindowMemory(tasks, taskThread)
+    val memory = new WindowMemory(tasks)
     new RangeWindow(
       memory,
       new PagedRowStore(memory, tasks, env.memoryManager.pageSizeBytes),
@@ -94,15 +94,6 @@ case class RangeScannerFactory(
       ),
       limits
     )
-  }
-
-  /**
-   * This thread, if it is surely the one that ends the task; else null. Iterators of a task are also
-   * made by threads that feed other programs with its rows (`TRANSFORM`, `RDD.pipe`).
-   */
-  private def taskThread: Thread = {
-    val current = Thread.currentThread
-    if (current.getName.startsWith("Executor task launch worker")) current else null
   }
 }
 

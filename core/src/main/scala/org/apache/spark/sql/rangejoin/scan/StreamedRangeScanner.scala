@@ -33,8 +33,6 @@ class StreamedRangeScanner private[scan] (
   private[this] var scanning = false
   // Whether a streamed row without a match stands alone.
   private[this] var isUnmatched = false
-  // Whether the thread that found the current candidate is the only one that uses the window.
-  private[this] var isUsedAlone = false
 
   override def currentStreamed: InternalRow = streamedRow
 
@@ -44,12 +42,7 @@ class StreamedRangeScanner private[scan] (
 
   /** As declared; everything is released when there is none. */
   override def nextStreamed(): Boolean = {
-    window.enter()
-    try findStreamed()
-    finally endUse()
-  }
-
-  private def findStreamed(): Boolean = {
+    window.use()
     if (!started && !closed) {
       started = true
       // A side may be sorted as its first row is read, and need not be where the other one has none.
@@ -89,39 +82,27 @@ class StreamedRangeScanner private[scan] (
   }
 
   override def nextCandidate(): Boolean = {
-    window.enter()
-    try {
-      isUsedAlone = window.isUsedAlone
-      scanning = scanning && !closed &&
-        (if (best != null && best.isOn) findBest() else stepOn(windowRow) || find())
-      scanning
-    } finally endUse()
+    window.use()
+    scanning = scanning && !closed &&
+      (if (best != null && best.isOn) findBest() else stepOn(windowRow) || find())
+    if (closed) release()
+    scanning
   }
 
   /** As declared; the inner loop is left before another thread goes on with the scan. */
   override def step(): Boolean = step(windowRow)
 
-  override def step(row: UnsafeRow): Boolean =
-    // As a use would be, but for the request that it would meet as it ends: the next one does.
-    if (isUsedAlone) stepOn(row) else stepInTurn(row)
-
-  private def stepInTurn(row: UnsafeRow): Boolean = {
-    window.enter()
-    try stepOn(row)
-    finally endUse()
-  }
+  override def step(row: UnsafeRow): Boolean = stepOn(row)
 
   override def beginSteps(row: UnsafeRow): Unit = CandidateScanner.pointTo(row, windowRow)
 
   override def keepStep(row: UnsafeRow): Unit = CandidateScanner.pointTo(windowRow, row)
 
   override def aggregateRun(runs: RunAggregates): Int = {
-    window.enter()
-    try {
-      val matches = if (closed) 0 else aggregateWindow(runs)
-      if (matches >= 0) scanning = false
-      matches
-    } finally endUse()
+    window.use()
+    val matches = if (closed) 0 else aggregateWindow(runs)
+    if (matches >= 0) scanning = false
+    matches
   }
 
   private def findBest(): Boolean = best.next(windowRow) && {

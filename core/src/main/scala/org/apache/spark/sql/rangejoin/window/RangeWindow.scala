@@ -25,10 +25,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
  * read from the tail as it has. So a row is written once for each refusal, and a window that is read again and again
  * comes back.
  *
- * A use of the window is between `enter` and `leave`; the thread that made it needs neither as long
- * as no other uses it. At the request of another consumer memory of the task is given back between
- * two calls of the window where the same thread asks, between two uses where another one does
- * ([[WindowOwner]]).
+ * It is used by one thread after the other (`use`). At the request of another consumer memory of the task is given back
+ * between two calls of the window where the thread that uses it asks ([[WindowMemory]]).
  *
  * @param limits rows and bytes beyond which rows spill even where there is memory
  */
@@ -57,25 +55,11 @@ final class RangeWindow(
   private[this] val spilledRow = new UnsafeRow(0)
 
   private[this] var peak = 0
-  private[this] var closed = false
 
   memory.onRequest(() => giveBack())
 
-  /** Whether no other thread than this one has used the window: a use takes no lock. */
-  def isUsedAlone: Boolean = memory.owner.isSole
-
-  /** Begins a use of the window by this thread; uses may be nested. */
-  def enter(): Unit = memory.owner.enter()
-
-  /** Begins a use, unless that of another thread does not end in good time. */
-  def tryEnter(): Boolean = memory.owner.tryEnter()
-
-  /** Ends the use, and meets a request that was made during it. */
-  def leave(): Unit =
-    try meetRequest()
-    finally memory.owner.leave()
-
-  private def meetRequest(): Unit = if (memory.owner.takeRequest()) giveBack()
+  /** From now on this thread uses the window. */
+  def use(): Unit = memory.use()
 
   def head: Int = if (inMemory.isEmpty && !spilled.isEmpty) spilled.firstIndex else first
   def tail: Int = end
@@ -257,7 +241,6 @@ final class RangeWindow(
    * back from disk.
    */
   def settle(): Unit = {
-    meetRequest()
     val moved = inMemory.compactIfSparse()
     if (!spilled.isEmpty) {
       spilled.compactIfSparse()
@@ -325,8 +308,8 @@ final class RangeWindow(
     rewind()
   }
 
-  override def close(): Unit = if (!closed) {
-    closed = true
+  /** Gives back what it has; may be called again. */
+  override def close(): Unit = {
     try inMemory.release()
     finally spilled.close()
     first = 0

@@ -292,7 +292,7 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
     filling.clear()
   }
 
-  def close(): Unit = {
+  def close(): Unit = if (filling != null) {
     blocks.clear()
     liveRows = 0
     filling = null

@@ -9,14 +9,16 @@ import org.apache.spark.unsafe.memory.MemoryBlock
 /**
  * The memory of one window, accounted to the task. Every page and every array of the window comes
  * from here, so that Spark sees what the operator holds, refuses what it cannot have, and asks for
- * it where another consumer of the task is in need: in any thread, see [[WindowOwner]].
+ * it where another consumer of the task is in need.
  *
- * @param maker the task's own thread, if it makes the window; else null
+ * A window is used by one thread after the other: a thread that feeds a script with rows of the join drains it, after
+ * the task's own thread has asked whether there are any. Memory is given back to the thread that used the window last,
+ * between two calls of the window, and to no other thread, as it may not look what that one is doing.
  */
-final class WindowMemory(memory: TaskMemoryManager, maker: Thread = Thread.currentThread)
+final class WindowMemory(memory: TaskMemoryManager)
     extends MemoryConsumer(memory, WindowMemory.SmallestPage, memory.getTungstenMemoryMode) {
 
-  private[window] val owner = new WindowOwner(maker)
+  @volatile private[this] var user = Thread.currentThread
   private[this] var peak = 0L
   private[this] var giveBack: () => Long = () => 0L
   // A request that comes while the window itself asks would find it with its work half done.
@@ -29,8 +31,11 @@ final class WindowMemory(memory: TaskMemoryManager, maker: Thread = Thread.curre
   def bytesInUse: Long = getUsed
 
   /** Sets what gives memory back at the request of another consumer; it returns the bytes it gave. */
-  def onRequest(giveBack: () => Long): Unit =
-    this.giveBack = () => if (isAsking) 0L else giveBack()
+  def onRequest(giveBack: () => Long): Unit = this.giveBack = giveBack
+
+  /** From now on this thread uses the window; a request of the one before that is being met is met first. */
+  def use(): Unit =
+    if (user ne Thread.currentThread) synchronized { user = Thread.currentThread }
 
   /** A page of at least `bytes` bytes. */
   def allocate(bytes: Long): MemoryBlock = asking(allocatePage(bytes))
@@ -48,8 +53,9 @@ final class WindowMemory(memory: TaskMemoryManager, maker: Thread = Thread.curre
     result
   }
 
-  override def spill(size: Long, trigger: MemoryConsumer): Long =
-    if (trigger eq this) 0L else owner.serve(giveBack)
+  override def spill(size: Long, trigger: MemoryConsumer): Long = synchronized {
+    if (isAsking || (trigger eq this) || (user ne Thread.currentThread)) 0L else giveBack()
+  }
 }
 
 object WindowMemory {

@@ -2,9 +2,6 @@
 
 package org.apache.spark.sql.rangejoin.window
 
-import java.util.concurrent.CountDownLatch
-import java.util.concurrent.TimeUnit.SECONDS
-
 import scala.collection.mutable
 import scala.util.{Random, Try}
 
@@ -39,9 +36,8 @@ class SharedWindowSuite extends SlowTests with TaskMemory {
   }
 
   private def inUse[T](window: RangeWindow)(use: => T): T = {
-    window.enter()
-    try use
-    finally window.leave()
+    window.use()
+    use
   }
 
   /** The ids of all rows, each read in a use of its own and looked at after it. */
@@ -63,87 +59,30 @@ class SharedWindowSuite extends SlowTests with TaskMemory {
     found.toSeq
   }
 
-  test("a window between two uses of another thread gives its memory back at once") {
+  test("who used the window last is served, amid a use and after it") {
     withShared(4L << 20) { (window, memory, task) =>
-      inUse(window)(append(window, 1L to 1000L: _*))
+      beside(inUse(window)(append(window, 1L to 500L: _*)))(())
       val rival = new Rival(task)
       val into = emptyRow
-      beside(inUse(window) {
-        append(window, 1001L to 20000L: _*)
+      inUse(window) {
+        append(window, 501L to 20000L: _*)
         window.read(window.head + 12345, into)
-      })(())
-      assert(rival.take(3L << 20) == (3L << 20))
-      assert(memory.getUsed <= (128L << 10), "one page at most")
-      assert(idOf(into) == 12346L, "the row that is being looked at")
-      beside(assert(ids(window) == (1L to 20000L)))(())
-      rival.giveAll()
-    }
-  }
-
-  test("a request amid a use of another thread is met when it ends") {
-    for (used <- Seq(false, true)) withShared(4L << 20) { (window, memory, task) =>
-      if (used) beside(inUse(window)(append(window, 1L to 500L: _*)))(())
-      inUse(window) {
-        append(window, 501L to 20000L: _*)
-        // Either the sole user is another thread, or the lock is.
-        beside(assert(memory.spill(1L << 20, new Rival(task)) == 0L))(())
-        assert(window.spilledRows == 0)
-        window.read(window.head + 400, emptyRow)
-      }
-      assert(window.sizeInMemory == 0 && memory.getUsed <= (128L << 10))
-      assert(ids(window) == ((if (used) 1L else 501L) to 20000L))
-    }
-  }
-
-  test("a request of the thread that is amid a use is served") {
-    for (used <- Seq(false, true)) withShared(4L << 20) { (window, _, task) =>
-      if (used) beside(inUse(window)(append(window, 1L to 500L: _*)))(())
-      inUse(window) {
-        append(window, 501L to 20000L: _*)
-        val rival = new Rival(task)
         assert(rival.take(3L << 20) == (3L << 20))
         rival.giveAll()
       }
-      assert(ids(window) == ((if (used) 1L else 501L) to 20000L))
-    }
-  }
-
-  test("who asks is not kept waiting by a use that wants memory itself") {
-    withShared(1L << 20) { (window, _, task) =>
-      beside(inUse(window)(append(window, 1L to 10L: _*)))(())
-      val rival = new Rival(task)
-      val asking = new CountDownLatch(1)
-      beside(inUse(window) {
-        // What is asked for first is held while the window is asked in its turn.
-        asking.await(10, SECONDS)
-        append(window, 11L to 20000L: _*)
-      }) {
-        asking.countDown()
-        for (_ <- 1 to 100) {
-          rival.take(1L << 20)
-          rival.giveAll()
-        }
-      }
+      assert(memory.getUsed <= (128L << 10), "one page at most")
+      assert(idOf(into) == 12346L, "the row that is being looked at")
       assert(ids(window) == (1L to 20000L))
     }
   }
 
-  test("the end of a task waits for a use of another thread to end") {
-    withShared(4L << 20) { (window, memory, _) =>
-      val (begun, closing) = (new CountDownLatch(1), new CountDownLatch(1))
-      beside(inUse(window) {
-        begun.countDown()
-        closing.await(10, SECONDS)
-        append(window, 1L to 1000L: _*)
-        assert(ids(window) == (1L to 1000L))
-      }) {
-        begun.await(10, SECONDS)
-        closing.countDown()
-        assert(window.tryEnter())
-        try window.close()
-        finally window.leave()
-        assert(memory.getUsed == 0L)
-      }
+  test("another thread than the one that used the window last is not served") {
+    withShared(4L << 20) { (window, memory, task) =>
+      inUse(window)(append(window, 1L to 500L: _*))
+      beside(inUse(window)(append(window, 501L to 20000L: _*)))(())
+      assert(memory.spill(1L << 20, new Rival(task)) == 0L && window.spilledRows == 0)
+      assert(ids(window) == (1L to 20000L))
+      assert(memory.spill(1L << 20, new Rival(task)) > 0L && window.spilledRows == 20000)
     }
   }
 
