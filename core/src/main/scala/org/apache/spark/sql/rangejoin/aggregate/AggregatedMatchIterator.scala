@@ -5,6 +5,7 @@ package org.apache.spark.sql.rangejoin.aggregate
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairPredicate}
 import org.apache.spark.util.TaskCompletionListener
 
@@ -99,5 +100,132 @@ private[aggregate] final class AggregatedMatchIterator(
     metrics.pairs += pairs
     if (known != null) known.put(matches, single)
     matches
+  }
+}
+
+/**
+ * Creates the iterator over the aggregated matches of streamed rows, in a task.
+ *
+ * @param grouping bound to the streamed row
+ * @param ofStreamed functions of the streamed row, and of no column
+ * @param ofBuffered functions of the buffered row
+ * @param order the buffers in their order, bound to the streamed row and the buffers of either kind
+ * @param residual bound to the streamed row followed by the buffered row
+ * @param condition the columns of the streamed row that determine its matches
+ * @param preservesStreamed whether a streamed row without a match is aggregated as if it had one match of NULLs
+ */
+final case class AggregatedMatchIteratorFactory(
+    grouping: Seq[Expression],
+    ofStreamed: MatchAggregation,
+    ofBuffered: MatchAggregation,
+    order: Seq[BoundReference],
+    residual: Option[Expression],
+    condition: Seq[Expression],
+    preservesStreamed: Boolean,
+    bufferedFields: Int,
+    metrics: AggregatedMatchIteratorFactory.Metrics) {
+
+  /** The rows of a scan: one for each streamed row that has a match, or is kept. */
+  def rows(scanner: CandidateScanner): Iterator[InternalRow] =
+    new AggregatedMatchIterator(scanner, this)
+}
+
+object AggregatedMatchIteratorFactory {
+
+  /**
+   * @param matches counts the pairs that were aggregated
+   * @param pairs counts those that were visited one by one
+   */
+  final case class Metrics(rows: SQLMetric, matches: SQLMetric, pairs: SQLMetric)
+}
+
+/** A scanner whose candidates may be a run. */
+trait RunScanner extends CandidateScanner {
+
+  /**
+   * Aggregates the candidates of the current streamed row and ends its scan, if all of them are matches by their bounds
+   * and one run of rows; otherwise does nothing. Called before the first `nextCandidate`.
+   *
+   * @return the number of matches; -1 if they have to be visited one by one
+   */
+  def aggregateRun(runs: RunAggregates): Int
+}
+
+/**
+ * Rows that are pairs already: each by itself, as a streamed row with one match, or those of a streamed row together,
+ * which come one after the other.
+ *
+ * @param number the column that numbers streamed rows, if pairs are to be together
+ */
+private[aggregate] final class PairRuns(pairs: Iterator[UnsafeRow], number: Option[Int])
+    extends CandidateScanner {
+  private[this] var first: UnsafeRow = _
+  private[this] var candidate: UnsafeRow = _
+  // The first row of the next run, read already.
+  private[this] var next: UnsafeRow = _
+
+  override def currentStreamed: InternalRow = first
+
+  override def currentCandidate: UnsafeRow = candidate
+
+  override def nextStreamed(): Boolean = {
+    first = if (next != null) next else if (pairs.hasNext) pairs.next().copy() else null
+    next = null
+    candidate = null
+    first != null
+  }
+
+  override def nextCandidate(): Boolean = {
+    if (candidate == null) candidate = first
+    else if (next == null && number.isDefined && pairs.hasNext) {
+      val pair = pairs.next()
+      if (pair.getLong(number.get) == first.getLong(number.get)) candidate = pair
+      else next = pair.copy()
+    } else return false
+    next == null
+  }
+
+  override def isMatch: Boolean = false
+
+  override def isScanning: Boolean = false
+
+  override def step(): Boolean = false
+
+  override def step(row: UnsafeRow): Boolean = false
+
+  override def keepStep(row: UnsafeRow): Unit = ()
+
+  override protected def noCandidate(): Unit = ()
+}
+
+/**
+ * Aggregates one row as many times as it has matches: for functions of the streamed side, and `count(*)`. It merges
+ * buffers of 1, 2, 4, ... times the row, and never makes one of more rows than the result.
+ */
+final class RepeatedAggregator(aggregation: MatchAggregation) {
+  private[this] val power = MatchAggregator.create(aggregation)
+  private[this] val sum = MatchAggregator.create(aggregation)
+
+  /** @param times at least once */
+  def aggregate(row: InternalRow, times: Long): UnsafeRow = {
+    power.clear()
+    power.update(row)
+    if (times == 1L) power.result()
+    else if (aggregation.countsOnly) {
+      val counts = power.result()
+      CountBuffers.multiply(counts, times)
+      counts
+    } else summed(times)
+  }
+
+  private def summed(times: Long): UnsafeRow = {
+    sum.clear()
+    var left = times
+    while (left != 0L) {
+      if ((left & 1L) != 0L) sum.merge(power.result())
+      left >>>= 1
+      if (left != 0L) power.merge(power.result().copy())
+    }
+    sum.result()
   }
 }

@@ -7,8 +7,10 @@ import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{
   AggregateExpression,
+  Average,
   Count,
-  DeclarativeAggregate
+  DeclarativeAggregate,
+  Sum
 }
 import org.apache.spark.sql.types.DataType
 
@@ -72,4 +74,107 @@ object MatchAggregation {
         case (value, before) => If(filter, value, before)
       }
     }
+}
+
+/** The buffer of one aggregation, in a task. */
+abstract class MatchAggregator {
+
+  /** Begins with no rows. */
+  def clear(): Unit
+
+  def update(row: InternalRow): Unit
+
+  /** Takes the rows of another buffer, behind those that there are. */
+  def merge(other: InternalRow): Unit
+
+  /** What has been aggregated, valid until something else is. */
+  def result(): UnsafeRow
+}
+
+/** Generated, or interpreted where Spark is told to, or has to, or a buffer has strings and the like. */
+object MatchAggregator
+    extends CodeGeneratorWithInterpretedFallback[MatchAggregation, MatchAggregator] {
+
+  def create(aggregation: MatchAggregation): MatchAggregator =
+    if (aggregation.isFixed) createObject(aggregation) else createInterpretedObject(aggregation)
+
+  override protected def createCodeGeneratedObject(aggregation: MatchAggregation): MatchAggregator =
+    GenerateMatchAggregator.generate(aggregation)
+
+  override protected def createInterpretedObject(aggregation: MatchAggregation): MatchAggregator =
+    new InterpretedMatchAggregator(aggregation)
+}
+
+/** Evaluates the expressions of an aggregation row by row. */
+private[aggregate] final class InterpretedMatchAggregator(aggregation: MatchAggregation)
+    extends MatchAggregator {
+  import aggregation.types
+
+  private[this] val buffer = new SpecificInternalRow(types)
+  private[this] val beginning = MutableProjection.create(aggregation.initial).target(buffer)
+  private[this] val updating = MutableProjection.create(aggregation.update.flatten).target(buffer)
+  private[this] val merging = MutableProjection.create(aggregation.merge.flatten).target(buffer)
+  private[this] val toUnsafe = UnsafeProjection.create(types.toArray)
+  private[this] val joined = new JoinedRow
+
+  override def clear(): Unit = beginning(InternalRow.empty)
+
+  override def update(row: InternalRow): Unit = updating(joined(buffer, row))
+
+  override def merge(other: InternalRow): Unit = merging(joined(buffer, other))
+
+  override def result(): UnsafeRow = toUnsafe(buffer)
+}
+
+/**
+ * Two columns of a buffer: a sum of decimals, or of `try_sum`, which is NULL once it has overflowed; and
+ * whether there is nothing that was added, or how many rows were.
+ */
+final case class SumColumns(sum: Int, added: Int, countsRows: Boolean) {
+
+  def haveOverflowed(buffer: InternalRow): Boolean = buffer.isNullAt(sum) &&
+    (if (countsRows) buffer.getLong(added) > 0L else !buffer.getBoolean(added))
+}
+
+object SumColumns {
+
+  /** The sums of functions whose columns follow one another. */
+  def of(functions: Seq[DeclarativeAggregate]): Seq[SumColumns] = {
+    val firsts = functions.scanLeft(0)(_ + _.aggBufferAttributes.size)
+    functions.zip(firsts).collect {
+      case (sum: Sum, first) if sum.aggBufferAttributes.size == 2 =>
+        SumColumns(first, first + 1, countsRows = false)
+      case (average: Average, first) if average.aggBufferAttributes.size == 2 =>
+        SumColumns(first, first + 1, countsRows = true)
+    }
+  }
+}
+
+/** Buffers of counts alone. */
+private[rangejoin] object CountBuffers {
+
+  /** Whether all counts are one. */
+  def areOne(counts: UnsafeRow): Boolean = {
+    var i = 0
+    while (i < counts.numFields && counts.getLong(i) == 1L) i += 1
+    i == counts.numFields
+  }
+
+  /** Makes each count this number. */
+  def fill(counts: UnsafeRow, number: Long): Unit = {
+    var i = 0
+    while (i < counts.numFields) {
+      counts.setLong(i, number)
+      i += 1
+    }
+  }
+
+  /** Makes counts of one row those of as many equal ones. */
+  def multiply(counts: UnsafeRow, times: Long): Unit = {
+    var i = 0
+    while (i < counts.numFields) {
+      counts.setLong(i, counts.getLong(i) * times)
+      i += 1
+    }
+  }
 }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   SortOrder,
   Unevaluable
 }
-import org.apache.spark.sql.rangejoin.condition.{Distance, LeftSide, RightSide, Side}
+import org.apache.spark.sql.rangejoin.condition.{Distance, LeftSide, RightSide, Rounding, Side}
 import org.apache.spark.sql.types.DataType
 
 /**
@@ -95,3 +95,40 @@ case class BestMatches(
   override protected def withNewChildrenInternal(children: IndexedSeq[Expression]): BestMatches =
     copy(order = children.head.asInstanceOf[SortOrder], point = children.lift(1))
 }
+
+/** How matches that tie are ranked. */
+sealed abstract class Ranking(name: String) extends Serializable {
+  override def toString: String = name
+}
+
+object Ranking {
+
+  /** Each has a rank of its own, in any order. */
+  case object RowNumber extends Ranking("row_number")
+
+  /** All have the rank of the first, and the next rank counts them. */
+  case object Rank extends Ranking("rank")
+
+  /** All have the rank of the first, and the next rank is the next number. */
+  case object DenseRank extends Ranking("dense_rank")
+
+  /** What finds the candidates of `row_number`: rows that tie by the first column are ranked by the others. */
+  def ofRowNumber(order: Seq[SortOrder]): Ranking = if (order.size == 1) RowNumber else Rank
+}
+
+/**
+ * How the column that matches are ranked by is compared with a point.
+ *
+ * @param nearest whether those next to the point come first, on either side
+ * @param greatest beyond it their difference wraps around, or raises; None where it never does
+ * @param slack how far apart two values of the column may be in the wrong order
+ * @param rounding how their difference is rounded; None where it is not
+ * @param misplacesNaN whether NaN, the greatest value of the column, is ranked at the other end by
+ *   the distance, which is NaN whatever the sign
+ */
+case class DistanceOrder(
+    nearest: Boolean,
+    greatest: Option[Long],
+    slack: Long,
+    rounding: Option[Rounding],
+    misplacesNaN: Boolean)

@@ -3,7 +3,7 @@
 package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.aggregate.RunAggregates
+import org.apache.spark.sql.rangejoin.aggregate.{RunAggregates, SlidingIntervals}
 import org.apache.spark.sql.rangejoin.best.BestScan
 
 /**

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package org.apache.spark.sql.rangejoin.scan
+package org.apache.spark.sql.rangejoin.aggregate
 
 import scala.collection.mutable
 import scala.util.Random
@@ -8,7 +8,6 @@ import scala.util.Random
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Average, Count, Sum}
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Literal, UnsafeProjection}
-import org.apache.spark.sql.rangejoin.aggregate.{MatchAggregation, MatchAggregator, RunAggregates}
 import org.apache.spark.sql.rangejoin.window.TaskMemory
 import org.apache.spark.sql.types.{DataType, LongType}
 

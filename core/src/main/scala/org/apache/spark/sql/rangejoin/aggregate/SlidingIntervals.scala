@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package org.apache.spark.sql.rangejoin.scan
+package org.apache.spark.sql.rangejoin.aggregate
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.rangejoin.aggregate.{CountedEnds, RunAggregates}
 import org.apache.spark.sql.rangejoin.kernel.SortedBounds
 
 /**
@@ -21,7 +20,7 @@ import org.apache.spark.sql.rangejoin.kernel.SortedBounds
  * Takes 16 bytes for each interval that a later streamed row may match, and with sums 8 and 16 for each of their
  * numbers.
  */
-private[scan] final class SlidingIntervals(runs: RunAggregates) {
+private[rangejoin] final class SlidingIntervals(runs: RunAggregates) {
   // A heap: no bound is less than the one at half its index. With sums, each entry also has the slot of its row.
   private[this] var ends = new Array[Long](16)
   private[this] var slots: Array[Int] = _
@@ -180,4 +179,166 @@ private[scan] final class SlidingIntervals(runs: RunAggregates) {
     ends(position) = bound
     if (sums != null) slots(position) = slot
   }
+}
+
+/**
+ * What the matches among [[SlidingIntervals]] add up to: the numbers of all rows that have not left, less those of
+ * the rows that begin too late.
+ */
+private final class SlidingSums(runs: RunAggregates) {
+  private[this] val numbers = new RowNumbers(runs)
+  private[this] val width = numbers.width
+  // The numbers of each row, until it leaves.
+  private[this] var ofRows = Array.emptyLongArray
+  // Slots that were used and are free again; those from `usedSlots` on were not used in the group.
+  private[this] var free = Array.emptyIntArray
+  private[this] var freeCount = 0
+  private[this] var usedSlots = 0
+  // Of all rows before a row, by its position among the begins.
+  private[this] var before = Array.emptyLongArray
+  private[this] val added = new Array[Long](width)
+  private[this] val staying = new Array[Long](width)
+  private[this] val matching = new Array[Long](width)
+
+  /** Begins with no rows. */
+  def clear(): Unit = {
+    numbers.clear()
+    java.util.Arrays.fill(added, 0L)
+    java.util.Arrays.fill(staying, 0L)
+    freeCount = 0
+    usedSlots = 0
+  }
+
+  /** Reads the numbers of the next row; false where they cannot be summed. */
+  def read(row: UnsafeRow): Boolean = numbers.read(row)
+
+  /** Adds the row that was read; returns its slot. */
+  def add(begin: Int): Int = {
+    val slot = nextSlot()
+    var i = 0
+    while (i < width) {
+      val number = numbers.last(i)
+      ofRows(slot * width + i) = number
+      before(begin * width + i) = added(i)
+      added(i) += number
+      staying(i) += number
+      i += 1
+    }
+    slot
+  }
+
+  private def nextSlot(): Int =
+    if (freeCount > 0) {
+      freeCount -= 1
+      free(freeCount)
+    } else {
+      usedSlots += 1
+      usedSlots - 1
+    }
+
+  /** Removes the row of a slot. */
+  def remove(slot: Int): Unit = {
+    var i = 0
+    while (i < width) {
+      staying(i) -= ofRows(slot * width + i)
+      i += 1
+    }
+    free(freeCount) = slot
+    freeCount += 1
+  }
+
+  /** Makes the result of `runs` that of the rows that stay, but for those from a begin on. */
+  def give(firstLate: Int, endOfBegins: Int): Unit = {
+    var i = 0
+    while (i < width) {
+      val late = if (firstLate == endOfBegins) 0L else added(i) - before(firstLate * width + i)
+      matching(i) = staying(i) - late
+      i += 1
+    }
+    runs.give(matching)
+  }
+
+  /** Makes room for `rows` rows in all; false where there is no memory for them. */
+  def reserve(rows: Int): Boolean = rows <= free.length ||
+    (hasLength(rows) && runs.takeMemory((rows - free.length) * (8L * width + 8L)) && {
+      ofRows = java.util.Arrays.copyOf(ofRows, rows * width)
+      free = java.util.Arrays.copyOf(free, rows)
+      true
+    })
+
+  /**
+   * Keeps some of the begins, as the first of `length`; false where there is no memory for them.
+   */
+  def reserveBegins(first: Int, kept: Int, length: Int): Boolean = {
+    val more = length.toLong * width - before.length
+    (more <= 0L || (hasLength(length) && runs.takeMemory(more * 8L))) && {
+      val target = if (more <= 0L) before else new Array[Long](length * width)
+      System.arraycopy(before, first * width, target, 0, kept * width)
+      before = target
+      true
+    }
+  }
+
+  /** Whether an array may have the numbers of `rows` rows. */
+  private def hasLength(rows: Int): Boolean = rows.toLong * width <= Int.MaxValue - 15
+}
+
+/**
+ * The ends by which intervals are counted: the matches of a streamed row are those that begin in
+ * time, less those that end before it. So an interval that ends too early has to begin in time,
+ * which it does if it is not inverted (does not end before it begins), and `lower <= upper + 1`.
+ *
+ * An inverted interval is in reach of no point, whether the intervals have both of their ends in
+ * them (`lower = upper`), one (`lower = upper + 1`) or none (`lower = upper + 2`; an interval of a
+ * single value is then in reach of none as well, and counts as inverted). If the streamed rows are
+ * points of one of these kinds, an inverted interval gets an end just before the first point its
+ * begin admits, so it is added and subtracted at once.
+ */
+private[rangejoin] final class CountedEnds {
+  import CountedEnds._
+
+  // By how much the lower bound of a point is above its upper one.
+  private[this] var ofPoints = NoPoints
+  private[this] var anyInverted = false
+
+  /** Starts without intervals. The bounds are those of a typical streamed row. */
+  def clear(lower: Long, upper: Long): Unit = {
+    val above = lower - upper
+    ofPoints =
+      if (lower >= upper && above >= 0L && above <= MostOfPoints) above.toInt else NoPoints
+    anyInverted = false
+  }
+
+  /** Whether an interval can be counted. */
+  def take(sortBound: Long, evictBound: Long): Boolean =
+    ofPoints != NoPoints || isProper(sortBound, evictBound)
+
+  /** The end that it is counted by. */
+  def of(sortBound: Long, evictBound: Long): Long =
+    if (isProper(sortBound, evictBound)) evictBound
+    else {
+      anyInverted = true
+      plus(sortBound, ofPoints - 1)
+    }
+
+  /** Whether the interval is not inverted, for streamed rows of this kind. */
+  private def isProper(sortBound: Long, evictBound: Long): Boolean =
+    plus(sortBound, most - 1) <= evictBound
+
+  /** By how much the lower bound of a streamed row may exceed its upper bound at most. */
+  def most: Int = math.max(1, ofPoints)
+
+  /** Whether the matches of a streamed row can be counted. */
+  def areOf(lower: Long, upper: Long): Boolean =
+    if (anyInverted) lower >= upper && lower - upper == ofPoints
+    else lower < Long.MinValue + most || lower - most <= upper
+}
+
+private object CountedEnds {
+  private final val NoPoints = -1
+  private final val MostOfPoints = 2L
+
+  /** The greatest bound where the sum is greater. */
+  private def plus(bound: Long, few: Int): Long =
+    if (few > 0 && bound > Long.MaxValue - few) Long.MaxValue else bound + few
 }
