@@ -6,13 +6,14 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
   Expression,
   JoinedRow,
+  Literal,
   UnsafeProjection,
   UnsafeRow
 }
 import org.apache.spark.sql.rangejoin.aggregate.{RunAggregates, RunScanner}
 import org.apache.spark.sql.rangejoin.best.StreamedPoint
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
-import org.apache.spark.sql.rangejoin.join.PairTests
+import org.apache.spark.sql.rangejoin.join.{PairTestSpec, PairTests}
 
 /**
  * Scans an index for one streamed row after the other, which may come in any order. If the join visits all streamed
@@ -131,4 +132,102 @@ final class IndexScanner(
 
   private def holds(pair: InternalRow): Boolean =
     if (stopsAtMatch) errors.holds(condition, pair) else condition.eval(pair)
+}
+
+/**
+ * What tasks need to make their scanner.
+ *
+ * @param keys of the streamed side, bound to it
+ * @param lower the lower bound of a streamed row; None where there is no such test
+ * @param upper likewise the upper bound
+ * @param tests bound to the streamed row followed by a row of the index
+ * @param point what the best candidates are compared with; None where they are not
+ * @param second the lower and the upper bound of a streamed row by a second range; none where there is none
+ */
+case class IndexScannerFactory(
+    keys: Seq[Expression],
+    lower: Option[Expression],
+    upper: Option[Expression],
+    tests: PairTestSpec,
+    behavior: JoinTypeBehavior,
+    point: Option[Expression],
+    second: Seq[Expression]
+) {
+
+  /**
+   * A scanner of streamed rows.
+   *
+   * @param evaluatesKeysIfEmpty whether the keys of streamed rows are evaluated even if the index
+   *   was built of no rows: what is evaluated is what stock evaluates, and raises what it raises
+   */
+  def create(
+      streamed: Iterator[InternalRow],
+      cursor: RangeCursor,
+      evaluatesKeysIfEmpty: Boolean = behavior.evaluatesKeysIfEmpty
+  ): IndexScanner = new IndexScanner(
+    streamed,
+    cursor,
+    if (keys.isEmpty) null else UnsafeProjection.create(keys),
+    UnsafeProjection.create(Seq(lower, upper).map(_.getOrElse(Literal(0L)))),
+    PairTests.create(tests),
+    behavior,
+    evaluatesKeys = keys.nonEmpty && (evaluatesKeysIfEmpty || !cursor.buildIsEmpty),
+    point,
+    if (second.isEmpty) null else UnsafeProjection.create(second)
+  )
+}
+
+/**
+ * Which rows of an index have a match: one bit for each row. What is marked stays marked, so that marks
+ * of several tasks can be put together in any order, and those of a task that ran twice are the same.
+ *
+ * @param size the number of rows
+ */
+final class MatchMarks(size: Int) {
+  private[this] val words = new Array[Long]((size + 63) >>> 6)
+
+  def mark(rowIndex: Int): Unit = words(rowIndex >>> 6) |= 1L << rowIndex
+
+  def isMarked(rowIndex: Int): Boolean = (words(rowIndex >>> 6) & (1L << rowIndex)) != 0L
+
+  /** Marks the rows from one until another, which is behind it. */
+  def markRun(from: Int, until: Int): Unit = {
+    val (first, last) = (from >>> 6, (until - 1) >>> 6)
+    // Shifts are modulo 64.
+    val (ofFirst, ofLast) = (-1L << from, -1L >>> -until)
+    if (first == last) words(first) |= ofFirst & ofLast
+    else {
+      words(first) |= ofFirst
+      var i = first + 1
+      while (i < last) {
+        words(i) = -1L
+        i += 1
+      }
+      words(last) |= ofLast
+    }
+  }
+
+  /**
+   * The marks as arrays of this many words, by their number; those without a mark are left out.
+   */
+  def slices(wordsOfSlice: Int): Iterator[(Int, Array[Long])] =
+    Iterator.range(0, (words.length + wordsOfSlice - 1) / wordsOfSlice).map { i =>
+      val from = i * wordsOfSlice
+      i -> java.util.Arrays.copyOfRange(words, from, math.min(from + wordsOfSlice, words.length))
+    }.filter { case (_, slice) => slice.exists(_ != 0L) }
+
+  /** Adds marks of this number of rows. */
+  def add(marks: Array[Long]): Unit = {
+    var i = 0
+    while (i < marks.length) {
+      words(i) |= marks(i)
+      i += 1
+    }
+  }
+}
+
+object MatchMarks {
+
+  /** Bytes that the marks of an index take. */
+  def bytesOf(size: Int): Long = ((size + 63L) >>> 6) * 8L
 }

@@ -108,3 +108,30 @@ private[index] object RangeIndex {
   /** Headers of arrays and objects, roughly. */
   val Objects = 256L
 }
+
+/**
+ * Which rows have a key.
+ *
+ * @param starts the first row of each group, and the end of the last
+ * @param largest the number of rows of the largest group
+ */
+private[index] final case class KeyGroups(
+    directory: KeyDirectory,
+    starts: Array[Int],
+    largest: Int) {
+
+  def size: Int = starts.length - 1
+
+  def estimatedSize: Long = directory.estimatedSize + starts.length * 4L
+}
+
+/**
+ * What an index was built from.
+ *
+ * @param buildIsEmpty whether there were no rows; those that cannot match are rows, too
+ * @param covered where the ranges of the rows that can match are; None if that is not needed
+ */
+private[index] final case class IndexOrigin(
+    buildIsEmpty: Boolean,
+    buildNanos: Long,
+    covered: Option[CoveredRanges])

@@ -7,6 +7,8 @@ import org.apache.spark.serializer.{KryoSerializer, Serializer}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastMode
+import org.apache.spark.sql.rangejoin.best.BestOrder
+import org.apache.spark.sql.rangejoin.condition.UnknownBounds
 import org.apache.spark.sql.rangejoin.kernel.AttemptedValue
 import org.apache.spark.sql.types.{DataType, LongType}
 import org.apache.spark.{SparkConf, SparkEnv}
@@ -120,3 +122,68 @@ object RangeIndexMode {
   private[rangejoin] def needsRegistration(serializer: Serializer, conf: SparkConf): Boolean =
     serializer.isInstanceOf[KryoSerializer] && conf.get(Kryo.KRYO_REGISTRATION_REQUIRED)
 }
+
+/**
+ * How the rows of a group are searched.
+ *
+ * @param bounds of all rows
+ * @param descending whether bounds are those of the lower test alone, each with its bits turned, so
+ *   that they rise where the test asks for it
+ * @param asks which tests a search asks of rows
+ * @param linearScanThreshold groups of up to this number of rows are not searched
+ * @param slabs of large groups, for a search by two ranges; null where there is one range
+ */
+private[index] final case class GroupSearch(
+    bounds: IndexBounds,
+    descending: Boolean,
+    asks: Asks,
+    linearScanThreshold: Int,
+    slabs: Slabs) {
+
+  /** Whether the rows of a search are in the order that they are wanted in, or can be had in it. */
+  def isInOrderOf(best: BestOrder): Boolean =
+    (!asks.evict || bounds.points) && {
+      if (best.bySortBound) best.nearest || isFromEnd(best) || !bounds.scattered
+      else descending || bounds.points
+    }
+
+  /** Whether the best rows are at the end of a search. */
+  def isFromEnd(best: BestOrder): Boolean = best.descending != descending
+
+  def estimatedSize: Long =
+    bounds.estimatedSize + (if (slabs == null) 0L else slabs.estimatedSize)
+}
+
+/**
+ * Which bounds are prefixes, so that a search has to ask the test itself of some rows.
+ *
+ * @param sort those that rows are sorted by
+ * @param evict those of the second test
+ */
+private[index] final case class Asks(sort: Boolean, evict: Boolean)
+
+/**
+ * One of the two tests of a range, seen from the rows that are indexed.
+ *
+ * @param order the order of the values that bounds are prefixes of; null where they are the values
+ * @param mayBeUnknown whether a bound may be unknown where it is at the extreme
+ */
+private[index] final case class IndexedTest(
+    isMade: Boolean,
+    order: ValueOrder,
+    mayBeUnknown: Boolean)
+
+/**
+ * The bounds of a second range: a search leaves out rows that do not meet it. A row with a bound that is NULL, or may
+ * be unknown, is not left out.
+ *
+ * @param sort the bound of the upper test
+ * @param evict the bound of the lower test
+ * @param unknown which bounds may be unknown
+ * @param threshold groups of fewer rows are searched by the first range alone
+ */
+final case class SecondBounds(
+    sort: Expression,
+    evict: Expression,
+    unknown: UnknownBounds,
+    threshold: Int)

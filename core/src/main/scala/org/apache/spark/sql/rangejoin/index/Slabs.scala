@@ -203,3 +203,173 @@ private[index] object Slabs {
       SortedBounds.firstBeyond(boundaries, 0, boundaries.length, bound)
   }
 }
+
+/**
+ * The part of a cursor that searches by two ranges: goes through the slabs of a group that the second range meets.
+ * Used as
+ *
+ * {{{
+ *   if (isWanted(...)) {
+ *     aim(...)                            // the second range
+ *     begin(...)                          // the first one
+ *     while ({ row = next(); row >= 0 }) ...
+ *   }
+ * }}}
+ *
+ * Rows of the index are returned in no order.
+ */
+private[index] final class SlabCursor(slabs: Slabs) {
+  private[this] val choice = new ScanChoice
+
+  // The second range, and the slabs that are left.
+  private[this] var lowerSlab = 0L
+  private[this] var upperSlab = 0L
+  private[this] var firstSlab = 0
+  private[this] var endSlab = 0
+
+  // The first range, and the entries that are left in the current slab.
+  private[this] var lower = 0L
+  private[this] var upper = 0L
+  private[this] var start = 0
+  private[this] var end = 0
+
+  // The cost of searches by slabs, beside the rows they visited, in rows.
+  private[this] var extraCost = 0L
+
+  /**
+   * Whether the next row is to be searched by two ranges.
+   *
+   * @param rows the number of rows of the group
+   * @param visited the number of rows that the cursor has visited so far, by one range or by two
+   */
+  def isWanted(group: Int, rows: Int, visited: Long): Boolean =
+    slabs.areOf(group) && choice.next(visited + extraCost, rows.toLong)
+
+  /** Takes the second range of the streamed row that is searched for next; false where it may be unknown. */
+  def aim(lower: Long, upper: Long): Boolean = {
+    lowerSlab = lower
+    upperSlab = upper
+    !slabs.second.unknown.inStreamed(lower, upper)
+  }
+
+  /** Begins a search by both ranges. */
+  def begin(group: Int, lower: Long, upper: Long): Unit = {
+    this.lower = lower
+    this.upper = upper
+    firstSlab = slabs.first(group)
+    endSlab = slabs.endOf(group, upperSlab)
+    start = 0
+    end = 0
+  }
+
+  /** The next row of the index that may match, or -1. */
+  def next(): Int = {
+    var entry = slabs.lastEntryReaching(start, end, lower)
+    while (entry < 0 && nextSlab()) entry = slabs.lastEntryReaching(start, end, lower)
+    end = entry
+    if (entry < 0) -1
+    else {
+      extraCost += SlabCursor.RowsOfRow
+      slabs.row(entry)
+    }
+  }
+
+  private def nextSlab(): Boolean = {
+    val slab = slabs.lastReaching(firstSlab, endSlab, lowerSlab)
+    if (slab >= 0) {
+      endSlab = slab
+      start = slabs.start(slab)
+      end = slabs.endIn(slab, upper)
+      extraCost += SlabCursor.RowsOfSlab
+    }
+    slab >= 0
+  }
+}
+
+private[index] object SlabCursor {
+
+  /** Extra cost of a row found by slabs, in rows that are adjacent in memory. */
+  final val RowsOfRow = 2
+
+  /** A search in a slab costs as much as this many rows. */
+  final val RowsOfSlab = 8
+}
+
+/**
+ * Chooses, for each streamed row, between a search by one range and a search by two, from the measured cost of earlier
+ * rows: it tries two ranges for a few rows, one range for a few, then takes the cheaper way for many rows, tries the
+ * other way again, and so on. A trial stops once it has cost more than the other way did, or could at most, so a bad
+ * way is never tried for long.
+ */
+private[index] final class ScanChoice {
+  import ScanChoice._
+
+  private[this] var bySecond = true
+  private[this] var isTrial = true
+  private[this] var rows = 0L
+  private[this] var costBefore = 0L
+  // Upper bound of what these rows would have cost by one range.
+  private[this] var mostByOne = 0L
+  private[this] var period = FirstPeriod
+  // What a row has cost each way; of the way that was tried last.
+  private[this] var costOfOne = Unknown
+  private[this] var costOfTwo = Unknown
+
+  /**
+   * Whether the next row is to be searched by two ranges.
+   *
+   * @param cost of all rows so far
+   * @param most what the next row costs at most by one range
+   */
+  def next(cost: Long, most: Long): Boolean = {
+    if (rows > 0L && isOver(cost - costBefore)) {
+      val costOfRow = (cost - costBefore).toDouble / rows
+      if (bySecond) costOfTwo = costOfRow else costOfOne = costOfRow
+      turn()
+    }
+    if (rows == 0L) {
+      costBefore = cost
+      mostByOne = 0L
+    }
+    rows += 1
+    mostByOne += most
+    bySecond
+  }
+
+  private def isOver(cost: Long): Boolean =
+    if (isTrial)
+      rows >= TriedRows || cost > TriedRows * costOfOther || (bySecond && cost > mostByOne)
+    else rows >= period || (rows >= TriedRows && cost > rows * costOfOther * TimesCostlier)
+
+  private def costOfOther: Double = if (bySecond) costOfOne else costOfTwo
+
+  private def turn(): Unit = {
+    rows = 0L
+    if (costOfOne == Unknown) bySecond = false
+    else if (isTrial) {
+      isTrial = false
+      bySecond = costOfTwo < costOfOne
+    } else {
+      // Tries the other way again: it may be cheaper by now.
+      period = math.min(period * PeriodFactor, LongestPeriod)
+      isTrial = true
+      bySecond = !bySecond
+    }
+  }
+}
+
+private[index] object ScanChoice {
+
+  /** Rows of a trial. */
+  val TriedRows = 16
+
+  /** A period ends early if its rows cost this many times what rows cost the other way. */
+  private val TimesCostlier = 2
+
+  /** Rows between the first two trials, each further time between trials, and the longest. */
+  private val FirstPeriod = 4096L
+  private val PeriodFactor = 2L
+  private val LongestPeriod = 1L << 16
+
+  private val Unknown = Double.PositiveInfinity
+}
