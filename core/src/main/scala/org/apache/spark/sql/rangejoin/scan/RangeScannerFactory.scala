@@ -4,15 +4,22 @@ package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.memory.TaskMemoryManager
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, Expression, SortOrder}
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.best.BestOrder
-import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
+import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, MonotoneColumn}
 import org.apache.spark.sql.rangejoin.join.{PairTestSpec, PairTests}
-import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeJoinKernelFactory}
+import org.apache.spark.sql.rangejoin.kernel.{
+  KernelSpec,
+  RangeBound,
+  RangeJoinKernel,
+  RangeJoinKernelFactory
+}
 import org.apache.spark.sql.rangejoin.shims.WindowBytes
 import org.apache.spark.sql.rangejoin.window._
 import org.apache.spark.util.TaskCompletionListener
-import org.apache.spark.{SparkEnv, TaskContext}
+import org.apache.spark.{SparkContext, SparkEnv, TaskContext}
 
 /**
  * What tasks need to make their scanner.
@@ -112,5 +119,87 @@ object RangeScannerFactory {
       )
     ),
     bytes = WindowBytes.of(conf)
+  )
+}
+
+/**
+ * What a scanner works with.
+ *
+ * @param bufferedFields number of columns of a buffered row
+ * @param keys number of keys
+ * @param keepsOrder whether streamed rows come out in the order they come in, also those of a key with few rows
+ * @param best which matches of a streamed row are wanted; None for all of them
+ */
+final case class ScannerParts(
+    kernel: RangeJoinKernel,
+    window: RangeWindow,
+    bufferedFields: Int,
+    tests: PairTests,
+    metrics: WindowMetrics,
+    keys: Int,
+    keepsOrder: Boolean,
+    best: Option[BestOrder])
+
+/** The order in which the sides of a scan come. */
+object ScanOrder {
+
+  /**
+   * The order by the keys of a side, then by its bound, if it has one.
+   *
+   * @param rangeKey the column that holds the bound, where there is one
+   */
+  def of(
+      keys: Seq[Expression],
+      bound: Option[RangeBound],
+      rangeKey: Option[Attribute] = None
+  ): Seq[SortOrder] = {
+    val within = rangeKey.orElse(bound.map(b => MonotoneColumn.of(b).getOrElse(b.sortKey)))
+    (keys ++ within).map(SortOrder(_, Ascending))
+  }
+}
+
+/** The metrics of a scan; tasks report them once, when they are done with the window. */
+case class WindowMetrics(
+    candidates: SQLMetric,
+    evictedRows: SQLMetric,
+    peakWindowRows: SQLMetric,
+    peakMemory: SQLMetric,
+    spillSize: SQLMetric,
+    spilledRows: SQLMetric
+) {
+
+  def report(candidates: Long, evicted: Long, window: RangeWindow): Unit = {
+    this.candidates += candidates
+    evictedRows += evicted
+    peakWindowRows += window.peakRows
+    peakMemory += window.peakMemory
+    spillSize += window.spillSize
+    spilledRows += window.spilledRows
+  }
+}
+
+object WindowMetrics {
+
+  /**
+   * The metrics a range join shows, by their names. Peaks are the sums over tasks, as everywhere in
+   * Spark; candidates against output rows tells what the range saves.
+   */
+  def create(context: SparkContext): Map[String, SQLMetric] = Map(
+    "numOutputRows" -> SQLMetrics.createMetric(context, "number of output rows"),
+    "numCandidates" -> SQLMetrics.createMetric(context, "number of candidates examined"),
+    "numEvictedRows" -> SQLMetrics.createMetric(context, "number of rows evicted"),
+    "peakWindowRows" -> SQLMetrics.createMetric(context, "peak window rows"),
+    "peakMemory" -> SQLMetrics.createSizeMetric(context, "peak memory"),
+    "spillSize" -> SQLMetrics.createSizeMetric(context, "spill size"),
+    "spilledRows" -> SQLMetrics.createMetric(context, "number of rows spilled")
+  )
+
+  def of(metrics: Map[String, SQLMetric]): WindowMetrics = WindowMetrics(
+    metrics("numCandidates"),
+    metrics("numEvictedRows"),
+    metrics("peakWindowRows"),
+    metrics("peakMemory"),
+    metrics("spillSize"),
+    metrics("spilledRows")
   )
 }
