@@ -3,7 +3,8 @@
 package org.apache.spark.sql.rangejoin.join
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.expressions.{BasePredicate, UnsafeRow}
+import org.apache.spark.sql.rangejoin.kernel.Guarded
 
 /**
  * Finds candidates for one streamed row after the other. Driven as
@@ -87,4 +88,68 @@ private[rangejoin] object CandidateScanner {
 
   def pointTo(target: UnsafeRow, source: UnsafeRow): Unit =
     target.pointTo(source.getBaseObject, source.getBaseOffset, source.getSizeInBytes)
+}
+
+/**
+ * Finds candidates, and rows without a match, of a join that keeps rows of the side that is not
+ * streamed. Driven as
+ *
+ * {{{
+ *   while (nextPair())
+ *     if (!isPair || <the residual holds>) ...     // markMatched() where it is a pair that matches
+ * }}}
+ *
+ * where the loop may be left at any time.
+ */
+trait PairScanner {
+
+  /** The current streamed row; null where the current candidate has no match. */
+  def currentStreamed: InternalRow
+
+  /** The current row of the other side; null where the streamed row has no match. */
+  def currentCandidate: UnsafeRow
+
+  /** Whether the current rows are a candidate, and not a row without a match. */
+  def isPair: Boolean
+
+  /** Whether the condition of the join was evaluated for the current candidate, and holds. */
+  def isMatch: Boolean
+
+  /** Says that the current candidate is a match. */
+  def markMatched(): Unit
+
+  /** Goes on to the next candidate or row without a match; false at the end of both sides. */
+  def nextPair(): Boolean
+}
+
+/**
+ * The error of a streamed row, raised unless the row has a match.
+ *
+ * A join that stops at the first match must not raise for a pair that stock Spark, whose rows of a key come in another
+ * order, has no need to test. The first error of a pair is therefore kept until it is known that the streamed row has
+ * no match, in which case stock Spark tests every pair as well.
+ */
+final class ErrorUnlessMatched {
+  private[this] var kept: Throwable = _
+
+  /** Forgets what was kept of the streamed row before. */
+  def clear(): Unit = kept = null
+
+  /** Keeps the error of a pair, unless it is no error of the data, which is raised at once. */
+  def keep(error: Throwable): Unit = {
+    Guarded.rethrowUnlessOfData(error)
+    if (kept == null) kept = error
+  }
+
+  /** Raises what was kept: the streamed row has no match. */
+  def raise(): Unit = if (kept != null) throw kept
+
+  /** Whether a predicate holds for a pair; it does not where it raises, and the error is kept. */
+  def holds(predicate: BasePredicate, pair: InternalRow): Boolean =
+    try predicate.eval(pair)
+    catch {
+      case e: Throwable =>
+        keep(e)
+        false
+    }
 }

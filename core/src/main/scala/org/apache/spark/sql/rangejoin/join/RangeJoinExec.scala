@@ -9,8 +9,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCo
 import org.apache.spark.sql.catalyst.expressions.{Attribute, BoundReference, Expression, SortOrder}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.ExplainUtils.generateFieldString
-import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins.JoinCodegenSupport
+import org.apache.spark.sql.execution.metric.SQLMetrics
+import org.apache.spark.sql.execution.{SQLExecution, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.rangejoin.best.{BestMatches, BestOrder}
 import org.apache.spark.sql.rangejoin.condition._
 
@@ -171,4 +172,39 @@ trait RangeJoinExec extends JoinCodegenSupport {
        |${metricTerm(ctx, "numOutputRows")}.add(1);
        |${consume(ctx, columns)}
      """.stripMargin
+}
+
+/** Metrics of a node that are known on the driver. */
+private[rangejoin] object DriverMetrics {
+
+  /** Sets metrics of a node, by their names, and sends them to the SQL tab of the running query. */
+  def post(node: SparkPlan, values: (String, Long)*): Unit = {
+    val metrics = values.map { case (name, value) =>
+      val metric = node.longMetric(name)
+      metric.set(value)
+      metric
+    }
+    val execution = node.session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
+    SQLMetrics.postDriverMetricUpdates(node.session.sparkContext, execution, metrics)
+  }
+}
+
+/**
+ * Passes rows on, and ends whole-stage code generation there.
+ *
+ * Spark puts each child of its own shuffled joins into a separate code generation stage, and recognises these joins by
+ * class. For range joins this node does that, and it also stands above a join of two inputs that `UNION` would
+ * otherwise fuse with.
+ */
+case class CodegenBoundaryExec(child: SparkPlan) extends UnaryExecNode {
+  override def output: Seq[Attribute] = child.output
+
+  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+
+  override def outputPartitioning: Partitioning = child.outputPartitioning
+
+  override protected def doExecute(): RDD[InternalRow] = child.execute()
+
+  override protected def withNewChildInternal(newChild: SparkPlan): CodegenBoundaryExec =
+    copy(child = newChild)
 }

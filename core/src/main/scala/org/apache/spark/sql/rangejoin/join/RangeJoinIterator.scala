@@ -126,3 +126,23 @@ private final class MatchFlagIterator(scanner: CandidateScanner, output: JoinOut
 
   override protected def current: InternalRow = output(scanner.currentStreamed, flag)
 }
+
+/** Joins that keep rows of the side that is not streamed. */
+final class PairScannerIterator(scanner: PairScanner, output: JoinOutput)
+    extends RangeJoinIterator(output) {
+
+  override protected def findNext(): Boolean = {
+    while (scanner.nextPair()) {
+      if (!scanner.isPair) return true
+      if (scanner.isMatch ||
+        output.matches(scanner.currentStreamed, scanner.currentCandidate)) {
+        scanner.markMatched()
+        return true
+      }
+    }
+    false
+  }
+
+  override protected def current: InternalRow =
+    output(scanner.currentStreamed, scanner.currentCandidate)
+}

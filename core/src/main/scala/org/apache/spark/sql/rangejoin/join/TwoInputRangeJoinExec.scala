@@ -108,3 +108,21 @@ trait TwoInputRangeJoinExec extends RangeJoinExec {
       case (attribute, column) if !isAdded(attribute) => column
     }
 }
+
+/** The scan of one partition in a join of two inputs. */
+trait PartitionScan extends AutoCloseable {
+
+  /** The scanner of a join that keeps no rows of the side that is not streamed. */
+  def scanner: CandidateScanner
+
+  /** The scanner of a join that keeps them. */
+  def pairScanner: PairScanner
+
+  /** Gives back what is held, once no more rows are needed. */
+  override def close(): Unit
+}
+
+/** Creates the scan of a partition, in a task. Interpreted and generated code both start here. */
+trait PartitionScanFactory extends Serializable {
+  def create(streamed: Iterator[InternalRow], other: Iterator[InternalRow]): PartitionScan
+}
