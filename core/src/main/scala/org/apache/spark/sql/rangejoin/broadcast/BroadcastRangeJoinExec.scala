@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.broadcast
 
+import org.apache.spark.TaskContext
+import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
@@ -14,12 +16,13 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.rangejoin.best.BestMatches
+import org.apache.spark.sql.rangejoin.best.{BestMatches, BestOrder}
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.index._
 import org.apache.spark.sql.rangejoin.join.{CandidateScanner, DriverMetrics, RangeJoinIterator}
 import org.apache.spark.sql.rangejoin.shims.HashJoins
+import org.apache.spark.util.TaskCompletionListener
 
 /**
  * A join with one side broadcast, and a range in its condition, with or without equi keys. The broadcast side is a
@@ -285,5 +288,40 @@ object BroadcastRangeJoinExec {
         j.left,
         j.right))
     case _ => None
+  }
+}
+
+/** An index that was built: how to get at it, and what code depends on. */
+private[broadcast] case class BuiltIndex(
+    cursors: CursorFactory,
+    buildIsEmpty: Boolean,
+    keyIsUnique: Boolean)
+
+/**
+ * Makes the cursors of tasks, and reports what they have done.
+ *
+ * @param candidates None where what they do is counted elsewhere
+ * @param best which candidates of a streamed row are wanted; None for all of them
+ * @param unknown which bounds may be unknown
+ * @param second a second range to search by; None where there is none
+ */
+case class CursorFactory(
+    index: Broadcast[RangeIndex],
+    candidates: Option[SQLMetric],
+    best: Option[BestOrder],
+    unknown: UnknownBounds,
+    second: Option[SecondBounds]
+) {
+
+  def create(): RangeCursor = {
+    val relation = index.value
+    val cursor = relation.cursor(best, unknown, second)
+    TaskContext.get().taskMetrics().incPeakExecutionMemory(relation.estimatedSize)
+    candidates.foreach { metric =>
+      TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {
+        override def onTaskCompletion(context: TaskContext): Unit = metric += cursor.candidates
+      })
+    }
+    cursor
   }
 }

@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.merge
 
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.JoinType
@@ -164,4 +165,23 @@ object SortMergeRangeJoinExec {
 
   /** Why skewed keys that were found when the join was about to run are not split. */
   val NotSplit: TreeNodeTag[String] = TreeNodeTag[String]("rangejoin.notSplit")
+}
+
+/** Scans of two sides that come sorted. */
+private[merge] case class SortedSides(factory: RangeScannerFactory, sides: Seq[SparkPlan])
+    extends PartitionScanFactory {
+
+  override def create(
+      streamed: Iterator[InternalRow],
+      buffered: Iterator[InternalRow]
+  ): PartitionScan = new PartitionScan {
+    private[this] val scan: RangeScanner = factory.createScanner(streamed, buffered)
+
+    override def scanner: CandidateScanner = scan.asInstanceOf[CandidateScanner]
+
+    override def pairScanner: PairScanner = scan.asInstanceOf[PairScanner]
+
+    // A side that is not read to its end would hold its sorted rows as long as the task runs.
+    override def close(): Unit = sides.foreach(_.cleanupResources())
+  }
 }

@@ -7,11 +7,19 @@ import java.util.concurrent.TimeUnit.NANOSECONDS
 import org.apache.spark.TaskContext
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
 import org.apache.spark.sql.rangejoin.index._
-import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairScanner, PartitionScan}
-import org.apache.spark.sql.rangejoin.scan.RangeScanner
-import org.apache.spark.sql.rangejoin.sort.SortedOnDemand
+import org.apache.spark.sql.rangejoin.join.{
+  CandidateScanner,
+  PairScanner,
+  PartitionScan,
+  PartitionScanFactory
+}
+import org.apache.spark.sql.rangejoin.scan.{RangeScanner, RangeScannerFactory, WindowMetrics}
+import org.apache.spark.sql.rangejoin.sort.{PrefixSorter, SortColumns, SortedOnDemand}
+import org.apache.spark.util.TaskCompletionListener
 
 /**
  * The join of one partition. The build side is read when this is made, into an index of its range, and
@@ -130,5 +138,138 @@ final class PartitionJoin private[shuffled] (
         task.taskMetrics().incPeakExecutionMemory(sorter.peakMemory)
       }
     }
+  }
+}
+
+/**
+ * What tasks need to join a partition.
+ *
+ * @param mode what the index is made of
+ * @param indexLimit bytes of an index at most
+ * @param index how it is scanned
+ * @param sorting how both sides are sorted where there is no memory for it
+ * @param window how they are scanned then
+ * @param evaluatesKeysIfEmpty whether the keys of streamed rows are evaluated even if there are no
+ *   build rows
+ */
+case class PartitionJoinFactory(
+    mode: RangeIndexMode,
+    indexLimit: Long,
+    index: IndexScannerFactory,
+    sorting: SideSorting,
+    window: RangeScannerFactory,
+    evaluatesKeysIfEmpty: Boolean,
+    metrics: PartitionJoinMetrics
+) extends PartitionScanFactory {
+  def behavior: JoinTypeBehavior = index.behavior
+
+  /** Reads the build side. What it takes is given back with the current task, at the latest. */
+  override def create(
+      streamed: Iterator[InternalRow],
+      build: Iterator[InternalRow]
+  ): PartitionJoin = {
+    val join = new PartitionJoin(streamed, build, this)
+    TaskContext.get().addTaskCompletionListener(new PartitionJoinFactory.CloseWithTask(join))
+    join.begin()
+  }
+}
+
+object PartitionJoinFactory {
+
+  /**
+   * Closes a join that is open when its task ends. A task may have several joins, one after another: the reference to
+   * one that is closed is dropped, with its index.
+   */
+  private final class CloseWithTask(private var join: PartitionJoin)
+      extends TaskCompletionListener {
+    join.onClose(() => join = null)
+
+    override def onTaskCompletion(context: TaskContext): Unit = {
+      val open = join
+      if (open != null) open.close()
+    }
+  }
+}
+
+/** @param window those of the scan; candidates and memory are counted for an index, too */
+case class PartitionJoinMetrics(
+    buildDataSize: SQLMetric,
+    buildTime: SQLMetric,
+    sortedPartitions: SQLMetric,
+    window: WindowMetrics
+)
+
+/**
+ * The orders in which both sides are scanned where they are sorted, each bound to its rows.
+ *
+ * @param level of the sorters, see [[PrefixSorter]]
+ */
+case class SideSorting(
+    streamedOrder: Seq[SortOrder],
+    streamedFields: Int,
+    buildOrder: Seq[SortOrder],
+    buildFields: Int,
+    level: Int
+) {
+  def streamed(): PrefixSorter = sorter(streamedOrder, streamedFields)
+
+  def build(): PrefixSorter = sorter(buildOrder, buildFields)
+
+  private def sorter(order: Seq[SortOrder], fields: Int) =
+    new PrefixSorter(new SortColumns(order, fields), level)
+}
+
+/**
+ * Scans an index whose rows are kept: the candidates of one streamed row after the other and, at the end, the rows of
+ * the index that were not marked as matched, and those that match nothing at all.
+ *
+ * Invariant: a row of the index has its mark from its first match on. One bit a row.
+ *
+ * @param preservesStreamed whether streamed rows without a match come out as well
+ */
+final class IndexPairScanner(scanner: IndexScanner, index: RangeIndex, preservesStreamed: Boolean)
+    extends PairScanner {
+  private[this] val marks = new MatchMarks(index.size)
+  private[this] val unmatched = new UnsafeRow(index.fields)
+
+  private[this] var streaming = true
+  // The position to visit next, among the rows of the index and, behind them, those that match nothing.
+  private[this] var next = 0
+
+  override def currentStreamed: InternalRow = if (streaming) scanner.currentStreamed else null
+
+  override def currentCandidate: UnsafeRow =
+    if (streaming) scanner.currentCandidate else unmatched
+
+  override def isPair: Boolean = streaming && scanner.currentCandidate != null
+
+  override def isMatch: Boolean = scanner.isMatch
+
+  override def markMatched(): Unit = {
+    scanner.markMatched()
+    marks.mark(scanner.rowIndex)
+  }
+
+  override def nextPair(): Boolean = {
+    streaming = streaming && nextOfStreamed()
+    streaming || nextUnmatched()
+  }
+
+  private def nextOfStreamed(): Boolean = {
+    var found = false
+    while (!found && (scanner.isScanning || scanner.nextStreamed())) {
+      found = if (preservesStreamed) scanner.nextCandidateOrNone() else scanner.nextCandidate()
+    }
+    found
+  }
+
+  private def nextUnmatched(): Boolean = {
+    while (next < index.size && marks.isMarked(next)) next += 1
+    val found = next < index.sizeOfAll
+    if (found) {
+      index.readAny(next, unmatched)
+      next += 1
+    }
+    found
   }
 }

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.plans.{Inner, JoinType}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins.CartesianProductExec
 import org.apache.spark.sql.rangejoin.best.BestMatches
+import org.apache.spark.{Dependency, NarrowDependency, Partition, TaskContext}
 
 /**
  * An inner join without keys, each partition of the left side with each of the right, in the tasks of the
@@ -55,4 +56,36 @@ object ProductRangeJoinExec {
   /** The range join that replaces a Cartesian product. */
   def of(product: CartesianProductExec): ProductRangeJoinExec =
     ProductRangeJoinExec(product.condition, product.left, product.right)
+}
+
+/** Each partition of one side beside each of the other, in the order of Spark's `CartesianRDD`. */
+private[shuffled] object PartitionPairs {
+
+  /** Both sides, with as many partitions: those in the same place are a pair. */
+  def of(left: RDD[InternalRow], right: RDD[InternalRow]): Seq[RDD[InternalRow]] = {
+    val (ofLeft, ofRight) = (left.getNumPartitions, right.getNumPartitions)
+    val pairs = Math.multiplyExact(ofLeft, ofRight)
+    Seq(new Repeated(left, pairs, _ / ofRight), new Repeated(right, pairs, _ % ofRight))
+  }
+
+  private case class Place(index: Int, partition: Partition) extends Partition
+
+  /** @param which the partition of `rows` that is in a place */
+  private final class Repeated(@transient rows: RDD[InternalRow], places: Int, which: Int => Int)
+      extends RDD[InternalRow](rows.sparkContext, Nil) {
+
+    override protected def getPartitions: Array[Partition] =
+      Array.tabulate(places)(place => Place(place, rows.partitions(which(place))))
+
+    override protected def getDependencies: Seq[Dependency[_]] =
+      Seq(new NarrowDependency(rows) {
+        override def getParents(place: Int): Seq[Int] = Seq(which(place))
+      })
+
+    override protected def getPreferredLocations(place: Partition): Seq[String] =
+      rows.preferredLocations(place.asInstanceOf[Place].partition)
+
+    override def compute(place: Partition, context: TaskContext): Iterator[InternalRow] =
+      firstParent[InternalRow].iterator(place.asInstanceOf[Place].partition, context)
+  }
 }
