@@ -3,7 +3,6 @@
 package org.apache.spark.sql.rangejoin.kernel
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
 import org.apache.spark.sql.catalyst.expressions.codegen.{
   CodeGenerator,
@@ -13,7 +12,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{
   FalseLiteral,
   JavaCode
 }
-import org.apache.spark.sql.types.{DataType, LongType}
+import org.apache.spark.sql.catalyst.expressions.{BinaryExpression, Expression}
+import org.apache.spark.sql.rangejoin.shims.NullIntolerantExpression
+import org.apache.spark.sql.types.{DataType, DoubleType, LongType}
 
 /**
  * One side of a range test as an order-preserving long that is evaluated without raising.
@@ -214,5 +215,78 @@ object RangeBound {
       if (unboundedBelow) Long.MinValue else Long.MinValue + 1
     } else {
       value
+    }
+}
+
+/**
+ * What a NULL bound means, in a test in which NULL is the open end of a side, as in `until IS NULL OR t < until`.
+ */
+sealed trait NullBound
+
+object NullBound {
+
+  /** It is the open end of its side: every row of the other side passes. */
+  case object OpenEnd extends NullBound
+
+  /** Only open ends of the other side pass; no value does. */
+  case object OpenEndOnly extends NullBound
+
+  /** It passes, as all values do, and comes behind them. */
+  case object BehindValues extends NullBound
+
+  /** Its position is unknown; all values are before the open end of the other side. */
+  case object OutOfOrder extends NullBound
+
+  /** The original condition decides about every pair. */
+  case object Unknown extends NullBound
+
+  /** Such a row matches nothing, since another part of the condition does not hold for it. */
+  case object NoMatch extends NullBound
+}
+
+/**
+ * `left + right` of DOUBLEs, with `right` moved on to the next floating-point number, up or down.
+ *
+ * The end of a range that covers every `y` for which a ''rounded'' difference keeps a limit:
+ * where `x - y`, rounded to the nearest, is at most `d`, then exactly `x - y < next(d)`, so that
+ * `y > x - next(d)`; rounding does not turn an order around, so that `y >= x - next(d)` rounded.
+ *
+ * @param up whether to move up, for an end above the values of the range, or down
+ * @param single whether the difference is rounded to FLOAT, whose numbers lie further apart
+ */
+case class WidenedSum(left: Expression, right: Expression, up: Boolean, single: Boolean)
+    extends BinaryExpression
+    with NullIntolerantExpression {
+
+  override def dataType: DataType = DoubleType
+
+  override protected def nullSafeEval(left: Any, right: Any): Any =
+    left.asInstanceOf[Double] + WidenedSum.next(right.asInstanceOf[Double], up, single)
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val next = WidenedSum.getClass.getName.stripSuffix("$") + ".next"
+    defineCodeGen(ctx, ev, (left, right) => s"$left + $next($right, $up, $single)")
+  }
+
+  override def toString: String = s"($left + $right)"
+
+  override def sql: String = s"(${left.sql} + ${right.sql})"
+
+  override protected def withNewChildrenInternal(
+      newLeft: Expression,
+      newRight: Expression
+  ): WidenedSum = copy(left = newLeft, right = newRight)
+}
+
+object WidenedSum {
+
+  /** The next DOUBLE, or FLOAT where `single`, above or below a number. */
+  def next(number: Double, up: Boolean, single: Boolean): Double =
+    if (single) {
+      if (up) Math.nextUp(number.toFloat).toDouble else Math.nextDown(number.toFloat).toDouble
+    } else if (up) {
+      Math.nextUp(number)
+    } else {
+      Math.nextDown(number)
     }
 }

@@ -3,6 +3,7 @@
 package org.apache.spark.sql.rangejoin.condition
 
 import org.apache.spark.sql.catalyst.plans._
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 
 /**
  * A join type as a value: all that the operator knows of it.
@@ -99,3 +100,40 @@ object JoinTypeBehavior {
     case ExistenceJoin(_) => JoinTypeBehavior(Some(LeftSide), MatchFlag)
   }
 }
+
+/** What a join gives for the pairs that match. */
+sealed trait Emission
+
+/** Every pair that matches, as one row. */
+case object EveryPair extends Emission
+
+/** The streamed row, once, if it has a match or if it has none; the scan ends at the first match. */
+case class StreamedRow(ifMatched: Boolean) extends Emission
+
+/** Every streamed row, with a flag that says whether it has a match; the scan ends at the first. */
+case object MatchFlag extends Emission
+
+/** Nothing for a streamed row: rows of the other side come out when all streamed rows have been seen. */
+sealed trait AfterStreamed extends Emission {
+
+  /** For who gives the rows that come of streamed rows. */
+  def notOfStreamed: Nothing =
+    throw new IllegalArgumentException(s"$this gives nothing for streamed rows")
+}
+
+/** The row of the other side, once, if any streamed row matches it or if none does. */
+case class BufferedRow(ifMatched: Boolean) extends AfterStreamed
+
+/** Every row of the other side, with a flag that says whether it has a match. */
+case object BufferedFlag extends AfterStreamed
+
+/** Which child of a join. */
+sealed trait Side {
+  def other: Side = if (this == LeftSide) RightSide else LeftSide
+
+  def of(join: Join): LogicalPlan = if (this == LeftSide) join.left else join.right
+}
+
+case object LeftSide extends Side
+
+case object RightSide extends Side

@@ -2,8 +2,18 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
-import org.apache.spark.sql.catalyst.expressions.{And, Expression, Or}
-import org.apache.spark.sql.rangejoin.kernel.RangeBound
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
+import org.apache.spark.sql.rangejoin.kernel.{
+  NullBound,
+  OrderedLong,
+  OrderedValue,
+  RangeBound,
+  WidenedSum
+}
+import org.apache.spark.sql.rangejoin.shims.TimestampPlusInterval
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.CalendarInterval
 
 /**
  * The normal form of a range condition, seen from the side that is streamed:
@@ -101,4 +111,271 @@ case class RangeCondition(
    */
   def preferredOrderOf(side: Side): Option[RangeBound] =
     orderOf(side).orElse(if (side == streamed) None else evictBound)
+}
+
+/**
+ * The test `lesser <= greater` (or `<` where strict) between an expression of one side and an
+ * expression of the other.
+ *
+ * @param lesserSide the side `lesser` belongs to; `greater` belongs to the other
+ * @param predicate the conjunct of the join condition that the test comes from
+ * @param trusted by side, a condition without which the test says nothing about a row
+ * @param exact when the test says all that the predicate says, for pairs of trusted rows
+ * @param nulls by side, what a NULL of its value means, where it is the open end of either side; none
+ *   where a NULL matches nothing
+ * @param isEnclosing whether the test covers several that are joined by OR
+ */
+case class RangeTest(
+    lesser: Expression,
+    greater: Expression,
+    lesserSide: Side,
+    strict: Boolean,
+    predicate: Expression,
+    trusted: Map[Side, Expression] = Map.empty,
+    exact: Exactness = Exact,
+    nulls: Map[Side, NullBound] = Map.empty,
+    isEnclosing: Boolean = false
+) {
+
+  def on(side: Side): Expression = if (side == lesserSide) lesser else greater
+
+  /** Whether the values compared are longs, so that a bound decides by itself. */
+  def isLosslessType: Boolean = OrderedLong.isLossless(lesser.dataType)
+
+  /** Whether a NULL is the open end of a side. */
+  def hasOpenEnds: Boolean = nulls.nonEmpty
+
+  /** Whether a row of a side in which the value is NULL may match. */
+  def readsNull(side: Side): Boolean =
+    on(side).nullable && nulls.get(side).exists(_ != NullBound.NoMatch)
+
+  /**
+   * What a NULL means to a bound.
+   *
+   * @param hasLong whether an open end has a long of its own; else it is unknown, as where longs are prefixes
+   */
+  def nullBound(side: Side, hasLong: Boolean): Option[NullBound] =
+    if (hasLong && isLosslessType) nulls.get(side)
+    else if (readsNull(side)) Some(NullBound.Unknown)
+    else None
+
+  /** The comparison itself, where bounds are only prefixes of the values. */
+  def byValue: Option[Expression] =
+    if (isLosslessType) None
+    else Some(if (strict) LessThan(lesser, greater) else LessThanOrEqual(lesser, greater))
+}
+
+/** Whether a predicate has to be asked again for pairs that pass its test. */
+sealed trait Exactness
+
+/** The test is the predicate. */
+case object Exact extends Exactness
+
+/**
+ * The test is the predicate if the range has this test and the `opposite` one. One limit of a difference holds for
+ * pairs whose difference overflows, which are no match; both together do not.
+ */
+case class ExactWith(opposite: Expression) extends Exactness
+
+/** The predicate says more than the test. */
+case object Inexact extends Exactness
+
+/**
+ * Which bounds may be unknown if they are at an extreme of LONG (see `RangeBound`), so that the original condition
+ * decides. Other bounds are values there, such as the greatest BIGINT for "no end", and the longs decide about the
+ * pair.
+ *
+ * @param lower whether the lower bound of the streamed side may be unknown; likewise the others
+ * @param strictLower whether equality does not pass the lower test: a bound at the greatest long could not be moved,
+ *   and so meets bounds that equal it
+ * @param strictUpper likewise of the upper test, at the smallest long
+ */
+final case class UnknownBounds(
+    lower: Boolean,
+    upper: Boolean,
+    sort: Boolean,
+    evict: Boolean,
+    strictLower: Boolean,
+    strictUpper: Boolean) {
+
+  /** Whether the condition has to be asked about all pairs of a streamed row. */
+  def inStreamed(lowerBound: Long, upperBound: Long): Boolean =
+    (lowerBound == Long.MinValue && lower) || (upperBound == Long.MaxValue && upper) ||
+      (lowerBound == Long.MaxValue && strictLower) || (upperBound == Long.MinValue && strictUpper)
+
+  /** Whether it has to be asked about all pairs of a buffered row. */
+  def inBuffered(sortBound: Long, evictBound: Long): Boolean =
+    (sortBound == Long.MinValue && sort) || (evictBound == Long.MaxValue && evict)
+}
+
+object UnknownBounds {
+
+  /** Where all bounds may be unknown. */
+  val All: UnknownBounds = UnknownBounds(
+    lower = true,
+    upper = true,
+    sort = true,
+    evict = true,
+    strictLower = false,
+    strictUpper = false)
+
+  def of(range: RangeCondition): UnknownBounds = UnknownBounds(
+    lower = range.lowerBound.exists(mayBe),
+    upper = range.upperBound.exists(mayBe),
+    sort = range.sortBound.exists(mayBe),
+    evict = range.evictBound.exists(mayBe),
+    strictLower = range.lowerBound.exists(_.strict),
+    strictUpper = range.upperBound.exists(_.strict)
+  )
+
+  /** Whether a bound at the extreme may be unknown. */
+  def mayBe(bound: RangeBound): Boolean =
+    !(bound.isLossless && bound.trusted.isEmpty && bound.nulls.isEmpty &&
+      Predicates.neverRaises(bound.child))
+}
+
+/**
+ * A range that has no end: every value of one side is in it, for every point of the other. It is true of all pairs, and
+ * its operands are never evaluated. A join without a range gets it if its matches are ranked by the distance of the
+ * value from the point: then the rows of a key are read in the order of their values, and the nearest are found by a
+ * search.
+ *
+ * @param value by which the rows of one side are ordered
+ * @param point of the other side
+ * @param nulls what a NULL value means: it matches nothing, if the condition of the join says so elsewhere; it is
+ *   behind all values; or the order of the rows is not known
+ * @param excludesNaN whether the order of rows with NaN is not known either
+ * @param greatest beyond it the distance wraps around, or raises; None where it never does
+ * @param rounding how the distance is rounded, where all rows that tie by it are wanted; else None
+ */
+case class OpenRange(
+    value: Expression,
+    point: Expression,
+    nulls: NullBound,
+    excludesNaN: Boolean = false,
+    greatest: Option[Long] = None,
+    rounding: Option[Rounding] = None)
+    extends BinaryExpression with PlanningConjunct {
+
+  override def left: Expression = value
+
+  override def right: Expression = point
+
+  override def toString: String = s"$value at any distance from $point"
+
+  override def sql: String = s"${value.sql} at any distance from ${point.sql}"
+
+  override protected def withNewChildrenInternal(
+      newLeft: Expression,
+      newRight: Expression): OpenRange = copy(value = newLeft, point = newRight)
+
+  /** `value <= end`, where the end is open for every row. */
+  private[condition] def test(side: Side): RangeTest =
+    RangeTest(
+      value,
+      Literal(null, value.dataType),
+      side,
+      strict = false,
+      this,
+      trusted = if (excludesNaN) Map(side -> Not(IsNaN(value))) else Map.empty,
+      nulls = Map(side -> nulls, side.other -> NullBound.OpenEnd)
+    )
+}
+
+/**
+ * Says in the condition of a join which of its ranges drives it, if that is not the one that the form of the condition
+ * selects. It is true of every pair, and its child is never evaluated: conjuncts keep the order in which the user has
+ * written them, and so raise the same errors. As a part of the condition it stays with the join through every rule,
+ * unlike a tag.
+ *
+ * @param child the conjuncts of the range once more
+ */
+case class DrivenBy(child: Expression) extends UnaryExpression with PlanningConjunct {
+
+  override def toString: String = s"driven by $child"
+
+  override def sql: String = s"driven by ${child.sql}"
+
+  override protected def withNewChildInternal(newChild: Expression): DrivenBy =
+    copy(child = newChild)
+}
+
+private[rangejoin] object DrivenBy {
+
+  /** A condition that says which of its ranges drives. */
+  def apply(range: RangeCondition, condition: Expression): Expression =
+    And(DrivenBy(range.predicates.reduce[Expression](And(_, _))), condition)
+
+  /**
+   * A condition in its parts.
+   *
+   * @param driving the conjuncts that are to drive the join, once more; empty if the condition does not say
+   */
+  private[condition] case class Parts(conjuncts: Seq[Expression], driving: Seq[Expression])
+
+  private[condition] def split(condition: Expression): Parts = {
+    val (marks, conjuncts) = Predicates.split(condition).partition(_.isInstanceOf[DrivenBy])
+    Parts(conjuncts, marks.flatMap(_.children).flatMap(Predicates.split))
+  }
+}
+
+/**
+ * Proves that a bound rises with a column, so that rows sorted by the column are sorted by the
+ * bound, and a table that is sorted already need not be sorted again.
+ *
+ * The list of proofs is short on purpose. `10 - t`, `t % 7` and `t * s` do not rise with `t`; an
+ * addition that wraps around does not; nor does a timestamp plus whole days in a time zone with
+ * daylight saving; nor a timestamp plus months, as 30 January 10:00 and 31 January 9:00 have the same day a month
+ * later. Dates plus months do. An addition that raises does: a bound that raises is unknown, and either stands
+ * at the end of the order where the smallest long belongs, or belongs to a row without match.
+ */
+object MonotoneColumn {
+
+  /** The column that the bound rises with, where that is proven. */
+  def of(bound: RangeBound): Option[Attribute] =
+    // Rows with a NULL come first; where it is a bound, that is no proof of their place.
+    if (bound.trusted.isEmpty && !bound.readsNull) risesWith(bound.child) else None
+
+  private def risesWith(e: Expression): Option[Attribute] = e match {
+    case a: Attribute                                                    => Some(a)
+    case OrderedValue(child)                                             => risesWith(child)
+    case Cast(child, to, _, _) if Arithmetic.widens(child.dataType, to)  => risesWith(child)
+    case a @ Add(child, step, _) if keepsOrder(a, step, a.evalMode)      => risesWith(child)
+    case a @ Add(step, child, _) if keepsOrder(a, step, a.evalMode)      => risesWith(child)
+    case s @ Subtract(child, step, _) if keepsOrder(s, step, s.evalMode) => risesWith(child)
+    case WidenedSum(child, step, _, _) if isFinite(step)                 => risesWith(child)
+    // The last day of a month stands for those that the month does not have: equal, and in order. A date out of
+    // range raises.
+    case AddMonths(child, Literal(months, _)) if months != null         => risesWith(child)
+    case DateAddYMInterval(child, Literal(months, _)) if months != null => risesWith(child)
+    case TimestampPlusInterval(child, Literal(interval, _))
+        if isFixedLength(interval, wholeDays = child.dataType == TimestampNTZType) =>
+      risesWith(child)
+    case _ => None
+  }
+
+  /** Rounding does not turn an order around, nor does an infinite result. */
+  private def keepsOrder(
+      e: BinaryArithmetic,
+      step: Expression,
+      mode: EvalMode.Value
+  ): Boolean = e.dataType match {
+    case _: IntegralType        => step.foldable && mode == EvalMode.ANSI
+    case FloatType | DoubleType => isFinite(step)
+    case _                      => false
+  }
+
+  private def isFinite(step: Expression): Boolean = step match {
+    case Literal(d: Double, _) => java.lang.Double.isFinite(d)
+    case Literal(f: Float, _)  => java.lang.Float.isFinite(f)
+    case _                     => false
+  }
+
+  /** Months are of different lengths; so are days, except in local time without a zone. */
+  private def isFixedLength(interval: Any, wholeDays: Boolean): Boolean = interval match {
+    case micros: Long => wholeDays || (micros > -MICROS_PER_DAY && micros < MICROS_PER_DAY)
+    case calendar: CalendarInterval =>
+      calendar.months == 0 && (wholeDays || calendar.days == 0)
+    case _ => false
+  }
 }

@@ -2,7 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.conf
 
-import org.apache.spark.SparkContext
+import org.apache.spark.{SparkContext, SparkException}
 
 /** The description, in Spark's UI, of the jobs that a range join starts by itself. */
 private[rangejoin] object JobDescription {
@@ -14,4 +14,14 @@ private[rangejoin] object JobDescription {
     try body
     finally sc.setJobDescription(users.orNull)
   }
+}
+
+/** The error of a job that was cancelled, and the query with it. */
+private[rangejoin] object JobCancelled {
+
+  /** Spark 3.5 has no class of this error. */
+  private val Message = """Job \d+ cancelled""".r
+
+  def unapply(e: SparkException): Boolean =
+    Message.findFirstIn(String.valueOf(e.getMessage)).isDefined
 }

@@ -5,18 +5,29 @@ package org.apache.spark.sql.rangejoin.plan
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
-import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, Exchange}
 import org.apache.spark.sql.execution.joins.{
   CartesianProductExec,
   ShuffledHashJoinExec,
   SortMergeJoinExec
 }
-import org.apache.spark.sql.execution.{ExpandExec, ProjectExec, SortExec, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.{
+  ExpandExec,
+  ProjectExec,
+  SortExec,
+  SparkPlan,
+  UnaryExecNode,
+  UnionExec
+}
 import org.apache.spark.sql.rangejoin.best.{BestMatches, BestOrder}
 import org.apache.spark.sql.rangejoin.broadcast.{BroadcastRangeJoinExec, IndexedStageJoinExec}
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
-import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
+import org.apache.spark.sql.rangejoin.join.{
+  CodegenBoundaryExec,
+  RangeJoinExec,
+  TwoInputRangeJoinExec
+}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.partitioning.{BestCopies, RangeBucketExec}
 import org.apache.spark.sql.rangejoin.shuffled.{ProductRangeJoinExec, ShuffledRangeJoinExec}
@@ -171,4 +182,26 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
 
   private def isKey(bucket: Attribute, keys: Seq[Expression]): Boolean =
     keys.exists(Predicates.haveSameValue(_, bucket))
+}
+
+/** Where code generation has to end because of a range join of two inputs. */
+private[plan] object CodegenBoundaries {
+
+  /**
+   * `UNION` fuses the code of its children unless it finds a stock join of two inputs below; those of
+   * ours it does not know.
+   */
+  def belowUnions(plan: SparkPlan): SparkPlan = plan.transformUp { case union: UnionExec =>
+    union.withNewChildren(union.children.map {
+      case boundary: CodegenBoundaryExec  => boundary
+      case child if fusesRangeJoin(child) => CodegenBoundaryExec(child)
+      case child                          => child
+    })
+  }
+
+  private def fusesRangeJoin(plan: SparkPlan): Boolean = plan match {
+    case _: TwoInputRangeJoinExec             => true
+    case _: Exchange | _: CodegenBoundaryExec => false
+    case other                                => other.children.exists(fusesRangeJoin)
+  }
 }

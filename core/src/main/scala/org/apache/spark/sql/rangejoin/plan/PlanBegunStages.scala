@@ -7,10 +7,13 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastPartitioning
 import org.apache.spark.sql.execution.adaptive.{
+  AQEShuffleReadRule,
   BroadcastQueryStageExec,
   InvalidAQEPlanException,
-  LogicalQueryStage
+  LogicalQueryStage,
+  OptimizeShuffleWithLocalRead
 }
+import org.apache.spark.sql.execution.exchange.ShuffleOrigin
 import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, BroadcastNestedLoopJoinExec}
 import org.apache.spark.sql.execution.{PlanLater, ProjectExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
@@ -147,4 +150,31 @@ object PlanBegunStages extends SparkStrategy {
 
   private def otherBuckets(plan: SparkPlan) =
     InvalidAQEPlanException("Range buckets were made for another join", plan)
+}
+
+/**
+ * Where adaptive execution finds a side small enough to broadcast once the other one is shuffled, that
+ * one is read where it was written. Spark's rule for it knows its own join only: it is shown one.
+ */
+object ReadShufflesLocally extends AQEShuffleReadRule {
+
+  override protected def supportedShuffleOrigins: Seq[ShuffleOrigin] = Nil
+
+  override def apply(plan: SparkPlan): SparkPlan =
+    if (!plan.exists(_.isInstanceOf[BroadcastRangeJoinExec])) plan
+    else {
+      def joins(plan: SparkPlan) = plan.collect {
+        case join: BroadcastRangeJoinExec if join.leftKeys.nonEmpty => join
+      }
+      val stock = plan.transformUp {
+        case join: BroadcastRangeJoinExec if join.leftKeys.nonEmpty => join.asStock
+      }
+      // Spark's rule puts reads between the nodes, and leaves their order.
+      val ours = joins(plan).iterator
+      OptimizeShuffleWithLocalRead(stock).transformDown {
+        case join: BroadcastHashJoinExec
+            if join.children.exists(PlanBegunStages.indexOf(_).isDefined) =>
+          ours.next().withNewChildren(join.children)
+      }
+    }
 }

@@ -218,3 +218,11 @@ object ServeDemand extends Rule[LogicalPlan] {
   /** An index of so many times the rows costs little more than one of the smaller side. */
   private val MostTimes = 4
 }
+
+/** The size of a plan as Spark estimates it; None of one with rows that have no size before the optimizer has run. */
+private[rangejoin] object KnownSize {
+
+  def of(plan: LogicalPlan): Option[BigInt] =
+    try Some(plan.stats.sizeInBytes)
+    catch { case _: UnsupportedOperationException => None }
+}

@@ -2,11 +2,17 @@
 
 package org.apache.spark.sql.rangejoin.pushdown
 
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.catalyst.util.TypeUtils
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, FileTable}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{RangeCondition, Side}
 import org.apache.spark.sql.rangejoin.kernel.RangeBound
-import org.apache.spark.sql.types.{BinaryType, DecimalType, StringType}
+import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
@@ -84,5 +90,97 @@ object ImpliedLimits {
       case LessThanOrEqual(a: Attribute, Literal(v, _)) => compared(a, v, _.greatest).exists(_ <= 0)
       case _                                            => false
     }
+  }
+}
+
+/** Which values of a column have a bound within a limit: all, none, or the values that meet a predicate. */
+private[pushdown] sealed trait ColumnLimit
+
+private[pushdown] case object AllValues extends ColumnLimit
+
+private[pushdown] case object NoValue extends ColumnLimit
+
+private[pushdown] case class SomeValues(predicate: BinaryComparison) extends ColumnLimit
+
+/**
+ * Hides an inferred predicate from data sources, so that pushdown cannot fail a query that worked before. The
+ * predicate is still tested for each row. [[PruneScans]] hands it to scans where nothing can go wrong, and
+ * [[ShownLimits]] to Iceberg.
+ */
+case class ImpliedLimit(child: Expression) extends UnaryExpression with Predicate {
+
+  override def dataType: DataType = BooleanType
+
+  override def nullable: Boolean = child.nullable
+
+  override def eval(input: InternalRow): Any = child.eval(input)
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
+    child.genCode(ctx)
+
+  override def prettyName: String = "implied"
+
+  override def toString: String = s"implied$child"
+
+  override def sql: String = s"implied${child.sql}"
+
+  override protected def withNewChildInternal(newChild: Expression): ImpliedLimit =
+    copy(child = newChild)
+}
+
+/** What is known of the values of a column: the least and the greatest that any row has. */
+case class KnownValues(least: Option[Any], greatest: Option[Any])
+
+/**
+ * Shows inferred limits to the sources that compare values as Spark does, before Spark plans their scans:
+ * Iceberg leaves out manifests and files by them. From all other sources [[ImpliedLimit]] hides them.
+ */
+object ShownLimits {
+
+  /** Spark has it from 4.1 on. */
+  private val JoinPushdown = "spark.sql.optimizer.datasourceV2JoinPushdown"
+
+  private val Inferred = TreeNodeTag[Unit]("rangejoin.inferred")
+
+  /** Whether a predicate of a filter was inferred, shown or not. */
+  def isInferred(predicate: Expression): Boolean =
+    predicate.isInstanceOf[ImpliedLimit] || predicate.getTagValue(Inferred).isDefined
+
+  /** The plan with the limits shown that stand directly above such a source. */
+  def in(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case Filter(condition, source: DataSourceV2Relation) if isTrusted(source) =>
+      Filter(
+        condition.transform {
+          case ImpliedLimit(limit: BinaryComparison) if isExact(limit) =>
+            limit.setTagValue(Inferred, ())
+            limit
+        },
+        source)
+  }
+
+  /**
+   * Whether a source below may compute an aggregate or a join itself, unless there is a filter in between that it does
+   * not know. Files leave out partitions by any filter.
+   */
+  def wouldHinder(side: LogicalPlan): Boolean = {
+    def readsSource(plan: LogicalPlan) = plan.exists {
+      case source: DataSourceV2Relation =>
+        !isTrusted(source) && !source.table.isInstanceOf[FileTable]
+      case _ => false
+    }
+    side.exists {
+      case aggregate: Aggregate => readsSource(aggregate)
+      case _                    => false
+    } || SQLConf.get.getConfString(JoinPushdown, "false").toBoolean && readsSource(side)
+  }
+
+  private def isTrusted(source: DataSourceV2Relation): Boolean =
+    source.table.getClass.getName.startsWith("org.apache.iceberg.")
+
+  /** Iceberg's bounds of a file do not count NaN, which is the greatest value for Spark. */
+  private def isExact(limit: BinaryComparison): Boolean = limit.left.dataType match {
+    case IntegerType | LongType | DateType | TimestampType | TimestampNTZType => true
+    case _: DecimalType                                                       => true
+    case _                                                                    => false
   }
 }

@@ -7,7 +7,14 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{SortOrder, UnsafeRow}
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.{OneToOneDependency, Partition, SparkException, TaskContext}
+import org.apache.spark.{
+  OneToOneDependency,
+  Partition,
+  SparkEnv,
+  SparkException,
+  TaskContext,
+  TaskContextImpl
+}
 
 /**
  * The rows of each partition of files, merged; or sorted, where a file is not read in order.
@@ -71,4 +78,34 @@ private[sortedtables] object MergedFilesRDD {
     s"The rows of the file ${file.urlEncodedPath} are not in the order that its table declares " +
       "(SORTED BY), and a range join relies on that order. Write the table anew, or set " +
       "spark.sql.join.sortedTables.enabled to false to have its rows sorted.")
+}
+
+/**
+ * Stands for the task while a scan is computed: takes the listeners by which the scan closes what it has opened, to
+ * call them before the task completes. Whether the task is killed is left to the task itself.
+ */
+private[sortedtables] final class FilesContext(task: TaskContext)
+    extends TaskContextImpl(
+      task.stageId(),
+      task.stageAttemptNumber(),
+      task.partitionId(),
+      task.taskAttemptId(),
+      task.attemptNumber(),
+      task.numPartitions(),
+      task.taskMemoryManager(),
+      task.getLocalProperties,
+      SparkEnv.get.metricsSystem,
+      task.taskMetrics(),
+      task.cpus(),
+      task.resources()
+    ) {
+
+  /** Calls all listeners, and then raises the error of one, if there was any. */
+  def close(): Unit = markTaskCompleted(None)
+
+  override def isInterrupted(): Boolean = task.isInterrupted()
+
+  private[spark] override def getKillReason(): Option[String] = task.getKillReason()
+
+  private[spark] override def killTaskIfInterrupted(): Unit = task.killTaskIfInterrupted()
 }

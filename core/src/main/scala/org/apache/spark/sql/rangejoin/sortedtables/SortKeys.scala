@@ -9,7 +9,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   BoundReference,
   NullsFirst,
   SortOrder,
-  UnsafeProjection
+  UnsafeProjection,
+  UnsafeRow
 }
 import org.apache.spark.sql.rangejoin.kernel.LongColumn
 
@@ -47,4 +48,78 @@ private[sortedtables] object SortKeys {
 
   /** Stands for NULL, and is a value, too. */
   final val NullLong = Long.MinValue
+}
+
+/** The sort columns of the current row of a file, which outlive the row. */
+private[sortedtables] abstract class SortKey {
+
+  /** Reads the columns of the next row; false if they are less than the previous ones. */
+  def moveTo(row: UnsafeRow): Boolean
+
+  /** The first column, as a long, for a merge to compare; see [[SortKeys.areWhole]]. */
+  def first: Long
+
+  /** The second column, likewise. */
+  def second: Long
+}
+
+/** Columns that are longs in Spark's order ([[LongColumn]]), read where they are in the row. */
+private[sortedtables] final class LongsKey(columns: Array[LongColumn]) extends SortKey {
+  private val values = new Array[Long](columns.length)
+  // At first all are, so that no row comes before.
+  private val isNull = Array.fill(columns.length)(true)
+
+  override def moveTo(row: UnsafeRow): Boolean = {
+    // How the row compares with the one before, by the first column that is not the same.
+    var order = 0
+    var i = 0
+    while (i < columns.length) {
+      val column = columns(i)
+      if (row.isNullAt(column.ordinal)) {
+        if (order == 0 && !isNull(i)) order = -1
+        isNull(i) = true
+        values(i) = SortKeys.NullLong
+      } else {
+        val value = column.of(row)
+        if (order == 0) order = if (isNull(i)) 1 else java.lang.Long.compare(value, values(i))
+        isNull(i) = false
+        values(i) = value
+      }
+      i += 1
+    }
+    order >= 0
+  }
+
+  override def first: Long = values(0)
+
+  override def second: Long =
+    if (columns.length == 1) 0
+    else if (values(0) == SortKeys.NullLong) SortKeys.NullLong
+    else values(1)
+}
+
+/**
+ * Columns of any type, projected out of the row.
+ *
+ * @param project its row is valid until the next call, by whichever key
+ */
+private[sortedtables] final class RowKey(project: UnsafeProjection, ordering: BaseOrdering)
+    extends SortKey {
+  private var columns: UnsafeRow = _
+
+  override def moveTo(row: UnsafeRow): Boolean = {
+    val next = project(row)
+    if (columns == null) {
+      columns = next.copy()
+      true
+    } else {
+      val inOrder = ordering.compare(columns, next) <= 0
+      columns.copyFrom(next)
+      inOrder
+    }
+  }
+
+  override def first: Long = SortKeys.NullLong
+
+  override def second: Long = SortKeys.NullLong
 }

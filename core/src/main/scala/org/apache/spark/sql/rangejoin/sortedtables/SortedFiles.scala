@@ -2,9 +2,15 @@
 
 package org.apache.spark.sql.rangejoin.sortedtables
 
-import org.apache.spark.rdd.RDD
+import org.apache.spark.rdd.{InputFileBlockHolder, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, PlanExpression, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{
+  Ascending,
+  Attribute,
+  PlanExpression,
+  SortOrder,
+  UnsafeRow
+}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.{BucketingUtils, FileFormat}
@@ -129,5 +135,38 @@ object SortedFiles {
   ) extends LeafExecNode {
     override protected def doExecute(): RDD[InternalRow] =
       throw new IllegalStateException("not part of a plan that is run")
+  }
+}
+
+/**
+ * Rows that are said to be in order, one at a time; checks that they are.
+ *
+ * @param key of no other source; has the sort columns of the current row
+ * @param outOfOrder the error for a row that is less than the one before
+ */
+private[sortedtables] final class SortedSource(
+    rows: Iterator[UnsafeRow],
+    val key: SortKey,
+    outOfOrder: () => Throwable
+) extends Iterator[InternalRow] {
+  private[this] var isOpen = false
+
+  /**
+   * The first call opens the file, which sets `input_file_name()`. It is unset here: a sort in this place would have
+   * read all files, after which there is none.
+   */
+  override def hasNext: Boolean =
+    if (isOpen) rows.hasNext
+    else {
+      isOpen = true
+      val more = rows.hasNext
+      InputFileBlockHolder.unset()
+      more
+    }
+
+  override def next(): UnsafeRow = {
+    val row = rows.next()
+    if (!key.moveTo(row)) throw outOfOrder()
+    row
   }
 }

@@ -7,11 +7,14 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.catalyst.analysis.Resolver
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.util.RebaseDateTime
-import org.apache.spark.sql.execution.FileSourceScanExec
-import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetReadSupport}
+import org.apache.spark.sql.execution.datasources.{PartitionedFile, WriteFilesExec}
+import org.apache.spark.sql.execution.{FileSourceScanExec, SortExec, SparkPlan}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.shims.BinaryStrings
+import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.{
   SPARK_LEGACY_DATETIME_METADATA_KEY,
@@ -180,4 +183,24 @@ private[sortedtables] object WrittenOrder {
 
   /** What the JSON of a schema contains if any of its columns has a collation. */
   private val CollationsInJson = "__COLLATIONS"
+}
+
+/**
+ * Uses the sort of range joins for what is written to a table that is bucketed by keys and sorted by several columns.
+ * Spark sorts by (partition, bucket, keys, range) with a prefix of the first column only, and compares rows by all
+ * others. The rows of each file, and their order, are the same.
+ */
+object SortPreparedWrites extends Rule[SparkPlan] {
+
+  override def apply(plan: SparkPlan): SparkPlan =
+    if (!conf.getConf(RangeJoinConf.Enabled) || !conf.getConf(RangeJoinConf.SortedTables)) plan
+    else plan.transformUp {
+      case write: WriteFilesExec if write.bucketSpec.exists(_.sortColumnNames.size > 1) =>
+        write.withNewChildren(Seq(sorted(write.child)))
+    }
+
+  private def sorted(plan: SparkPlan): SparkPlan = plan match {
+    case SortExec(order, false, child, _) => RangeSortExec.sort(order, child)
+    case other                            => other
+  }
 }

@@ -4,6 +4,7 @@ package org.apache.spark.sql.rangejoin.shims
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
+import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 
 /**
  * What `max_by(value, order, k)` is ordered by, and `k`: these lines of Spark have no such function.
@@ -17,4 +18,11 @@ object MaxByK {
  */
 object MinByK {
   def unapply(function: AggregateFunction): Option[(Expression, Int)] = None
+}
+
+/** Whether a broadcast hash join reads the parts of a skewed partition: it cannot be told here. */
+object HashJoins {
+  def isSkewed(join: BroadcastHashJoinExec): Boolean = false
+
+  def skewed(join: BroadcastHashJoinExec, isSkewJoin: Boolean): BroadcastHashJoinExec = join
 }

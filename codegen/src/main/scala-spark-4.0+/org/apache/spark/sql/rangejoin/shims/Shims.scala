@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.shims
 
+import org.apache.spark.sql.catalyst.expressions.{ConditionalExpression, Expression}
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -16,4 +17,18 @@ object BinaryStrings {
 
   /** Compares bytes, as unsigned numbers. */
   def compare(a: UTF8String, b: UTF8String): Int = a.binaryCompare(b)
+}
+
+/** An expression none of whose children may be evaluated ahead of it. */
+trait EvaluatedInPlace extends ConditionalExpression {
+  override def alwaysEvaluatedInputs: Seq[Expression] = Nil
+
+  override def withNewAlwaysEvaluatedInputs(inputs: Seq[Expression]): ConditionalExpression = this
+
+  override def branchGroups: Seq[Seq[Expression]] = Nil
+}
+
+/** An expression that is NULL where one of its children is. */
+trait NullIntolerantExpression extends Expression {
+  override def nullIntolerant: Boolean = true
 }

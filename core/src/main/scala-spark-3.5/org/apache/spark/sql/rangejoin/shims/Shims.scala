@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package org.apache.spark.sql.rangejoin.shims
+
+import scala.util.Try
+
+import org.apache.spark.sql
+import org.apache.spark.sql.catalyst.expressions.{
+  Expression,
+  Literal,
+  Murmur3Hash,
+  RuntimeReplaceable
+}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedHint}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{
+  SparkPlan,
+  SubqueryAdaptiveBroadcastExec,
+  SubqueryBroadcastExec
+}
+import org.apache.spark.sql.{Column, SparkSessionExtensions}
+
+/** The session that plans and runs queries itself, which is the only one that there is. */
+object ClassicSession {
+  type SparkSession = sql.SparkSession
+  val SparkSession: sql.SparkSession.type = sql.SparkSession
+  type Dataset[T] = sql.Dataset[T]
+  val Dataset: sql.Dataset.type = sql.Dataset
+
+  def of(session: sql.SparkSession): SparkSession = session
+}
+
+/** Extends EXPLAIN. Spark 3.5 has no such extension point, so only our own code calls it. */
+trait ExplainProvider {
+  def title: String
+
+  def generateExtendedInfo(plan: SparkPlan): String
+}
+
+/**
+ * In Spark 3.5 extensions cannot add hint rules, so hints are resolved by an ordinary resolution rule.
+ */
+object Hints {
+  def inject(extensions: SparkSessionExtensions, rule: Rule[LogicalPlan]): Unit =
+    extensions.injectResolutionRule(_ => rule)
+
+  /** The parameters, which are what `Dataset.hint` was given. */
+  def parameters(hint: UnresolvedHint): Seq[Expression] = hint.parameters.map {
+    case e: Expression  => e
+    case column: Column => column.expr
+    case value          => Try(Literal(value)).getOrElse(Literal(String.valueOf(value)))
+  }
+}
+
+/** The hash of keys that is the same for equal ones: what Spark shuffles by. */
+object KeyHash {
+  def of(keys: Seq[Expression]): Expression = new Murmur3Hash(keys)
+}
+
+/** The values of a dynamic partition pruning filter. */
+object PruningValues {
+
+  /** They are taken from this broadcast. */
+  def of(planned: SubqueryAdaptiveBroadcastExec, broadcast: SparkPlan): SubqueryBroadcastExec =
+    SubqueryBroadcastExec(planned.name, planned.index, planned.buildKeys, broadcast)
+}
+
+/** An expression as it is evaluated, which the optimizer would make of it. */
+object ReplacedExpressions {
+  def apply(e: Expression): Expression = e match {
+    case replaceable: RuntimeReplaceable => apply(replaceable.replacement)
+    case other                           => other.mapChildren(apply)
+  }
+}
