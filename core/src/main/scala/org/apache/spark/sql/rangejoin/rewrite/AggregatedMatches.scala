@@ -21,7 +21,7 @@ import org.apache.spark.sql.rangejoin.plan.AggregatedPairs
  * }}}
  *
  * The join aggregates the matches of a row by itself, and as each row is a group by itself, nothing has to be
- * merged (`AggregateMatchesInPlace`). The keys are among the groups so that Spark would not shuffle pairs
+ * merged (`MatchesInPlace`). The keys are among the groups so that Spark would not shuffle pairs
  * once more.
  *
  * @param plan has all left columns, and others

@@ -20,8 +20,8 @@ import org.apache.spark.sql.types.IntegerType
  *         Project   the left side, and a number of each row
  * }}}
  *
- * The join finds the best matches of a row by itself (`WantBestMatches`), and ranks them in place
- * (`RankMatchesInPlace`). Partitions have the keys of the join, too, so that its rows need no other shuffle.
+ * The join finds the best matches of a row by itself (`PlaceRangeJoins`), and ranks them in place
+ * (`MatchesInPlace`). Partitions have the keys of the join, too, so that its rows need no other shuffle.
  * It keeps left rows without a match, whatever is made of it: of an inner join Spark may broadcast the left
  * side, which then cannot be streamed.
  *
