@@ -10,16 +10,15 @@ import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan}
 import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.hint.{KeepRangeJoinHint, ResolveRangeJoinHint}
 import org.apache.spark.sql.rangejoin.plan.{
+  DeferShuffle,
   KeepStreamedOrder,
   MarkRangeJoins,
   MatchesInPlace,
   PlaceRangeJoins,
   PlanBegunStages,
   ReadShufflesLocally,
-  RemoveRedundantDeferrals,
   ServeDemand,
-  WithRangeJoins,
-  WriteCostlySides
+  WithRangeJoins
 }
 import org.apache.spark.sql.rangejoin.pushdown.{InferRangeFilters, PruneByIndexedKeys, PruneScans}
 import org.apache.spark.sql.rangejoin.rewrite.{
@@ -47,14 +46,13 @@ import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
  * | [[PlanBegunStages]]          | planner strategy: joins over stages that have begun         |
  * | [[ReadShufflesLocally]]      | adaptive execution: stage about to run                      |
  * | [[SplitSkewedKeys]]          | adaptive execution: stage about to run, sizes known         |
- * | [[RemoveRedundantDeferrals]] | adaptive execution: first stage preparation rule            |
  * | [[PlaceRangeJoins]]          | adaptive execution: stage preparation rule, in this order   |
  * | [[MatchesInPlace]]           | adaptive execution: stage preparation rule, in this order   |
  * | [[KeepStreamedOrder]]        | adaptive execution: stage preparation rule, in this order   |
  * | [[PruneScans]]               | adaptive execution: stage preparation rule, in this order   |
  * | [[SortPreparedWrites]]       | adaptive execution: stage preparation rule, in this order   |
- * | [[WriteCostlySides]]         | adaptive execution: stage preparation rule, in this order   |
  * | [[PruneByIndexedKeys]]       | adaptive execution: stage preparation rule, in this order   |
+ * | [[DeferShuffle]]             | adaptive execution: last stage preparation rule             |
  *
  * Without adaptive execution, the rules from [[PlaceRangeJoins]] to [[PruneByIndexedKeys]] run in
  * the same order before columnar transitions and code generation. Preparation rules are one rule to Spark
@@ -115,12 +113,11 @@ object RangeJoinExtensions extends Logging {
     SortPreparedWrites
   )
 
-  private lazy val StagePreparation: Rule[SparkPlan] = WithRangeJoins(
-    RemoveRedundantDeferrals +: LatePlacement :+ WriteCostlySides(isAdaptive =
-      true) :+ PruneByIndexedKeys)
+  private lazy val StagePreparation: Rule[SparkPlan] =
+    WithRangeJoins(LatePlacement :+ PruneByIndexedKeys :+ DeferShuffle)
 
   private object BeforeTransitions extends ColumnarRule {
-    override lazy val preColumnarTransitions: Rule[SparkPlan] = WithRangeJoins(
-      LatePlacement :+ WriteCostlySides(isAdaptive = false) :+ PruneByIndexedKeys)
+    override lazy val preColumnarTransitions: Rule[SparkPlan] =
+      WithRangeJoins(LatePlacement :+ PruneByIndexedKeys)
   }
 }

@@ -17,10 +17,10 @@ import org.apache.spark.sql.execution.SparkPlan
  * without this node. It passes on the rows of its side, and reads nothing else.
  *
  * The side that is copied also waits by this node until an owner of intervals has been shuffled
- * ([[OwnerStageExec]]).
+ * ([[AwaitStageExec]]).
  *
  * @param others plans below which there are exchanges to wait for: measures, and the other side once more; or what
- *   stands for the shuffle of the owner
+ *   stands for the other side
  */
 case class DeferShuffleExec(side: SparkPlan, others: Seq[SparkPlan]) extends SparkPlan {
 
@@ -48,14 +48,13 @@ case class DeferShuffleExec(side: SparkPlan, others: Seq[SparkPlan]) extends Spa
 
 object DeferShuffleExec {
 
-  /** A side that is copied, which waits for the lengths of the owner, too. */
-  def ofLengths(side: SparkPlan, lengths: OwnerLengths): SparkPlan =
-    if (!lengths.isPending) side
+  /** A side that waits for others, if there are any. */
+  def of(side: SparkPlan, others: Iterable[SparkPlan]): SparkPlan =
+    if (others.isEmpty) side
     else {
       side match {
-        case DeferShuffleExec(side, others) =>
-          DeferShuffleExec(side, others :+ OwnerStageExec(lengths))
-        case side => DeferShuffleExec(side, Seq(OwnerStageExec(lengths)))
+        case DeferShuffleExec(side, before) => DeferShuffleExec(side, before ++ others)
+        case side                           => DeferShuffleExec(side, others.toSeq)
       }
     }
 }

@@ -28,7 +28,7 @@ import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
  *
  * @param others ranges that may drive the join within its buckets, if there are fewer pairs in them
  * @param isTiny whether partitioning is not worth it: there is one bucket, and nothing is read
- * @param writings what is known of either side while it is written, if it is; kept while the join is planned again
+ * @param measures of sides of which it is not known whether they are small
  */
 final class JoinPartitioning(
     session: SparkSession,
@@ -37,7 +37,7 @@ final class JoinPartitioning(
     left: LogicalPlan,
     right: LogicalPlan,
     val isTiny: Boolean,
-    writings: Map[Side, Writing]
+    measures: Map[Side, SideMeasure]
 ) extends Logging {
   import JoinPartitioning._
 
@@ -70,9 +70,9 @@ final class JoinPartitioning(
 
   def isOwner(side: Side): Boolean = side == range.owner
 
-  /** What is known of the owner, or of the other side, while it is written. */
-  def writing(isOwner: Boolean): Writing =
-    writings(if (isOwner) range.owner else range.owner.other)
+  /** The measure of the owner, or of the other side. */
+  def measure(isOwner: Boolean): Option[SideMeasure] =
+    measures.get(if (isOwner) range.owner else range.owner.other)
 
   /** Whether the layout needs no look at the rows. */
   def isSingle: Boolean = isTiny && forced == 0 || forced == 1
@@ -116,21 +116,6 @@ final class JoinPartitioning(
     catch {
       case NonFatal(_)             =>
       case _: InterruptedException => Thread.currentThread().interrupt()
-    }
-
-  /** In a plan that is not adaptive: what reads a side, if it is written before it is read. */
-  private var written = Map.empty[Boolean, Option[SparkPlan]]
-
-  /**
-   * Records what a side is written by. A plan that is not adaptive prepares both sides, and the second call chooses the
-   * layout; a stage of an adaptive plan has only one side, so nothing is chosen here.
-   *
-   * @param exchange what the side is written by
-   */
-  private[partitioning] def prepareWith(isOwner: Boolean, exchange: Option[SparkPlan]): Unit =
-    synchronized {
-      written += isOwner -> exchange
-      if (written.size == 2) prepare()
     }
 
   private def choose(): Chosen = {
@@ -190,7 +175,7 @@ final class JoinPartitioning(
 
   private[partitioning] def boundsOf(isOwner: Boolean): SparkPlan = {
     val side = if (isOwner == (range.owner == LeftSide)) left else right
-    SamplePlan(session, columns(isOwner), side, written.get(isOwner).flatten)
+    SamplePlan(session, columns(isOwner), side)
   }
 
   override def toString: String = s"range partitioning ${System.identityHashCode(this)}"

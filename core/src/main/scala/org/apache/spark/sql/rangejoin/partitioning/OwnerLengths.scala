@@ -19,8 +19,17 @@ private[rangejoin] final class OwnerLengths(val partitioning: JoinPartitioning) 
 
   @volatile private var settled: Option[BucketLayout] = None
 
-  /** Defined when all rows have been counted; as a query stage keeps its result. */
+  /** Defined when all rows have been counted, or the owner has been shuffled; as a query stage keeps its result. */
   val result: AtomicReference[Option[Any]] = new AtomicReference(None)
+
+  private val ofOwnerBegun, ofCopiesBegun = new AtomicReference[Option[Any]](None)
+
+  /** Likewise, defined when a side is about to be shuffled by its buckets. */
+  def begun(isOwner: Boolean): AtomicReference[Option[Any]] =
+    if (isOwner) ofOwnerBegun else ofCopiesBegun
+
+  /** Says that there is nothing more to wait for. */
+  def end(): Unit = result.set(Some(()))
 
   /** Whether the copies depend on lengths that are still to be counted. */
   def isPending: Boolean =

@@ -7,7 +7,7 @@ import scala.concurrent.duration.{Duration, FiniteDuration}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.catalyst.plans.logical.LocalRelation
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 import org.apache.spark.sql.catalyst.plans.physical.{IdentityBroadcastMode, Partitioning}
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
@@ -18,6 +18,9 @@ case class ProbeExec(@transient measure: SideMeasure, child: SparkPlan) extends 
   override def output: Seq[Attribute] = child.output
 
   override def outputPartitioning: Partitioning = child.outputPartitioning
+
+  // It stands for no part of the query, so that Spark puts nothing of the query in its place when it has run.
+  override def logicalLink: Option[LogicalPlan] = Some(LocalRelation())
 
   override def stringArgs: Iterator[Any] = Iterator(measure)
 
@@ -34,23 +37,9 @@ case class ProbeExec(@transient measure: SideMeasure, child: SparkPlan) extends 
 
 object ProbeExec {
 
-  /** The plan that an exchange measures. */
-  object Measured {
-    def unapply(exchange: SparkPlan): Option[SparkPlan] = exchange match {
-      case BroadcastExchangeExec(_, probe: ProbeExec) => Some(probe.child)
-      case _                                          => None
-    }
-  }
-
-  /**
-   * The exchange to wait for. It stands for no part of the query, so that Spark puts nothing of the query in its place
-   * when it has run.
-   */
-  def exchange(measure: SideMeasure, side: SparkPlan): SparkPlan = {
-    val exchange = BroadcastExchangeExec(IdentityBroadcastMode, ProbeExec(measure, side))
-    exchange.setLogicalLink(LocalRelation())
-    exchange
-  }
+  /** The exchange to wait for. */
+  def exchange(measure: SideMeasure, side: SparkPlan): SparkPlan =
+    BroadcastExchangeExec(IdentityBroadcastMode, ProbeExec(measure, side))
 
   /** Half of the time after which Spark gives up a broadcast, which is what waits for an answer. */
   def patience(broadcastTimeout: Long): Duration =

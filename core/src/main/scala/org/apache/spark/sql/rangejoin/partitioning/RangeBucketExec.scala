@@ -97,13 +97,13 @@ case class RangeBucketExec(
   // In the thread that prepares the plan: that of the query, or from Spark 4.0 on, under adaptive execution, one
   // of the stage's own. Not when rows are asked for: below a broadcast that is in a thread of the broadcast pool,
   // where the sample might wait for a broadcast of its own that finds no free thread.
-  override protected def doPrepare(): Unit =
-    partitioning.prepareWith(isOwner, WriteOnceExec.directlyBelow(child))
+  override protected def doPrepare(): Unit = {
+    lengths.begun(isOwner).set(Some(()))
+    partitioning.prepare()
+  }
 
   /** Rows of the child; when a job over them is about to begin, there is a layout. */
-  private def withLayout(rows: => RDD[InternalRow]): RDD[InternalRow] = {
-    partitioning.prepare()
-    val input = rows
+  private def withLayout(input: RDD[InternalRow]): RDD[InternalRow] = {
     if (isCounted) layoutRef.lengths = lengths.count(sparkContext, input.getNumPartitions)
     new BeforeJobRDD(input, () => prepareLayout())
   }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression}
 import org.apache.spark.sql.catalyst.optimizer.{CollapseProject, ColumnPruning}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
-import org.apache.spark.sql.execution.{PlanSubqueries, ProjectExec, QueryExecution, SparkPlan}
+import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
 /**
@@ -20,20 +20,13 @@ object SamplePlan {
   /** Whether this thread plans a sample. Such a plan is not adaptive: nobody would wait for what its joins wait for. */
   def isPlanningSample: Boolean = isPlanning.get
 
-  /**
-   * The plan of the query.
-   *
-   * @param written what the rows can be read from instead of `side`, if they have been written
-   */
+  /** The plan of the query. */
   private[partitioning] def apply(
       session: SparkSession,
       columns: Seq[Expression],
-      side: LogicalPlan,
-      written: Option[SparkPlan]): SparkPlan = {
+      side: LogicalPlan): SparkPlan = {
     val named = columns.zipWithIndex.map { case (e, i) => Alias(e, s"bound_$i")() }
-    // What has been written is part of a plan that is ready; the bounds may have subqueries of their own.
-    written.map(rows => PlanSubqueries(session)(ProjectExec(named, rows))).getOrElse(
-      planning(QueryExecution.prepareExecutedPlan(session, pruned(Project(named, side)))))
+    planning(QueryExecution.prepareExecutedPlan(session, pruned(Project(named, side))))
   }
 
   private def planning[T](plan: => T): T = {

@@ -2,38 +2,182 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import scala.annotation.tailrec
+
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, IsNotNull, PredicateHelper}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.physical.RoundRobinPartitioning
 import org.apache.spark.sql.catalyst.plans.{InnerLike, LeftAnti, LeftSemi}
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.execution.adaptive.{
-  LogicalQueryStage,
-  QueryStageExec,
-  ShuffleQueryStageExec
+import org.apache.spark.sql.execution.adaptive.{QueryStageExec, ShuffleQueryStageExec}
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.exchange._
+import org.apache.spark.sql.execution.joins.{
+  BroadcastNestedLoopJoinExec,
+  CartesianProductExec,
+  ShuffledJoin
 }
-import org.apache.spark.sql.execution.exchange.Exchange
-import org.apache.spark.sql.execution.joins.BroadcastNestedLoopJoinExec
-import org.apache.spark.sql.execution.{PlanLater, SparkPlan}
+import org.apache.spark.sql.execution.{PlanLater, SortExec, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, LeftSide, RightSide, Side}
-import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
-import org.apache.spark.sql.rangejoin.partitioning.{
-  DeferShuffleExec,
-  ProbeExec,
-  RangeBucketExec,
-  SideMeasure
+import org.apache.spark.sql.rangejoin.condition.{
+  JoinTypeBehavior,
+  LeftSide,
+  RightSide,
+  Side => JoinSide
 }
+import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
+import org.apache.spark.sql.rangejoin.partitioning._
 import org.apache.spark.sql.rangejoin.pushdown.ShownLimits
 
 /**
  * Sides of joins without keys that may be far smaller than Spark thinks: it does not know how many rows a
  * filter, a join or an aggregate leaves, nor how many there are in an RDD. Under adaptive execution neither
- * side is shuffled by buckets before that is known: what is shuffled below a side is shuffled first, and then
- * a side that can be read without a sort is measured, unless it is costly and written first
- * ([[WriteCostlySides]]). After that the join is planned again; where a side is small, as a broadcast join.
+ * side is shuffled by buckets before that is known, and after each step the join is planned again; where a side is
+ * small, as a broadcast join. The steps:
+ *
+ *  1. What is shuffled or broadcast below a side runs.
+ *  2. A side that can be read without a sort is measured ([[SideMeasure]]).
+ *  3. A side that is costly to make ([[CostlySide]]) is written instead, by an exchange of Spark's, which the sample
+ *     and the join read. Else it would be made for its size, for the sample and for the join.
+ *
+ * One side waits for the other's exchanges by a copy of these, of which adaptive execution runs one. The other waits
+ * for the first side's buckets to begin ([[AwaitStageExec]]), which needs no copy: joins within joins would contain
+ * copies of copies.
  */
-object DeferShuffle extends PredicateHelper {
+object DeferShuffle extends Rule[SparkPlan] with PredicateHelper {
+
+  override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
+    case join if join.children.size == 2 =>
+      join.children.map(bucketsBelow) match {
+        case Seq(Some(left), Some(right)) => waiting(join, new Side(left), new Side(right))
+        case sides                        => sides.flatten.foldLeft(join) { (join, buckets) =>
+            replaced(join, buckets, DeferShuffleExec.of(buckets.child, ofLengths(buckets)))
+          }
+      }
+  }
+
+  /** The buckets of a side of a join that has not been shuffled by them. */
+  @tailrec
+  private def bucketsBelow(side: SparkPlan): Option[RangeBucketExec] = side match {
+    case buckets: RangeBucketExec if !buckets.partitioning.isSingle => Some(buckets)
+    case node if node.children.size == 1 => bucketsBelow(node.children.head)
+    case _                               => None
+  }
+
+  private def replaced(join: SparkPlan, buckets: RangeBucketExec, child: SparkPlan): SparkPlan =
+    join.transformDown {
+      case node if node.eq(buckets) => buckets.withNewChildren(Seq(child))
+    }
+
+  private def waiting(join: SparkPlan, left: Side, right: Side): SparkPlan = {
+    val (first, second) =
+      if (left.lengths.isPending) if (left.buckets.isOwner) (left, right) else (right, left)
+      else if (!right.isAwaited || left.isAwaited && right.isCopied) (left, right)
+      else (right, left)
+    val measures = Seq(left, right).flatMap(_.measure)
+    val ofFirst = first.made(measures, second)
+    val ofSecond = second.made(measures, first)
+    val untilSecond = if (second.isAwaited && second.isCopied) Some(ofSecond) else None
+    val untilFirst =
+      if (first.isAwaited) Some(AwaitStageExec(first.lengths.begun(first.buckets.isOwner)))
+      else None
+    def child(made: SparkPlan, until: Option[SparkPlan], side: Side) =
+      DeferShuffleExec.of(made, until ++ ofLengths(side.buckets))
+    replaced(
+      replaced(join, first.buckets, child(ofFirst, untilSecond, first)),
+      second.buckets,
+      child(ofSecond, untilFirst, second))
+  }
+
+  /** Copies wait until an owner of intervals has been shuffled, which counts lengths. */
+  private def ofLengths(buckets: RangeBucketExec): Option[SparkPlan] =
+    if (buckets.isOwner || !buckets.lengths.isPending) None
+    else Some(AwaitStageExec(buckets.lengths.result))
+
+  /** A side of a join, no row of which has been read. */
+  private class Side(val buckets: RangeBucketExec) {
+    val plan: SparkPlan = buckets.child
+    val lengths: OwnerLengths = buckets.lengths
+
+    private val unknown: Option[SideMeasure] =
+      if (plan.isInstanceOf[ShuffleQueryStageExec] || !isPipelined(plan)) None
+      else lengths.partitioning.measure(buckets.isOwner)
+
+    private val isCostly: Boolean =
+      conf.getConf(InternalConf.WriteOnce) &&
+        !plan.exists(_.expressions.exists(!_.deterministic)) &&
+        CostlySide(
+          plan,
+          if (unknown.isDefined) plan.outputSet
+          else AttributeSet.fromAttributeSets(
+            lengths.partitioning.columns(buckets.isOwner).map(_.references)))
+
+    /** Whether there is something to run below. */
+    val runs: Boolean = isOn(conf) && plan.exists(running.isDefinedAt)
+
+    /** Whether the other side waits for this one. */
+    def isAwaited: Boolean = runs || isCostly
+
+    /** Whether it may be twice in the plan, once only to be waited for. */
+    val isCopied: Boolean =
+      conf.exchangeReuseEnabled && !plan.exists(_.isInstanceOf[RangeBucketExec])
+
+    def measure: Option[SparkPlan] =
+      unknown.filterNot(_ => isCostly).map(ProbeExec.exchange(_, plan))
+
+    /**
+     * The side, when the measures have been taken; written if it is costly. That is not done before what the other
+     * side needs has run: where that turns out small, this one is streamed past its broadcast.
+     */
+    def made(measures: Seq[SparkPlan], other: Side): SparkPlan =
+      if (isCostly) {
+        val below = if (other.runs && other.isCopied) Some(other.plan) else None
+        write(DeferShuffleExec.of(plan, measures ++ below))
+      } else DeferShuffleExec.of(plan, measures)
+  }
+
+  private def write(side: SparkPlan): SparkPlan = {
+    val exchange =
+      ShuffleExchangeExec(RoundRobinPartitioning(side.conf.numShufflePartitions), side)
+    side.logicalLink.foreach(exchange.setTagValue(SparkPlan.LOGICAL_PLAN_TAG, _))
+    exchange
+  }
+
+  /** A side below its buckets, without what has been put there to wait or to write. */
+  @tailrec
+  private[plan] def sideOf(child: SparkPlan): SparkPlan = child match {
+    case DeferShuffleExec(side, _)                            => sideOf(side)
+    case exchange: ShuffleExchangeExec if isWriting(exchange) => sideOf(exchange.child)
+    case side                                                 => side
+  }
+
+  /** Whether an exchange only writes a side; it is not the user's. */
+  private[rangejoin] def isWriting(exchange: ShuffleExchangeExec): Boolean =
+    exchange.shuffleOrigin == ENSURE_REQUIREMENTS &&
+      exchange.outputPartitioning.isInstanceOf[RoundRobinPartitioning]
+
+  /** Whether rows come out as they are read, so that the first ones cost little. */
+  private def isPipelined(plan: SparkPlan): Boolean = plan match {
+    case stage: QueryStageExec =>
+      stage.isMaterialized || !stage.isInstanceOf[ShuffleQueryStageExec]
+    case _: BroadcastExchangeLike => true
+    case _: ShuffleExchangeLike | _: SortExec | _: ShuffledJoin | _: CartesianProductExec |
+        _: BroadcastNestedLoopJoinExec => false
+    // The last step of one whose shuffle has run.
+    case aggregate: BaseAggregateExec
+        if !aggregate.collectLeaves().forall(_.isInstanceOf[QueryStageExec]) => false
+    case other => other.children.forall(isPipelined)
+  }
+
+  /** What is to be shuffled or broadcast, or is just now. */
+  private[plan] val running: PartialFunction[SparkPlan, SparkPlan] = {
+    case exchange: Exchange                             => exchange
+    case stage: QueryStageExec if !stage.isMaterialized => stage
+  }
+
+  // ---------------------------------------------------------------- what is measured
 
   /** A measure, with the columns that the side had when it was created. */
   private case class Measured(measure: SideMeasure, columns: AttributeSet)
@@ -42,46 +186,24 @@ object DeferShuffle extends PredicateHelper {
    * On a join: the measures of its sides, pending or done. Rules of Spark copy this tag to whatever replaces the join,
    * which may be another join, or the same one with fewer columns.
    */
-  private val Measures = TreeNodeTag[Map[Side, Measured]]("rangejoin.measures")
-
-  /** Both sides of a join. Each waits for what reveals the sizes, unless both are known to be small. */
-  def of(join: Join, conf: SQLConf, isSmall: Boolean): Map[Side, SparkPlan] = {
-    val measures = if (isSmall) Nil else pending(join, conf)
-    Seq[Side](LeftSide, RightSide).map { side =>
-      val plan = PlanLater(side.of(join))
-      val others = measures ++ (if (isSmall) None else shuffledBelow(side.other.of(join), conf))
-      side -> (if (others.isEmpty) plan else DeferShuffleExec(plan, others))
-    }.toMap
-  }
+  private val Measures = TreeNodeTag[Map[JoinSide, Measured]]("rangejoin.measures")
 
   /**
-   * The measures to be taken before the join is decided, as far as [[RemoveRedundantDeferrals]] finds them
-   * worth it.
+   * The measures that are to be taken before a join is decided. One that is done before the plan of the join is, is
+   * waited for all the same: after that the join is planned again.
    */
-  private def pending(join: Join, conf: SQLConf): Seq[SparkPlan] = {
-    val measures = measuresOf(join).filter { case (side, measured) =>
+  def measures(join: Join, conf: SQLConf): Map[JoinSide, SideMeasure] = {
+    val known = measuresOf(join).filter { case (side, measured) =>
       side.of(join).outputSet == measured.columns
     }
     val fresh = (if (isMeasured(join, conf)) candidates(join, conf) else Nil)
-      .filterNot(measures.contains)
+      .filterNot(known.contains)
       .map(side => side -> Measured(new SideMeasure(limit(conf)), side.of(join).outputSet))
-    if (fresh.nonEmpty) join.setTagValue(Measures, measures ++ fresh)
-    (measures ++ fresh).toSeq.collect {
-      case (side, Measured(measure, _))
-          if measure.isSmall.isEmpty && !isWritten(side.of(join)) =>
-        ProbeExec.exchange(measure, PlanLater(side.of(join)))
+    if (fresh.nonEmpty) join.setTagValue(Measures, known ++ fresh)
+    (known ++ fresh).collect {
+      case (side, Measured(measure, _)) if measure.isSmall.isEmpty => side -> measure
     }
   }
-
-  /**
-   * A side that may contain shuffles. It is planned twice, once only to be waited for;
-   * [[RemoveRedundantDeferrals]] keeps the wait only if both plans run the same shuffles. None
-   * where there is another join without keys below.
-   */
-  private def shuffledBelow(side: LogicalPlan, conf: SQLConf): Option[SparkPlan] =
-    if (runsOnce(conf) && !isReadOrShuffled(side) && !hasJoinWithoutKeys(side))
-      Some(PlanLater(side))
-    else None
 
   /** The join as Spark would plan it if it had known that a side is small; None unless one is. */
   def overSmall(join: Join): Option[SparkPlan] = {
@@ -101,16 +223,11 @@ object DeferShuffle extends PredicateHelper {
     }
   }
 
-  private def measuresOf(join: Join): Map[Side, Measured] =
+  private def measuresOf(join: Join): Map[JoinSide, Measured] =
     join.getTagValue(Measures).getOrElse(Map.empty)
 
   private def isOn(conf: SQLConf): Boolean =
     conf.adaptiveExecutionEnabled && conf.getConf(InternalConf.DeferShuffle)
-
-  /**
-   * Whether a plan that is made twice, once only to be waited for, runs its exchanges once (exchange reuse).
-   */
-  private def runsOnce(conf: SQLConf): Boolean = isOn(conf) && conf.exchangeReuseEnabled
 
   private def isMeasured(join: Join, conf: SQLConf): Boolean =
     isOn(conf) && conf.getConf(RangeJoinConf.Broadcast) && limit(conf) > 0 &&
@@ -121,42 +238,18 @@ object DeferShuffle extends PredicateHelper {
     conf.getConf(SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD)
       .getOrElse(conf.autoBroadcastJoinThreshold)
 
-  private def candidates(join: Join, conf: SQLConf): Seq[Side] = {
+  private def candidates(join: Join, conf: SQLConf): Seq[JoinSide] = {
     val sides = JoinTypeBehavior.of(join.joinType).toSeq
-      .flatMap(_.streamed.fold(Seq[Side](LeftSide, RightSide))(kept => Seq(kept.other)))
+      .flatMap(_.streamed.fold(Seq[JoinSide](LeftSide, RightSide))(kept => Seq(kept.other)))
     sides.filter { side =>
       val plan = side.of(join)
       isUnknown(plan, conf) && !hasJoinWithoutKeys(plan)
     }
   }
 
-  /** Nested joins without a key are excluded: every level would multiply the planning of its sides. */
+  /** Nested joins without a key are excluded: every level would multiply the copies of its sides. */
   private def hasJoinWithoutKeys(side: LogicalPlan): Boolean =
     side.exists(PartitionRangeJoins.isWithoutKeys)
-
-  /** Whether the side has been written, so that its size is known. */
-  private def isWritten(side: LogicalPlan): Boolean = side match {
-    case LogicalQueryStage(_, physical) =>
-      val written = physical match {
-        case buckets: RangeBucketExec => WriteCostlySides.sideOf(buckets.child)
-        case other                    => other
-      }
-      written.isInstanceOf[ShuffleQueryStageExec]
-    case _ => false
-  }
-
-  /** Whether all there is to do is to read rows and look at each; what was shuffled is there. */
-  private def isReadOrShuffled(plan: LogicalPlan): Boolean = plan match {
-    case LogicalQueryStage(_, physical)                  => !physical.exists(running.isDefinedAt)
-    case _: Project | _: Filter | _: Generate | _: Union => plan.children.forall(isReadOrShuffled)
-    case other                                           => other.isInstanceOf[LeafNode]
-  }
-
-  /** What is to be shuffled or broadcast, or is just now. */
-  private[plan] val running: PartialFunction[SparkPlan, SparkPlan] = {
-    case exchange: Exchange                             => exchange
-    case stage: QueryStageExec if !stage.isMaterialized => stage
-  }
 
   /**
    * Whether a side may be far smaller than Spark thinks. `IsNotNull` says nothing, as nearly every

@@ -19,7 +19,6 @@ import org.apache.spark.sql.rangejoin.condition.{DrivenBy, LeftSide, RightSide, 
 import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
 import org.apache.spark.sql.rangejoin.partitioning.{
-  DeferShuffleExec,
   JoinPartitioning,
   OwnerLengths,
   PartitionedRange,
@@ -64,19 +63,13 @@ object PartitionRangeJoins extends JoinSelectionHelper {
             join.left,
             join.right,
             isTiny,
-            WriteCostlySides.writingsOf(join)))
+            if (SamplePlan.isPlanningSample) Map.empty else DeferShuffle.measures(join, conf)))
         join.setTagValue(Partitioning, partitioning)
-        val sides: Map[Side, SparkPlan] =
-          if (SamplePlan.isPlanningSample)
-            Map(LeftSide -> PlanLater(join.left), RightSide -> PlanLater(join.right))
-          else DeferShuffle.of(join, conf, isSmall = partitioning.isSingle)
         val lengths = new OwnerLengths(partitioning)
         // Adaptive execution coalesces partitions without rows. Without, each of them is a task.
         val inOnePartition = partitioning.isSingle && !conf.adaptiveExecutionEnabled
         def side(which: Side) = {
-          val child = sides(which)
-          val buckets =
-            bucketed(if (isAdaptive) awaiting(child, which, lengths) else child, which, lengths)
+          val buckets = bucketed(PlanLater(which.of(join)), which, lengths)
           if (inOnePartition) inPartition(buckets, which.of(join)) else buckets
         }
         plan(join, partitioning, side(LeftSide), side(RightSide))
@@ -89,10 +82,6 @@ object PartitionRangeJoins extends JoinSelectionHelper {
     exchange.setLogicalLink(side)
     exchange
   }
-
-  /** A side under adaptive execution; copies wait for the owner. */
-  def awaiting(child: SparkPlan, side: Side, lengths: OwnerLengths): SparkPlan =
-    if (lengths.partitioning.isOwner(side)) child else DeferShuffleExec.ofLengths(child, lengths)
 
   /** On a join: how its rows are partitioned. Rules may copy it to another join. */
   private val Partitioning = TreeNodeTag[JoinPartitioning]("rangejoin.partitioning")

@@ -43,7 +43,7 @@ object PlanBegunStages extends SparkStrategy {
       else Nil
     // A stage below the bucket node has run: the join is planned afresh, over the side without its buckets.
     case LogicalQueryStage(_, bucket: RangeBucketExec) =>
-      Seq(WriteCostlySides.sideOf(bucket.child))
+      Seq(DeferShuffle.sideOf(bucket.child))
     // Shuffled by its buckets, but without the join: Spark found that the other side is empty.
     case stage @ LogicalQueryStage(_, physical) if RangeBucketExec.below(physical).isDefined =>
       if (RangeBucketExec.below(physical).exists(_.isOwner))
@@ -129,17 +129,13 @@ object PlanBegunStages extends SparkStrategy {
     } && PartitionRangeJoins.rangeOf(join, partitioning.range.owner).contains(partitioning.range)
     if (!isSame) throw otherBuckets(first.physical)
     lengths.check()
+    // Counted or not, if that is the owner: no other side would have been shuffled before it.
+    if (stages.values.exists(!_.physical.exists(DeferShuffle.running.isDefinedAt))) lengths.end()
     def side(which: Side, logical: LogicalPlan): SparkPlan = stages.get(which) match {
       case Some(stage) =>
         stage.physical.setLogicalLink(stage.logical)
         stage.physical
-      case None =>
-        val child = PlanLater(logical)
-        val hasRun = stages.values.exists(!_.physical.exists(DeferShuffle.running.isDefinedAt))
-        PartitionRangeJoins.bucketed(
-          if (hasRun) child else PartitionRangeJoins.awaiting(child, which, lengths),
-          which,
-          lengths)
+      case None => PartitionRangeJoins.bucketed(PlanLater(logical), which, lengths)
     }
     PartitionRangeJoins.plan(
       join,

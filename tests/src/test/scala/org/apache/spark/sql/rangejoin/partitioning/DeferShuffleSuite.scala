@@ -227,10 +227,7 @@ class DeferShuffleSuite extends SmallSidesTest {
     views()
     withConf(Sizes: _*) {
       def measured(join: Join): Seq[SideMeasure] =
-        DeferShuffle.of(join, spark.sessionState.conf, isSmall = false)
-          .values.flatMap(_.collect { case ProbeExec(asked: SideMeasure, _) =>
-            asked
-          }).toSeq.distinct
+        DeferShuffle.measures(join, spark.sessionState.conf).values.toSeq
       def joinOf(text: String) =
         execution(sql(text)).optimizedPlan.collectFirst { case found: Join => found }.get
       val few = "(SELECT * FROM r WHERE id % 50 = 1)"
@@ -291,7 +288,7 @@ class DeferShuffleSuite extends SmallSidesTest {
     val few = "(SELECT * FROM r WHERE id % 50 = 1) r"
     // For its size, that is, and not until an owner has been shuffled.
     def waits(text: String) = nodes[DeferShuffleExec](sql(text))
-      .exists(!_.others.forall(_.isInstanceOf[OwnerStageExec]))
+      .exists(!_.others.forall(_.isInstanceOf[AwaitStageExec]))
     val plain = s"SELECT * FROM l LEFT JOIN $few ON $Band"
     withConf(Measured: _*) {
       assert(waits(plain))

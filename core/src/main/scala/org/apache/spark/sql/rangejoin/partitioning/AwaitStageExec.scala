@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.partitioning
 
+import java.util.concurrent.atomic.AtomicReference
+
 import scala.concurrent.Future
 
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, Statistics}
@@ -9,18 +11,17 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
 
 /**
- * Stands for the owner's shuffle in what the other side of a join waits for (see [[DeferShuffleExec]]). To
- * adaptive execution it is a stage that is running already; after each stage it checks whether this one has
- * its result.
+ * Stands for the other side of a join in what one side waits for (see [[DeferShuffleExec]]). To adaptive
+ * execution it is a stage that is running already; after each stage it checks whether this one has its result.
  */
-case class OwnerStageExec(
-    @transient lengths: OwnerLengths,
+case class AwaitStageExec(
+    @transient result: AtomicReference[Option[Any]],
     override val id: Int,
     override val plan: SparkPlan
 ) extends QueryStageExec {
-  _resultOption = lengths.result
+  _resultOption = result
 
-  override protected def stringArgs: Iterator[Any] = Iterator("until the owner has been shuffled")
+  override protected def stringArgs: Iterator[Any] = Iterator.empty
 
   // Spark calls neither, since it takes the stage for one that it has started before.
   override protected def doMaterialize(): Future[Any] = Future.successful(())
@@ -28,11 +29,11 @@ case class OwnerStageExec(
   override def getRuntimeStatistics: Statistics = Statistics(sizeInBytes = 1)
 }
 
-object OwnerStageExec {
+object AwaitStageExec {
 
   /** Like a measure, it stands for no part of the query. */
-  def apply(lengths: OwnerLengths): OwnerStageExec = {
-    val stage = OwnerStageExec(lengths, 0, NoRowsExec(Nil))
+  def apply(result: AtomicReference[Option[Any]]): AwaitStageExec = {
+    val stage = AwaitStageExec(result, 0, NoRowsExec(Nil))
     stage.setLogicalLink(LocalRelation())
     stage
   }
