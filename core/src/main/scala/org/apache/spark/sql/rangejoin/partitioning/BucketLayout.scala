@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.partitioning
 
+import java.util.Arrays
+
 import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.DataType
@@ -164,4 +166,94 @@ object BucketLayout {
   def unexpectedLength(): Throwable = new SparkException(
     "Shuffled rows of a range join by buckets were lost, and one of them has a longer range after being read " +
       "again: the table has changed since, or its rows are not the same each time they are read. Run the query again.")
+}
+
+/** Which buckets there are, of one key or of several; their ids say where rows go. */
+trait RowLayout extends Serializable {
+
+  /** The buckets of a key, by its hash. */
+  def bucketsOf(key: Int): BucketLayout
+
+  /**
+   * Where a row goes that is kept and matches nothing: to the same place when it is read again.
+   *
+   * @param partition of the map task that reads it
+   */
+  def anyId(row: InternalRow, partition: Int): Int
+}
+
+/**
+ * Rows of the owner of nearly the same length, in cells, which share their buckets.
+ *
+ * @param longest no row is longer; the other side looks back as far from its low end
+ * @param width the number of cells of a bucket
+ * @param firstBucket the first of its buckets; one follows for each further `width` cells
+ */
+case class LengthClass(longest: Int, width: Int, firstBucket: Int)
+
+/**
+ * The lengths of rows of an owner, in cells, by their number of bits.
+ *
+ * @param longest by number of bits, the longest length, -1 where there is none
+ */
+case class Lengths(longest: Array[Int]) {
+  def merge(other: Lengths): Lengths =
+    Lengths(longest.zip(other.longest).map { case (a, b) => math.max(a, b) })
+}
+
+object Lengths {
+  val Empty: Lengths = Lengths(Array.fill(33)(-1))
+
+  /** Of points. */
+  val Zero: Lengths = Lengths(0 +: Array.fill(32)(-1))
+
+  /** Not known: every row may be as long as there are cells. */
+  val Unbounded: Lengths = Lengths(Array.fill(33)(Int.MaxValue))
+
+  /** Takes in the lengths of rows, one after the other. */
+  final class Builder extends Serializable {
+
+    /** As of [[Lengths]]; tasks send this, which any serializer takes. */
+    val longest: Array[Int] = Empty.longest.clone()
+
+    def add(length: Int): Unit = {
+      val bits = BucketLayout.bitsOf(length)
+      longest(bits) = math.max(longest(bits), length)
+    }
+
+    def merge(other: Builder): Unit =
+      for (bits <- longest.indices) longest(bits) = math.max(longest(bits), other.longest(bits))
+
+    def clear(): Unit = Arrays.fill(longest, -1)
+  }
+}
+
+/**
+ * Numbers for buckets such that the hash partitioning of the shuffle deals them out evenly: bucket `i`
+ * goes to partition `i` modulo the number of partitions.
+ */
+object BucketIds {
+  import org.apache.spark.sql.catalyst.expressions.Murmur3HashFunction
+  import org.apache.spark.sql.types.IntegerType
+
+  private val Seed = 42L
+
+  def partitionOf(id: Int, partitions: Int): Int =
+    Math.floorMod(Murmur3HashFunction.hash(id, IntegerType, Seed).toInt, partitions)
+
+  def apply(buckets: Int, partitions: Int): Array[Int] = {
+    val ids = new Array[Int](buckets)
+    val next = Array.tabulate(partitions)(identity) // the next bucket of each partition
+    var (id, left) = (0, buckets)
+    while (left > 0) {
+      val partition = partitionOf(id, partitions)
+      if (next(partition) < buckets) {
+        ids(next(partition)) = id
+        next(partition) += partitions
+        left -= 1
+      }
+      id += 1
+    }
+    ids
+  }
 }

@@ -2,12 +2,17 @@
 
 package org.apache.spark.sql.rangejoin.partitioning
 
+import java.util.concurrent.atomic.AtomicReference
+
+import scala.concurrent.Future
+
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, SortOrder}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Statistics}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.QueryStageExec
+import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan}
 
 /**
  * A side of a join without keys that is not shuffled before the sizes of both sides are known.
@@ -57,4 +62,39 @@ object DeferShuffleExec {
         case side                           => DeferShuffleExec(side, others.toSeq)
       }
     }
+}
+
+/**
+ * Stands for the other side of a join in what one side waits for (see [[DeferShuffleExec]]). To adaptive
+ * execution it is a stage that is running already; after each stage it checks whether this one has its result.
+ */
+case class AwaitStageExec(
+    @transient result: AtomicReference[Option[Any]],
+    override val id: Int,
+    override val plan: SparkPlan
+) extends QueryStageExec {
+  _resultOption = result
+
+  override protected def stringArgs: Iterator[Any] = Iterator.empty
+
+  // Spark calls neither, since it takes the stage for one that it has started before.
+  override protected def doMaterialize(): Future[Any] = Future.successful(())
+
+  override def getRuntimeStatistics: Statistics = Statistics(sizeInBytes = 1)
+}
+
+object AwaitStageExec {
+
+  /** Like a measure, it stands for no part of the query. */
+  def apply(result: AtomicReference[Option[Any]]): AwaitStageExec = {
+    val stage = AwaitStageExec(result, 0, NoRowsExec(Nil))
+    stage.setLogicalLink(LocalRelation())
+    stage
+  }
+}
+
+/** Has no rows. */
+case class NoRowsExec(output: Seq[Attribute]) extends LeafExecNode {
+
+  override protected def doExecute(): RDD[InternalRow] = sparkContext.emptyRDD
 }

@@ -136,3 +136,8 @@ private[partitioning] object DrawRowsExec {
     case other => DrawRowsExec(rows, required, other)
   }
 }
+
+/** Holds the number of rows to draw from a partition for generated code, which exists before it. */
+final class SizeRef extends Serializable {
+  var size: Int = _
+}

@@ -2,10 +2,11 @@
 
 package org.apache.spark.sql.rangejoin.partitioning
 
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.{FullOuter, InnerLike, JoinType}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.rangejoin.condition._
-import org.apache.spark.sql.rangejoin.kernel.{NullBound, RangeBound}
+import org.apache.spark.sql.rangejoin.kernel.{GuardedValue, NullBound, OrderedLong, RangeBound}
 import org.apache.spark.sql.types.{DataType, IntegralType}
 
 /**
@@ -155,4 +156,74 @@ object PartitionedRange {
   def isKnown(test: RangeTest, side: Side): Boolean =
     !test.trusted.contains(side) && !test.readsNull(side) &&
       Predicates.neverRaises(test.on(side))
+}
+
+/**
+ * The bounds of one side of a join by buckets: the row takes up the positions from `low` to `high`. A bound
+ * that is absent has no end, or is the same as the other for an owner that is a point.
+ *
+ * @param distance if rows match at any distance: a bound then says where a row lies
+ */
+case class SideBounds(
+    low: Option[RangeBound],
+    high: Option[RangeBound],
+    distance: Option[AnyDistance] = None) {
+
+  /**
+   * What is evaluated for each row: for each bound its long and, where that is a prefix, its value.
+   * A row one of whose bounds is NULL matches nothing.
+   */
+  def columns: Seq[Expression] = each.flatMap { bound =>
+    if (isLossless) Seq(bound) else Seq(bound, GuardedValue(bound.child))
+  }
+
+  /** Whether a bound at an extreme may be unknown. */
+  def mayBeUnknown: Boolean = each.exists(UnknownBounds.mayBe)
+
+  /** Where the bounds are among the columns. */
+  def ordinals: BoundColumns = ordinalsFrom(0)
+
+  /** Where the bounds are if the columns come after `first` others. */
+  def ordinalsFrom(first: Int): BoundColumns = {
+    val width = if (isLossless) 1 else 2
+    BoundColumns(
+      low.map(_ => first),
+      high.map(_ => if (low.isDefined) first + width else first),
+      isLossless,
+      each.head.child.dataType,
+      mayBeUnknown,
+      distance)
+  }
+
+  private def each: Seq[RangeBound] = low.toSeq ++ high
+
+  // The values of both have one order, so that both are lossless or neither.
+  private def isLossless: Boolean = each.forall(_.isLossless)
+}
+
+/**
+ * Describes a range without an end, of which only the nearest rows are wanted: every row of the owner matches every row
+ * of the other side. A row of the owner lies in one bucket, together with the rows near it; the nearest rows of the
+ * buckets before and after it are copied there ([[BestCopies]]). That is not enough if distances from the row might
+ * wrap around, raise, or be rounded too much: then the row needs all rows.
+ *
+ * @param greatest beyond it distances wrap around, or raise; None where they never do
+ * @param rounding how distances are rounded, if all rows that tie by a rounded distance are wanted; else None
+ */
+case class AnyDistance(greatest: Option[Long], rounding: Option[Rounding] = None) {
+
+  /** Whether the rows that are nearest to a point are known, by its bound. */
+  def hasKnownNearest(cells: CellSearch, point: Long): Boolean =
+    greatest.forall(cells.isCentral(point, _)) &&
+      rounding.forall(r => math.abs(OrderedLong.toDouble(point)) <= AnyDistance.farthest(cells, r))
+}
+
+object AnyDistance {
+
+  /**
+   * How far from 0 a point may be if distances are rounded. At this distance the last digit is about 2^-32^ of the
+   * greatest boundary (FLOAT: 2^-19^), so that few rows tie.
+   */
+  def farthest(cells: CellSearch, rounding: Rounding): Double =
+    cells.greatestNumber * (if (rounding.single) 1 << 4 else 1 << 20)
 }

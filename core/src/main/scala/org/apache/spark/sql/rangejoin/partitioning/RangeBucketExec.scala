@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.partitioning
 
+import java.io.ObjectOutputStream
+
 import scala.annotation.tailrec
 
 import org.apache.spark.rdd.RDD
@@ -19,6 +21,7 @@ import org.apache.spark.sql.rangejoin.best.BestOrder
 import org.apache.spark.sql.rangejoin.join.{AwaitsOtherShuffle, DriverMetrics}
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
+import org.apache.spark.{Dependency, Partition, TaskContext}
 
 /**
  * Adds the bucket of a row as a column, by which both sides of a join without keys are then shuffled and
@@ -288,4 +291,46 @@ object RangeBucketExec {
     case a: Attribute => a.metadata.contains(Key)
     case _            => false
   }
+}
+
+/**
+ * Holds the layout for tasks, since generated code exists before it. A stage sends the layout that is there
+ * when the stage is submitted, also when it is submitted again.
+ */
+final class LayoutRef(@transient current: () => BucketLayout) extends Serializable {
+  private var sent: BucketLayout = _
+
+  /** What counts the lengths of the owner's rows; null where they are not counted. */
+  var lengths: LengthCounter = _
+
+  /** The layout, in a task. */
+  def layout: BucketLayout = sent
+
+  private def writeObject(out: ObjectOutputStream): Unit = synchronized {
+    sent = current()
+    out.defaultWriteObject()
+  }
+}
+
+/**
+ * The same rows. Runs a callback on the driver before the first job over them, in the thread that submits it;
+ * a callback that fails fails the job, and is tried again by the next one.
+ */
+private[partitioning] final class BeforeJobRDD(
+    @transient rows: RDD[InternalRow],
+    @transient before: () => Unit
+) extends RDD[InternalRow](rows) {
+
+  override protected def getPartitions: Array[Partition] = rows.partitions
+
+  override protected def getDependencies: Seq[Dependency[_]] = {
+    before()
+    super.getDependencies
+  }
+
+  override protected def getPreferredLocations(split: Partition): Seq[String] =
+    firstParent[InternalRow].preferredLocations(split)
+
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] =
+    firstParent[InternalRow].iterator(split, context)
 }

@@ -147,3 +147,19 @@ object KeyedLayoutPlanner {
   /** Every task has the layout, and a partition is looked for key by key. */
   private val MostKeys = 10000
 }
+
+/**
+ * A layout, and what there is to say of it.
+ *
+ * @param skewedKeys how many keys have been split
+ * @param buckets how many buckets they have
+ * @param largest rows of the partition with most of them, of both sides, estimated
+ * @param rows that have been looked at, of both sides
+ */
+case class KeyedPlan(
+    layout: KeyedLayout,
+    skewedKeys: Int,
+    buckets: Int,
+    largest: Long,
+    rows: Double
+)

@@ -2,7 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.skew
 
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, AQEShuffleReadRule}
 import org.apache.spark.sql.execution.exchange.{ShuffleOrigin, ValidateRequirements}
 import org.apache.spark.sql.internal.SQLConf
@@ -100,5 +100,17 @@ object SplitSkewedKeys extends AQEShuffleReadRule {
   private def stageOf(reader: SparkPlan): SparkPlan = reader match {
     case AQEShuffleReadExec(stage, _) => stage
     case stage                        => stage
+  }
+}
+
+/** Limits at the end of a stage. */
+private[skew] object StageLimits {
+
+  /** Whether a stage ends in a limit that reads no more rows than it needs. */
+  def isLimited(plan: SparkPlan): Boolean = plan match {
+    case _: CollectLimitExec | _: CollectTailExec | _: LimitExec => true
+    case node: OrderPreservingUnaryExecNode                      => isLimited(node.child)
+    case union: UnionExec                                        => union.children.exists(isLimited)
+    case _                                                       => false
   }
 }
