@@ -4,12 +4,10 @@ package org.apache.spark.sql.rangejoin.partitioning
 
 import java.util.concurrent.TimeUnit.NANOSECONDS
 
-import scala.util.control.NonFatal
-
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.execution.{SQLExecution, SparkPlan}
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.rangejoin.best.BestOrder
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeCondition, Side}
 import org.apache.spark.sql.rangejoin.conf.{InternalConf, JobDescription}
@@ -80,43 +78,14 @@ final class JoinPartitioning(
   private def forced: Int =
     session.sessionState.conf.getConf(InternalConf.RangePartitioningBuckets)
 
-  /** The last failure to choose a layout, with the query execution in which it happened. */
-  private var failed: Option[(Option[String], Throwable)] = None
-
-  private def execution: Option[String] =
-    Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
-
-  /**
-   * The layout, for a job that is about to begin. A failure is raised again in the same execution of the query; the
-   * next one chooses anew.
-   */
+  /** The layout, which is chosen when it is first asked for. A failure is not kept: the next one to ask chooses anew. */
   def get(): Chosen = synchronized {
-    val before = failed.filter(_._1 == execution)
-    failed = before.filter(_._1.isDefined)
-    before.foreach(failure => throw failure._2)
     chosen.getOrElse {
-      val now =
-        try session.withActive(choose())
-        catch {
-          case e @ (NonFatal(_) | _: InterruptedException) =>
-            failed = Some(execution -> e)
-            throw e
-        }
+      val now = session.withActive(choose())
       chosen = Some(now)
       now
     }
   }
-
-  /**
-   * Chooses the layout while the plan is prepared. Failures and interrupts are left to the job, which fails again:
-   * Spark caches an error of preparing a plan, so that the same query could never be run again.
-   */
-  def prepare(): Unit =
-    try get()
-    catch {
-      case NonFatal(_)             =>
-      case _: InterruptedException => Thread.currentThread().interrupt()
-    }
 
   private def choose(): Chosen = {
     val start = System.nanoTime()

@@ -102,7 +102,7 @@ case class RangeBucketExec(
   // where the sample might wait for a broadcast of its own that finds no free thread.
   override protected def doPrepare(): Unit = {
     lengths.begun(isOwner).set(Some(()))
-    partitioning.prepare()
+    partitioning.get()
   }
 
   /** Rows of the child; when a job over them is about to begin, there is a layout. */
