@@ -6,14 +6,14 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairPredicate}
+import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairPredicate, RangeJoinIterator}
 import org.apache.spark.util.TaskCompletionListener
 
 /** Drives a scanner, one streamed row at a time. */
 private[aggregate] final class AggregatedMatchIterator(
     scanner: CandidateScanner,
     parts: AggregatedMatchIteratorFactory)
-    extends Iterator[InternalRow] {
+    extends RangeJoinIterator(parts.metrics.rows) {
   import parts.{metrics, ofBuffered, preservesStreamed}
 
   private[this] val readsBuffered = !ofBuffered.isEmpty
@@ -33,52 +33,41 @@ private[aggregate] final class AggregatedMatchIterator(
   private[this] val output = UnsafeProjection.create(parts.grouping ++ parts.order)
   private[this] val buffers = new JoinedRow
   private[this] val joined = new JoinedRow
-  private[this] var current: InternalRow = _
-  private[this] var finished = false
 
   private def close(): Unit = {
     runs.close()
     if (known != null) known.close()
   }
 
-  override def hasNext: Boolean = {
-    while (current == null && !finished) findNext()
-    current != null
-  }
-
-  override def next(): InternalRow = {
-    if (!hasNext) throw new NoSuchElementException("the aggregated matches have no more rows")
-    val row = current
-    current = null
-    metrics.rows += 1
+  override protected def findNext(): InternalRow = {
+    var row: InternalRow = null
+    while (row == null && scanner.nextStreamed()) row = ofStreamedRow()
+    if (row == null) close()
     row
   }
 
-  private def findNext(): Unit =
-    if (!scanner.nextStreamed()) {
-      finished = true
-      close()
-    } else {
-      val ofRun = if (test == null) aggregateRun() else -1
-      val before = if (known == null) null else known.get(scanner.currentStreamed)
-      val matches =
-        if (ofRun >= 0) ofRun.toLong else if (before != null) before.matches else aggregatePairs()
-      metrics.matches += matches
-      val isUnmatched = matches == 0L && preservesStreamed
-      if (isUnmatched) {
-        single.clear()
-        single.update(noMatch)
-      }
-      if (matches > 0L || isUnmatched) {
-        val fromBuffered =
-          if (readsBuffered && ofRun > 0) runs.result
-          else if (before != null && !isUnmatched) before.buffer
-          else single.result()
-        val fromStreamed = repeated.aggregate(scanner.currentStreamed, math.max(matches, 1L))
-        current =
-          output(joined(scanner.currentStreamed, buffers(fromStreamed, fromBuffered)))
-      }
+  /** The row of the current streamed row; null where none comes out. */
+  private def ofStreamedRow(): InternalRow = {
+    val ofRun = if (test == null) aggregateRun() else -1
+    val before = if (known == null) null else known.get(scanner.currentStreamed)
+    val matches =
+      if (ofRun >= 0) ofRun.toLong else if (before != null) before.matches else aggregatePairs()
+    metrics.matches += matches
+    val isUnmatched = matches == 0L && preservesStreamed
+    if (isUnmatched) {
+      single.clear()
+      single.update(noMatch)
     }
+    if (matches == 0L && !isUnmatched) null
+    else {
+      val fromBuffered =
+        if (readsBuffered && ofRun > 0) runs.result
+        else if (before != null && !isUnmatched) before.buffer
+        else single.result()
+      val fromStreamed = repeated.aggregate(scanner.currentStreamed, math.max(matches, 1L))
+      output(joined(scanner.currentStreamed, buffers(fromStreamed, fromBuffered)))
+    }
+  }
 
   private def aggregateRun(): Int = scanner match {
     case ofRuns: RunScanner => ofRuns.aggregateRun(runs)

@@ -147,20 +147,21 @@ private[broadcast] final class IndexRowIterator(
     marks: MatchMarks,
     emission: Emission,
     output: JoinOutput
-) extends RangeJoinIterator(output) {
+) extends RangeJoinIterator(output.numOutputRows) {
   private[this] val row = new UnsafeRow(index.fields)
   private[this] val flag = if (emission == BufferedFlag) new GenericInternalRow(1) else null
   private[this] var next = first
 
-  override protected def findNext(): Boolean = {
+  override protected def findNext(): InternalRow = {
     while (next < end && !isWanted(marks.isMarked(next - first))) next += 1
-    val found = next < end
-    if (found) {
+    if (next == end) null
+    else {
       index.readAny(next, row)
       if (flag != null) flag.setBoolean(0, marks.isMarked(next - first))
       next += 1
+      // The flag of an existence join stands where the streamed row would.
+      output(flag, row)
     }
-    found
   }
 
   private def isWanted(marked: Boolean): Boolean = emission match {
@@ -168,7 +169,4 @@ private[broadcast] final class IndexRowIterator(
     case BufferedRow(ifMatched) => marked == ifMatched
     case _                      => !marked
   }
-
-  /** The flag of an existence join stands where the streamed row would. */
-  override protected def current: InternalRow = output(flag, row)
 }

@@ -55,6 +55,17 @@ trait CandidateScanner {
     }
 
   /**
+   * Goes on to the next candidate of this streamed row or a later one; where rows without a match are preserved, those
+   * come with a null candidate. False at the end.
+   */
+  final def nextPair(preservesStreamed: Boolean): Boolean = {
+    var found = false
+    while (!found && (isScanning || nextStreamed()))
+      found = if (preservesStreamed) nextCandidateOrNone() else nextCandidate()
+    found
+  }
+
+  /**
    * Goes on to the next candidate where that is simply the next row in memory, and false where it is
    * not, or there is none: the inner loop of generated code.
    */

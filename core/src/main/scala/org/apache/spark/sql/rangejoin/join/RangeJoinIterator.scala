@@ -4,8 +4,10 @@ package org.apache.spark.sql.rangejoin.join
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.condition.{
   AfterStreamed,
+  Emission,
   EveryPair,
   JoinTypeBehavior,
   MatchFlag,
@@ -13,29 +15,27 @@ import org.apache.spark.sql.rangejoin.condition.{
 }
 
 /** The interpreted join: drives a scanner one output row at a time. */
-abstract class RangeJoinIterator(output: JoinOutput) extends Iterator[InternalRow] {
-  private[this] var found = false
+abstract class RangeJoinIterator(numOutputRows: SQLMetric) extends Iterator[InternalRow] {
+  private[this] var found: InternalRow = _
   private[this] var finished = false
 
-  /** Goes on to the next output row; false when there is none. */
-  protected def findNext(): Boolean
-
-  /** The row that `findNext` found. */
-  protected def current: InternalRow
+  /** The next output row, valid until the next call; null when there is none. */
+  protected def findNext(): InternalRow
 
   override def hasNext: Boolean = {
-    if (!found && !finished) {
+    if (found == null && !finished) {
       found = findNext()
-      finished = !found
+      finished = found == null
     }
-    found
+    found != null
   }
 
   override def next(): InternalRow = {
     if (!hasNext) throw new NoSuchElementException("the range join has no more rows")
-    found = false
-    output.numOutputRows += 1
-    current
+    val row = found
+    found = null
+    numOutputRows += 1
+    row
   }
 }
 
@@ -47,11 +47,14 @@ object RangeJoinIterator {
       behavior: JoinTypeBehavior,
       output: JoinOutput
   ): RangeJoinIterator = behavior.emission match {
-    case EveryPair              => new PairIterator(scanner, behavior.preservesStreamed, output)
-    case StreamedRow(ifMatched) => new StreamedRowIterator(scanner, ifMatched, output)
-    case MatchFlag              => new MatchFlagIterator(scanner, output)
-    case after: AfterStreamed   => after.notOfStreamed
+    case EveryPair                  => new PairIterator(scanner, behavior.preservesStreamed, output)
+    case StreamedRow(_) | MatchFlag => new FirstMatchIterator(scanner, behavior.emission, output)
+    case after: AfterStreamed       => after.notOfStreamed
   }
+
+  /** The rows of a join that keeps rows of the side that is not streamed. */
+  def apply(scanner: PairScanner, output: JoinOutput): RangeJoinIterator =
+    new PairScannerIterator(scanner, output)
 }
 
 /** Inner, left and right outer joins. */
@@ -59,34 +62,42 @@ private final class PairIterator(
     scanner: CandidateScanner,
     preservesStreamed: Boolean,
     output: JoinOutput
-) extends RangeJoinIterator(output) {
+) extends RangeJoinIterator(output.numOutputRows) {
 
-  override protected def findNext(): Boolean = {
-    while (scanner.isScanning || scanner.nextStreamed()) {
-      while (nextCandidate()) {
-        if (scanner.currentCandidate == null) return true
-        if (scanner.isMatch ||
-          output.matches(scanner.currentStreamed, scanner.currentCandidate)) {
-          scanner.markMatched()
-          return true
-        }
+  override protected def findNext(): InternalRow = {
+    while (scanner.nextPair(preservesStreamed)) {
+      val streamed = scanner.currentStreamed
+      val candidate = scanner.currentCandidate
+      if (candidate == null) return output(streamed, null)
+      if (scanner.isMatch || output.matches(streamed, candidate)) {
+        scanner.markMatched()
+        return output(streamed, candidate)
       }
     }
-    false
+    null
   }
-
-  private def nextCandidate(): Boolean =
-    if (preservesStreamed) scanner.nextCandidateOrNone() else scanner.nextCandidate()
-
-  override protected def current: InternalRow =
-    output(scanner.currentStreamed, scanner.currentCandidate)
 }
 
-/** Joins that look for one match of every streamed row. */
-private sealed abstract class FirstMatchIterator(scanner: CandidateScanner, output: JoinOutput)
-    extends RangeJoinIterator(output) {
+/** Semi, anti and existence joins, which look for one match of every streamed row. */
+private final class FirstMatchIterator(
+    scanner: CandidateScanner,
+    emission: Emission,
+    output: JoinOutput
+) extends RangeJoinIterator(output.numOutputRows) {
+  // Null where it is the streamed row that comes out.
+  private[this] val flag = if (emission == MatchFlag) new GenericInternalRow(1) else null
+  private[this] val ifMatched = emission == StreamedRow(true)
 
-  protected def hasMatch: Boolean = {
+  override protected def findNext(): InternalRow = {
+    while (scanner.nextStreamed()) {
+      val matched = hasMatch
+      if (flag != null) flag.setBoolean(0, matched)
+      if (flag != null || matched == ifMatched) return output(scanner.currentStreamed, flag)
+    }
+    null
+  }
+
+  private def hasMatch: Boolean = {
     var found = false
     while (!found && scanner.nextCandidate()) {
       found = scanner.isMatch ||
@@ -97,52 +108,20 @@ private sealed abstract class FirstMatchIterator(scanner: CandidateScanner, outp
   }
 }
 
-/** Semi and anti joins. */
-private final class StreamedRowIterator(
-    scanner: CandidateScanner,
-    ifMatched: Boolean,
-    output: JoinOutput
-) extends FirstMatchIterator(scanner, output) {
-
-  override protected def findNext(): Boolean = {
-    var found = false
-    while (!found && scanner.nextStreamed()) found = hasMatch == ifMatched
-    found
-  }
-
-  override protected def current: InternalRow = output(scanner.currentStreamed, null)
-}
-
-/** Existence joins. */
-private final class MatchFlagIterator(scanner: CandidateScanner, output: JoinOutput)
-    extends FirstMatchIterator(scanner, output) {
-
-  private[this] val flag = new GenericInternalRow(1)
-
-  override protected def findNext(): Boolean = scanner.nextStreamed() && {
-    flag.setBoolean(0, hasMatch)
-    true
-  }
-
-  override protected def current: InternalRow = output(scanner.currentStreamed, flag)
-}
-
 /** Joins that keep rows of the side that is not streamed. */
-final class PairScannerIterator(scanner: PairScanner, output: JoinOutput)
-    extends RangeJoinIterator(output) {
+private final class PairScannerIterator(scanner: PairScanner, output: JoinOutput)
+    extends RangeJoinIterator(output.numOutputRows) {
 
-  override protected def findNext(): Boolean = {
+  override protected def findNext(): InternalRow = {
     while (scanner.nextPair()) {
-      if (!scanner.isPair) return true
-      if (scanner.isMatch ||
-        output.matches(scanner.currentStreamed, scanner.currentCandidate)) {
+      val streamed = scanner.currentStreamed
+      val candidate = scanner.currentCandidate
+      if (!scanner.isPair) return output(streamed, candidate)
+      if (scanner.isMatch || output.matches(streamed, candidate)) {
         scanner.markMatched()
-        return true
+        return output(streamed, candidate)
       }
     }
-    false
+    null
   }
-
-  override protected def current: InternalRow =
-    output(scanner.currentStreamed, scanner.currentCandidate)
 }

@@ -38,7 +38,7 @@ trait TwoInputRangeJoinExec extends RangeJoinExec {
     val newOutput = outputFactory
     val behavior = this.behavior
     ofPartitions { scan =>
-      if (behavior.preservesBuffered) new PairScannerIterator(scan.pairScanner, newOutput())
+      if (behavior.preservesBuffered) RangeJoinIterator(scan.pairScanner, newOutput())
       else RangeJoinIterator(scan.scanner, behavior, newOutput())
     }
   }

@@ -251,16 +251,8 @@ final class IndexPairScanner(scanner: IndexScanner, index: RangeIndex, preserves
   }
 
   override def nextPair(): Boolean = {
-    streaming = streaming && nextOfStreamed()
+    streaming = streaming && scanner.nextPair(preservesStreamed)
     streaming || nextUnmatched()
-  }
-
-  private def nextOfStreamed(): Boolean = {
-    var found = false
-    while (!found && (scanner.isScanning || scanner.nextStreamed())) {
-      found = if (preservesStreamed) scanner.nextCandidateOrNone() else scanner.nextCandidate()
-    }
-    found
   }
 
   private def nextUnmatched(): Boolean = {
