@@ -42,9 +42,13 @@ import org.apache.spark.sql.rangejoin.pushdown.ShownLimits
  *  3. A side that is costly to make ([[CostlySide]]) is written instead, by an exchange of Spark's, which the sample
  *     and the join read. Else it would be made for its size, for the sample and for the join.
  *
- * One side waits for the other's exchanges by a copy of these, of which adaptive execution runs one. The other waits
- * for the first side's buckets to begin ([[AwaitStageExec]]), which needs no copy: joins within joins would contain
- * copies of copies.
+ * One side, the first, waits for the other's exchanges by a copy of these, of which adaptive execution runs one. The
+ * second waits for the first side's buckets to begin ([[AwaitStageExec]]), which needs no copy: joins within joins would
+ * contain copies of copies. So no two sides wait for each other, and a query ends even if Spark keeps its plan when a
+ * stage has run.
+ *
+ * Runs last of the rules that prepare stages. Where exchanges are not reused, or the second side has several joins by
+ * buckets in it, the first side does not wait: its sample may then run what is below the second side once more.
  */
 object DeferShuffle extends Rule[SparkPlan] with PredicateHelper {
 
@@ -120,9 +124,9 @@ object DeferShuffle extends Rule[SparkPlan] with PredicateHelper {
     /** Whether the other side waits for this one. */
     def isAwaited: Boolean = runs || isCostly
 
-    /** Whether it may be twice in the plan, once only to be waited for. */
-    val isCopied: Boolean =
-      conf.exchangeReuseEnabled && !plan.exists(_.isInstanceOf[RangeBucketExec])
+    /** Whether it may be twice in the plan, once only to be waited for: with one join by buckets in it at most. */
+    val isCopied: Boolean = conf.exchangeReuseEnabled &&
+      plan.collect { case node: RangeBucketExec => node }.size <= 2
 
     def measure: Option[SparkPlan] =
       unknown.filterNot(_ => isCostly).map(ProbeExec.exchange(_, plan))

@@ -15,7 +15,7 @@ import org.scalatest.tagobjects.Slow
 /** A side whose rows cost more to make than to write is made once. */
 class CostlySideSuite extends SmallSidesTest {
 
-  private val Intervals = "r.p BETWEEN l.p AND l.p + l.g"
+  private val Interval = "r.p BETWEEN l.p AND l.p + l.g"
 
   private val Joins = Seq("JOIN", "LEFT JOIN", "RIGHT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
 
@@ -84,11 +84,11 @@ class CostlySideSuite extends SmallSidesTest {
     views()
     for ((threshold, joined, left, right, sides) <- cases)
       withConf(Sizes :+ (SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> threshold): _*) {
-        val (df, calls) = counted(sql(s"SELECT * FROM $left $joined $right ON $Intervals"))
+        val (df, calls) = counted(sql(s"SELECT * FROM $left $joined $right ON $Interval"))
         assert(bucketNodes(df).size == 2 && rangeJoins(df).size == 1, executedPlan(df))
         assert(writes(df).size == sides, executedPlan(df))
         assert(calls == 500 * sides, s"$left $joined $right")
-        checkRows(df, s"SELECT * FROM l $joined r ON $Intervals")
+        checkRows(df, s"SELECT * FROM l $joined r ON $Interval")
       }
   }
 
@@ -96,7 +96,7 @@ class CostlySideSuite extends SmallSidesTest {
     views()
     for (joined <- Seq("JOIN", "LEFT JOIN", "LEFT ANTI JOIN")) withConf(Sizes: _*) {
       val query =
-        s"SELECT * FROM l $joined ${costly("r", "costly(id) % 50 = 1")} ON $Intervals"
+        s"SELECT * FROM l $joined ${costly("r", "costly(id) % 50 = 1")} ON $Interval"
       val (df, calls) = counted(sql(query))
       assert(collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }.size == 1)
       assert(bucketNodes(df).isEmpty && calls == 500, executedPlan(df))
@@ -108,7 +108,7 @@ class CostlySideSuite extends SmallSidesTest {
     views()
     withConf(Sizes: _*) {
       def query(filter: String) =
-        s"SELECT * FROM l LEFT JOIN ${costly("r", filter)} ON $Intervals"
+        s"SELECT * FROM l LEFT JOIN ${costly("r", filter)} ON $Interval"
       for {
         filter <- Seq(
           "string(id) RLIKE '[0-9]+'",
@@ -132,14 +132,14 @@ class CostlySideSuite extends SmallSidesTest {
     views()
     withConf(Sizes: _*) {
       val twice =
-        s"SELECT * FROM ${costly("l")} JOIN (SELECT id, p FROM l WHERE costly(id) >= 0) r ON $Intervals"
+        s"SELECT * FROM ${costly("l")} JOIN (SELECT id, p FROM l WHERE costly(id) >= 0) r ON $Interval"
       checkRows(counted(sql(twice))._1, twice)
       val grouped = s"""SELECT * FROM l LEFT JOIN
-        (SELECT costly(id) AS id, max(p) AS p FROM r GROUP BY id) r ON $Intervals"""
+        (SELECT costly(id) AS id, max(p) AS p FROM r GROUP BY id) r ON $Interval"""
       val (df, calls) = counted(sql(grouped))
       checkRows(df, grouped)
       assert(calls == 500, executedPlan(df))
-      def limited = sql(s"SELECT l.id FROM ${costly("l")} LEFT JOIN r ON $Intervals LIMIT 3")
+      def limited = sql(s"SELECT l.id FROM ${costly("l")} LEFT JOIN r ON $Interval LIMIT 3")
       assert(counted(limited)._1.collect().length == 3)
     }
   }
@@ -209,11 +209,23 @@ class CostlySideSuite extends SmallSidesTest {
     }
   }
 
+  test("a join by buckets on the copied side of intervals is made once") {
+    views()
+    def query(side: String) = s"""SELECT * FROM l LEFT JOIN
+      (SELECT $side AS p FROM r a JOIN r b ON b.p BETWEEN a.p AND a.p + 1) r ON $Interval"""
+    withConf(Sizes :+ (SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1"): _*) {
+      val (df, calls) = counted(sql(query("costly(a.p + b.id) - b.id")))
+      val pairs = sql("SELECT * FROM r a JOIN r b ON b.p BETWEEN a.p AND a.p + 1").count()
+      assert(bucketNodes(df).size == 4 && calls == pairs, executedPlan(df))
+      checkRows(df, query("a.p"))
+    }
+  }
+
   test("what is written waits for the size of a side that may be small") {
     views()
     withConf(Sizes: _*) {
       val query = s"""SELECT * FROM (SELECT * FROM l WHERE id % 50 = 1) l JOIN
-        ${costly("r")} ON $Intervals"""
+        ${costly("r")} ON $Interval"""
       val (df, calls) = counted(sql(query))
       assert(collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }.size == 1)
       assert(writes(df).isEmpty && calls == 500, executedPlan(df))
