@@ -8,8 +8,51 @@ import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
-/** What suites of joins by buckets of a range share: every join under several numbers of buckets. */
+/**
+ * What suites of joins by buckets of a range share: conditions of two tables with a point `p` and an interval from `s`
+ * to `e`, such tables, and every join under several numbers of buckets.
+ */
 trait BucketsTest extends SemanticsTest {
+
+  protected val Within = "r.p BETWEEN l.s AND l.e"
+  protected val Around = "l.p BETWEEN r.s AND r.e"
+  protected val Overlap = "l.s <= r.e AND r.s <= l.e"
+  protected val StrictOverlap = "l.s < r.e AND r.s < l.e"
+  protected val HalfOpen = "l.p > r.s AND l.p <= r.e"
+  protected val UpTo = "l.p <= r.p"
+  protected val Above = "l.p > r.p"
+
+  /** A point in an interval of either side, and two intervals. */
+  protected val Intervals: Seq[String] = Seq(Within, Around, Overlap)
+
+  /** A value of a type that rises with a number. */
+  private def value(dataType: String, number: String): String = dataType match {
+    case "DATE"          => s"date_add(DATE'2024-01-01', int($number))"
+    case "TIMESTAMP"     => s"timestamp_seconds(1700000000 + ($number) * 3600)"
+    case "TIMESTAMP_NTZ" => s"cast(timestamp_seconds(1700000000 + ($number) * 60) AS TIMESTAMP_NTZ)"
+    case "STRING" | "STRING COLLATE UTF8_LCASE" | "BINARY" =>
+      s"cast(concat('same prefix ', IF($number % 2 = 0, 'A', 'a'), lpad($number, 4, '0')) AS $dataType)"
+    case "INTERVAL DAY TO SECOND"    => s"make_dt_interval(0, int($number))"
+    case "STRUCT<a: INT, b: STRING>" =>
+      s"named_struct('a', int($number) DIV 5, 'b', string($number % 5))"
+    case "ARRAY<INT>" => s"array(int($number) DIV 5, int($number) % 5)"
+    case _            => s"cast($number AS $dataType)"
+  }
+
+  /**
+   * Tables `l` and `r` with a key, a point `p` and an interval `s` to `e`, some of them NULL or inverted, some of them
+   * long.
+   */
+  protected def keyedIntervals(dataType: String, key: String, rows: Int): Unit =
+    for ((name, seed) <- Seq("l" -> 7, "r" -> 11)) {
+      val n = s"((id * $seed * 37) % 83)"
+      val length = "CASE WHEN id % 13 = 0 THEN 60 WHEN id % 7 = 0 THEN -3 ELSE id % 5 END"
+      spark.sql(s"""SELECT int(id) AS id, $key AS k,
+        IF(id % 9 = 0, NULL, ${value(dataType, n)}) AS p,
+        IF(id % 10 = 0, NULL, ${value(dataType, n)}) AS s,
+        IF(id % 11 = 0, NULL, ${value(dataType, s"greatest(0, $n + $length)")}) AS e
+        FROM range(1, ${rows + 1}, 1, 3)""").createOrReplaceTempView(name)
+    }
 
   /** The setting that says how many buckets there are. */
   protected def Buckets: String

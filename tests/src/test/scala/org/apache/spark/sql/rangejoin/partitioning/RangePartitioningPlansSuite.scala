@@ -21,7 +21,7 @@ import org.apache.spark.storage.StorageLevel
 import org.scalatest.tagobjects.Slow
 
 /** Joins by range buckets within plans, and those that stay what they are. */
-class RangePartitioningPlansSuite extends RangePartitioningTest with IntervalShapes {
+class RangePartitioningPlansSuite extends RangePartitioningTest {
 
   private val Adaptive: Settings = Seq(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true")
   private val Band = "r.p BETWEEN l.p - 4 AND l.p + 4"

@@ -35,7 +35,7 @@ trait RangePartitioningTest extends BucketsTest {
 }
 
 /** Joins without keys, by range buckets, against stock Spark. */
-class RangePartitioningSuite extends RangePartitioningTest with IntervalShapes {
+class RangePartitioningSuite extends RangePartitioningTest {
 
   private val Types = Seq(
     "INT",
@@ -56,31 +56,8 @@ class RangePartitioningSuite extends RangePartitioningTest with IntervalShapes {
     "ARRAY<INT>"
   ).filter(TypesOfLine.knows(_))
 
-  /** A value of a type that rises with a number. */
-  private def value(dataType: String, number: String): String = dataType match {
-    case "DATE"          => s"date_add(DATE'2024-01-01', int($number))"
-    case "TIMESTAMP"     => s"timestamp_seconds(1700000000 + ($number) * 3600)"
-    case "TIMESTAMP_NTZ" => s"cast(timestamp_seconds(1700000000 + ($number) * 60) AS TIMESTAMP_NTZ)"
-    case "STRING" | "STRING COLLATE UTF8_LCASE" | "BINARY" =>
-      s"cast(concat('same prefix ', IF($number % 2 = 0, 'A', 'a'), lpad($number, 4, '0')) AS $dataType)"
-    case "INTERVAL DAY TO SECOND"    => s"make_dt_interval(0, int($number))"
-    case "STRUCT<a: INT, b: STRING>" =>
-      s"named_struct('a', int($number) DIV 5, 'b', string($number % 5))"
-    case "ARRAY<INT>" => s"array(int($number) DIV 5, int($number) % 5)"
-    case _            => s"cast($number AS $dataType)"
-  }
-
-  /** Tables `l` and `r` with a point `p` and an interval `s` to `e`, some of them NULL or inverted. */
   private def intervals(dataType: String, rows: Int = 40): Unit =
-    for ((name, seed) <- Seq("l" -> 7, "r" -> 11)) {
-      val n = s"((id * $seed * 37) % 83)"
-      val length = "CASE WHEN id % 13 = 0 THEN 60 WHEN id % 7 = 0 THEN -3 ELSE id % 5 END"
-      spark.sql(s"""SELECT int(id) AS id,
-        IF(id % 9 = 0, NULL, ${value(dataType, n)}) AS p,
-        IF(id % 10 = 0, NULL, ${value(dataType, n)}) AS s,
-        IF(id % 11 = 0, NULL, ${value(dataType, s"greatest(0, $n + $length)")}) AS e
-        FROM range(1, ${rows + 1}, 1, 3)""").createOrReplaceTempView(name)
-    }
+    keyedIntervals(dataType, key = "0", rows)
 
   private val Equal = "l.p BETWEEN r.p AND r.p"
 

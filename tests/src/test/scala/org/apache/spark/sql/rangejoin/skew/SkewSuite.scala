@@ -6,7 +6,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{AdaptiveEngines, Engines, Settings}
 import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
-import org.apache.spark.sql.rangejoin.partitioning.{BucketsTest, IntervalShapes}
+import org.apache.spark.sql.rangejoin.partitioning.BucketsTest
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
 import org.scalatest.tagobjects.Slow
@@ -37,35 +37,14 @@ trait SkewTest extends BucketsTest {
 }
 
 /** Joins with keys that are split by the range, against stock Spark. */
-class SkewSuite extends SkewTest with IntervalShapes {
+class SkewSuite extends SkewTest {
 
   private val Band = "l.p BETWEEN r.p - 3 AND r.p + 3"
 
-  /**
-   * Tables `l` and `r` with a key, a point `p` and an interval `s` to `e`, some of them NULL or inverted,
-   * some of them long.
-   */
   private def intervals(
       dataType: String = "INT",
       key: String = "int(IF(id % 8 = 0, NULL, id % 3))",
-      rows: Int = 60): Unit =
-    for ((name, seed) <- Seq("l" -> 7, "r" -> 11)) {
-      val n = s"((id * $seed * 37) % 83)"
-      val length =
-        s"CASE WHEN id % 13 = 0 THEN 60 WHEN id % 7 = 0 THEN -3 ELSE id % 5 END"
-      def value(number: String) = dataType match {
-        case "STRING"                    => s"concat('same prefix ', lpad(string($number), 4, '0'))"
-        case "STRING COLLATE UTF8_LCASE" =>
-          s"cast(concat(IF(id % 2 = 0, 'A', 'a'), lpad(string($number), 4, '0')) AS $dataType)"
-        case "TIMESTAMP" => s"timestamp_seconds(1700000000 + ($number) * 3600)"
-        case _           => s"cast($number AS $dataType)"
-      }
-      spark.sql(s"""SELECT int(id) AS id, $key AS k,
-        IF(id % 9 = 0, NULL, ${value(n)}) AS p,
-        IF(id % 10 = 0, NULL, ${value(n)}) AS s,
-        IF(id % 11 = 0, NULL, ${value(s"greatest(0, $n + $length)")}) AS e
-        FROM range(1, ${rows + 1}, 1, 3)""").createOrReplaceTempView(name)
-    }
+      rows: Int = 60): Unit = keyedIntervals(dataType, key, rows)
 
   for (joinType <- BucketTypes)
     testOfCases(
