@@ -7,7 +7,7 @@ import scala.annotation.tailrec
 import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, ShuffleExchangeExec}
 import org.apache.spark.sql.execution.{SparkPlan, WholeStageCodegenExec}
 
-/** A node below the shuffle of one side of a join that may have to run the shuffle of the other side first. */
+/** A node below the shuffle of one side of a join that may have to come after the shuffle of the other side. */
 trait AwaitsOtherShuffle extends SparkPlan {
 
   /** Called when the join is prepared. */

@@ -5,6 +5,7 @@ package org.apache.spark.sql.rangejoin.partitioning
 import scala.concurrent.duration.Duration
 import scala.reflect.ClassTag
 
+import org.apache.spark.FutureAction
 import org.apache.spark.rdd.RDD
 import org.apache.spark.scheduler._
 import org.apache.spark.sql.execution.SQLExecution
@@ -12,7 +13,6 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 import org.apache.spark.sql.rangejoin.conf.JobCancelled
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 import org.apache.spark.util.ThreadUtils
-import org.apache.spark.{FutureAction, Partition, ShuffleDependency, SparkContext, TaskContext}
 
 /**
  * A job that a query waits for, and that ends when the query ends. It has the query's local properties, so what cancels
@@ -88,23 +88,4 @@ private[rangejoin] object JobOfQuery {
     private def isOfQuery(id: Int): Boolean =
       store.flatMap(_.execution(execution)).exists(_.jobs.contains(id))
   }
-}
-
-/** One partition without rows, which comes after a shuffle. */
-private[partitioning] final class AfterShuffle(
-    context: SparkContext,
-    shuffle: ShuffleDependency[_, _, _])
-    extends RDD[Unit](context, Seq(shuffle)) {
-
-  override protected def getPartitions: Array[Partition] = Array(new Partition {
-    override def index: Int = 0
-  })
-
-  override def compute(split: Partition, context: TaskContext): Iterator[Unit] = Iterator.empty
-
-  /**
-   * Waits for the shuffle. It is an ordinary job: one that consists of nothing but map tasks (`submitMapStage`)
-   * ends Spark's scheduler where another job runs the same shuffle at that moment.
-   */
-  def await(): Unit = JobOfQuery.run(this, (rows: Iterator[Unit]) => rows.size)
 }

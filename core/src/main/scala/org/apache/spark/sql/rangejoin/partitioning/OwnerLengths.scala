@@ -50,23 +50,17 @@ private[rangejoin] final class OwnerLengths(val partitioning: JoinPartitioning) 
   def ofOwner: BucketLayout = settled.orElse(partitioning.layout).orNull
 
   /**
-   * The layout for the copies. Where the lengths are not known, as the owner has been shuffled elsewhere or twice,
-   * each class is as long as it may be.
-   *
-   * @param shuffleOwner runs the owner's shuffle, if that is for this side to do
+   * The layout for a map task of the copies that is about to start, likewise. Where the lengths are not known, as the
+   * owner has been shuffled elsewhere or twice, each class is as long as it may be.
    */
-  def ofCopies(shuffleOwner: Option[() => Unit]): BucketLayout = {
-    val planned = partitioning.get().layout
-    if (partitioning.range.isPoint) planned
+  def ofCopies: BucketLayout =
+    if (partitioning.range.isPoint) partitioning.layout.orNull
     else {
-      // Not under the lock, as others may have locked what is to be run.
-      if (settled.isEmpty && isPending) shuffleOwner.foreach(_.apply())
       synchronized {
-        if (settled.isEmpty) settled = Some(settle(planned))
-        settled.get
+        if (settled.isEmpty) settled = partitioning.layout.map(settle)
+        settled.orNull
       }
     }
-  }
 
   private def settle(planned: BucketLayout): BucketLayout = counters match {
     case Seq(counter) if counter.isComplete => planned.lookingBack(counter.value)

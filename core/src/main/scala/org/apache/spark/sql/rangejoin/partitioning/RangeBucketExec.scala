@@ -6,7 +6,7 @@ import java.io.ObjectOutputStream
 
 import scala.annotation.tailrec
 
-import org.apache.spark.rdd.RDD
+import org.apache.spark.rdd.{DeterministicLevel, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
 import org.apache.spark.sql.catalyst.expressions._
@@ -21,14 +21,14 @@ import org.apache.spark.sql.rangejoin.best.BestOrder
 import org.apache.spark.sql.rangejoin.join.{AwaitsOtherShuffle, DriverMetrics}
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.types.{IntegerType, MetadataBuilder}
-import org.apache.spark.{Dependency, Partition, TaskContext}
+import org.apache.spark.{Dependency, Partition, ShuffleDependency, TaskContext}
 
 /**
  * Adds the bucket of a row as a column, by which both sides of a join without keys are then shuffled and
  * joined. A row of the owner gets one bucket; a row of the other side comes out once for each bucket that may
  * hold a match (see [[BucketLayout]]), which may be none. An owner of intervals is shuffled first, since its
  * shuffle counts the lengths that decide on copies. Under adaptive execution [[DeferShuffleExec]] waits for
- * that shuffle; otherwise the node of the copies runs it.
+ * that shuffle; otherwise the stage of the copies comes after it.
  *
  * Promises nothing of the partitioning of its child: there is always a shuffle by bucket above.
  *
@@ -78,7 +78,7 @@ case class RangeBucketExec(
 
   private def ordinals: BoundColumns = partitioning.range.bounds(isOwner).ordinals
 
-  /** The shuffle of the owner, which the copies have to run. */
+  /** The shuffle of the owner, which has to run before that of the copies. */
   @transient private var ofOwner: Option[ShuffleExchangeExec] = None
 
   override def showOtherShuffle(other: ShuffleExchangeExec): Unit = if (!isOwner) {
@@ -89,10 +89,11 @@ case class RangeBucketExec(
 
   @transient private lazy val layoutRef = new LayoutRef(() => currentLayout)
 
-  /** The layout of the copies, once there is one. */
-  @transient @volatile private var ofCopies: BucketLayout = _
+  /** Whether the copies still have to come after the shuffle of the owner. */
+  @transient @volatile private var isBeforeOwner = false
 
-  private def currentLayout: BucketLayout = if (isOwner) lengths.ofOwner else ofCopies
+  private def currentLayout: BucketLayout =
+    if (isOwner) lengths.ofOwner else if (isBeforeOwner) null else lengths.ofCopies
 
   /** Whether the lengths of rows are counted. */
   private def isCounted: Boolean = isOwner && !partitioning.range.isPoint
@@ -105,25 +106,21 @@ case class RangeBucketExec(
     partitioning.get()
   }
 
-  /** Rows of the child; when a job over them is about to begin, there is a layout. */
+  /** Rows of the child: those of an owner are counted, and those of copies are read when that has been done. */
   private def withLayout(input: RDD[InternalRow]): RDD[InternalRow] = {
+    val chosen = partitioning.get()
+    DriverMetrics.post(this, "numBuckets" -> chosen.buckets, "largestBucket" -> chosen.largest)
+    if (isOwner) DriverMetrics.post(this, "samplingTime" -> chosen.millis)
     if (isCounted) layoutRef.lengths = lengths.count(sparkContext, input.getNumPartitions)
-    new BeforeJobRDD(input, () => prepareLayout())
+    val owner = ofOwner.filter(_ => lengths.isPending)
+    isBeforeOwner = owner.isDefined
+    owner.fold(input)(shuffle => new AfterShuffleRDD(input, () => afterShuffle(shuffle)))
   }
 
-  /** Has the layout chosen, unless that has been done, and posts its figures as metrics. */
-  private def prepareLayout(): Unit = {
-    val chosen = partitioning.get()
-    val buckets =
-      if (isOwner) chosen.buckets
-      else {
-        ofCopies = lengths.ofCopies(ofOwner.map { shuffle => () =>
-          new AfterShuffle(sparkContext, shuffle.shuffleDependency).await()
-        })
-        ofCopies.usedBuckets
-      }
-    DriverMetrics.post(this, "numBuckets" -> buckets, "largestBucket" -> chosen.largest)
-    if (isOwner) DriverMetrics.post(this, "samplingTime" -> chosen.millis)
+  private def afterShuffle(shuffle: ShuffleExchangeExec): ShuffleDependency[_, _, _] = {
+    val dependency = shuffle.shuffleDependency
+    isBeforeOwner = false
+    dependency
   }
 
   // ---------------------------------------------------------------- interpreted
@@ -313,20 +310,21 @@ final class LayoutRef(@transient current: () => BucketLayout) extends Serializab
 }
 
 /**
- * The same rows. Runs a callback on the driver before the first job over them, in the thread that submits it;
- * a callback that fails fails the job, and is tried again by the next one.
+ * The same rows, in a stage that begins when a shuffle has run, though it reads nothing of that.
+ *
+ * @param shuffle called in the thread that submits the first job over the rows, whose error it is if it fails
  */
-private[partitioning] final class BeforeJobRDD(
+private[partitioning] final class AfterShuffleRDD(
     @transient rows: RDD[InternalRow],
-    @transient before: () => Unit
+    @transient shuffle: () => ShuffleDependency[_, _, _]
 ) extends RDD[InternalRow](rows) {
 
   override protected def getPartitions: Array[Partition] = rows.partitions
 
-  override protected def getDependencies: Seq[Dependency[_]] = {
-    before()
-    super.getDependencies
-  }
+  override protected def getDependencies: Seq[Dependency[_]] = super.getDependencies :+ shuffle()
+
+  override protected def getOutputDeterministicLevel: DeterministicLevel.Value =
+    rows.outputDeterministicLevel
 
   override protected def getPreferredLocations(split: Partition): Seq[String] =
     firstParent[InternalRow].preferredLocations(split)

@@ -323,6 +323,18 @@ class RangePartitioningPlansSuite extends RangePartitioningTest {
     }
   }
 
+  test("copies look back no further than the owner's intervals are long, adaptive or not") {
+    views()
+    for (adaptive <- Seq("true", "false"))
+      withConf(Buckets -> "8", SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive) {
+        val df = sql("SELECT l.id, r.id FROM l LEFT JOIN r ON r.p BETWEEN l.p AND l.p + 3")
+        rows(df)
+        // Each of them would be in seven buckets if the longest interval were not known.
+        val copied = bucketNodes(df).find(!_.isOwner).get
+        assert(copied.metrics("numOutputRows").value < 2 * 300, executedPlan(df))
+      }
+  }
+
   test("EXPLAIN shows the buckets, and reads nothing") {
     views()
     withConf(Buckets -> "5", SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
