@@ -25,7 +25,7 @@ import org.apache.spark.sql.rangejoin.join.RangeJoinExec
  * rule may replace the join without knowing this node.
  *
  * @param grouping of columns of the streamed side
- * @param functions each of columns of one side, partial
+ * @param functions partial, each of columns of one side or a [[WindowedFunction]]
  * @param buffers the columns that hold their buffers
  * @param number a column that is unique for each streamed row; set if no aggregate above merges buffers
  */
@@ -75,47 +75,54 @@ case class AggregateMatchesExec(
   }
 
   private def ofMatches(join: RangeJoinExec): AggregatedMatchIteratorFactory = {
+    val streamed = join.streamedPlan.output
     // They are NULL for a row without a match.
     val buffered =
       if (join.preservesStreamed) join.bufferedOutput.map(_.withNullability(true))
       else join.bufferedOutput
-    val columns = AttributeSet(join.streamedPlan.output)
+    def isOf(columns: Seq[Attribute])(i: Int) =
+      functions(i).references.subsetOf(AttributeSet(columns))
+    val (ofStreamed, others) = functions.indices.partition(isOf(streamed))
+    val (ofBuffered, ofBoth) = others.partition(isOf(buffered))
+    val windows = WindowedFunction.groups(ofBoth.map(functions), join).map(_.map(ofBoth(_)))
     aggregates(
-      join.streamedPlan.output,
-      functions.map(_.references.subsetOf(columns)),
+      Seq(ofStreamed, ofBuffered, if (windows.isEmpty) ofBoth else windows.flatten),
+      streamed,
       buffered,
       join.pairResidual,
-      join.streamedPlan.output.filter(join.references.contains),
-      join.preservesStreamed
+      streamed.filter(join.references.contains),
+      join.preservesStreamed,
+      windows.map(window => WindowedFunction.inTask(window.map(functions), join, buffered))
     )
   }
 
   private def ofPairs: AggregatedMatchIteratorFactory =
     aggregates(
+      Seq(Nil, functions.indices, Nil),
       child.output,
-      functions.map(_ => false),
       child.output,
       None,
       Nil,
-      preservesStreamed = false)
+      preservesStreamed = false,
+      Nil)
 
-  /** @param isStreamed by function, whether it reads the streamed row */
+  /** @param kinds the functions of the streamed row, those of the buffered row, and those of both, by number */
   private def aggregates(
+      kinds: Seq[Seq[Int]],
       streamed: Seq[Attribute],
-      isStreamed: Seq[Boolean],
       buffered: Seq[Attribute],
       residual: Option[Expression],
       condition: Seq[Attribute],
-      preservesStreamed: Boolean): AggregatedMatchIteratorFactory = {
-    val (ofStreamed, ofBuffered) = functions.zip(isStreamed).partition(_._2)
-    val (first, second) = (
-      MatchAggregation.of(ofStreamed.map(_._1), streamed),
-      MatchAggregation.of(ofBuffered.map(_._1), buffered))
+      preservesStreamed: Boolean,
+      windows: Seq[RunWindow]): AggregatedMatchIteratorFactory = {
+    val Seq(ofStreamed, ofBuffered, ofBoth) = kinds.map(_.map(functions)): @unchecked
     AggregatedMatchIteratorFactory(
       bindReferences(grouping.map(withoutAlias), streamed),
-      first,
-      second,
-      inOrder(isStreamed, streamed.size, first.types.size),
+      MatchAggregation.of(ofStreamed, streamed),
+      MatchAggregation.of(ofBuffered, buffered),
+      windows,
+      MatchAggregation.of(ofBoth, streamed ++ buffered),
+      inOrder(kinds.flatten, streamed.size),
       residual,
       bindReferences[Expression](condition, streamed),
       preservesStreamed,
@@ -132,18 +139,17 @@ case class AggregateMatchesExec(
     case other           => other
   }
 
-  /** The buffers in the order of the functions, where those of streamed rows come first, behind the row. */
-  private def inOrder(isStreamed: Seq[Boolean], fields: Int, first: Int): Seq[BoundReference] = {
+  /**
+   * The buffers in the order of the functions.
+   *
+   * @param found the functions in the order in which their buffers follow the columns of the streamed row
+   */
+  private def inOrder(found: Seq[Int], columns: Int): Seq[BoundReference] = {
     val sizes = functions.map(_.aggregateFunction.aggBufferAttributes.size)
-    var (next, nextOther, buffer) = (fields, fields + first, 0)
-    sizes.zip(isStreamed).flatMap { case (size, ofStreamed) =>
-      val from = if (ofStreamed) next else nextOther
-      if (ofStreamed) next += size else nextOther += size
-      val references = (0 until size).map { i =>
-        BoundReference(from + i, buffers(buffer + i).dataType, buffers(buffer + i).nullable)
-      }
-      buffer += size
-      references
+    val firsts = found.zip(found.map(sizes).scanLeft(columns)(_ + _)).toMap
+    val fields = functions.indices.flatMap(i => (0 until sizes(i)).map(firsts(i) + _))
+    fields.zip(buffers).map { case (field, buffer) =>
+      BoundReference(field, buffer.dataType, buffer.nullable)
     }
   }
 

@@ -19,9 +19,13 @@ private[aggregate] final class AggregatedMatchIterator(
   private[this] val readsBuffered = !ofBuffered.isEmpty
   private[this] val test = parts.residual.map(PairPredicate.create).orNull
   private[this] val pair = new JoinedRow
-  private[this] val runs = new RunAggregates(ofBuffered, TaskContext.get().taskMemoryManager())
+  private[this] val runs =
+    new WindowedRuns(ofBuffered, parts.windows, TaskContext.get().taskMemoryManager())
+  private[this] val hasWindows = !parts.ofPairs.isEmpty
+  // Of windows, where pairs are visited one by one.
+  private[this] val windowed = MatchAggregator.create(parts.ofPairs)
   private[this] val known =
-    if (test == null) null
+    if (test == null || hasWindows) null
     else new KnownResults(parts.condition, TaskContext.get().taskMemoryManager())
   // Not every reader of the rows reads them to the end.
   TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {
@@ -32,6 +36,7 @@ private[aggregate] final class AggregatedMatchIterator(
   private[this] val noMatch = new GenericInternalRow(parts.bufferedFields)
   private[this] val output = UnsafeProjection.create(parts.grouping ++ parts.order)
   private[this] val buffers = new JoinedRow
+  private[this] val all = new JoinedRow
   private[this] val joined = new JoinedRow
 
   private def close(): Unit = {
@@ -57,6 +62,8 @@ private[aggregate] final class AggregatedMatchIterator(
     if (isUnmatched) {
       single.clear()
       single.update(noMatch)
+      windowed.clear()
+      if (hasWindows) windowed.update(pair(scanner.currentStreamed, noMatch))
     }
     if (matches == 0L && !isUnmatched) null
     else {
@@ -65,17 +72,27 @@ private[aggregate] final class AggregatedMatchIterator(
         else if (before != null && !isUnmatched) before.buffer
         else single.result()
       val fromStreamed = repeated.aggregate(scanner.currentStreamed, math.max(matches, 1L))
-      output(joined(scanner.currentStreamed, buffers(fromStreamed, fromBuffered)))
+      val ofSides = buffers(fromStreamed, fromBuffered)
+      output(joined(scanner.currentStreamed, withWindows(ofSides, ofRun)))
     }
   }
 
   private def aggregateRun(): Int = scanner match {
-    case ofRuns: RunScanner => ofRuns.aggregateRun(runs)
-    case _                  => -1
+    case ofRuns: RunScanner if !hasWindows || areWindowsKnown => ofRuns.aggregateRun(runs)
+    case _                                                   => -1
   }
+
+  private def areWindowsKnown: Boolean =
+    parts.windows.nonEmpty && runs.begin(scanner.currentStreamed)
+
+  private def withWindows(row: InternalRow, ofRun: Int): InternalRow =
+    if (!hasWindows) row
+    else if (ofRun > 0) all(row, runs.results(scanner.currentStreamed, ofRun))
+    else all(row, windowed.result())
 
   private def aggregatePairs(): Long = {
     single.clear()
+    windowed.clear()
     var pairs = 0L
     var matches = 0L
     while (scanner.nextCandidate()) {
@@ -83,6 +100,7 @@ private[aggregate] final class AggregatedMatchIterator(
       val candidate = scanner.currentCandidate
       if (test == null || scanner.isMatch || test.eval(pair(scanner.currentStreamed, candidate))) {
         if (readsBuffered) single.update(candidate)
+        if (hasWindows) windowed.update(pair(scanner.currentStreamed, candidate))
         matches += 1
       }
     }
@@ -98,7 +116,9 @@ private[aggregate] final class AggregatedMatchIterator(
  * @param grouping bound to the streamed row
  * @param ofStreamed functions of the streamed row, and of no column
  * @param ofBuffered functions of the buffered row
- * @param order the buffers in their order, bound to the streamed row and the buffers of either kind
+ * @param windows functions of windows of their own, group by group; empty where pairs have to be visited for them
+ * @param ofPairs the same functions, of the streamed row followed by the buffered row
+ * @param order the buffers in their order, bound to the streamed row and then the buffers of each kind
  * @param residual bound to the streamed row followed by the buffered row
  * @param condition the columns of the streamed row that determine its matches
  * @param preservesStreamed whether a streamed row without a match is aggregated as if it had one match of NULLs
@@ -107,6 +127,8 @@ final case class AggregatedMatchIteratorFactory(
     grouping: Seq[Expression],
     ofStreamed: MatchAggregation,
     ofBuffered: MatchAggregation,
+    windows: Seq[RunWindow],
+    ofPairs: MatchAggregation,
     order: Seq[BoundReference],
     residual: Option[Expression],
     condition: Seq[Expression],

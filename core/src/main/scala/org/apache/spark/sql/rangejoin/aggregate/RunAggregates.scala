@@ -32,7 +32,7 @@ import org.apache.spark.sql.rangejoin.kernel.Run
  * kept where there is none. Those of 256 rows and more are kept all the same, if they are of a few columns of a
  * fixed size: that is half a byte a row, and without them a run would cost as much as it has rows.
  */
-final class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManager) {
+class RunAggregates(aggregation: MatchAggregation, tasks: TaskMemoryManager) {
   import RunAggregates._
 
   private[this] val target = MatchAggregator.create(aggregation)

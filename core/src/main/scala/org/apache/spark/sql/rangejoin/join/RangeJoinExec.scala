@@ -14,6 +14,7 @@ import org.apache.spark.sql.execution.metric.SQLMetrics
 import org.apache.spark.sql.execution.{SQLExecution, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.rangejoin.best.{BestMatches, BestOrder}
 import org.apache.spark.sql.rangejoin.condition._
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
 
 /**
  * What the nodes of range joins share. Each replaces a stock join late in planning and promises what that node
@@ -132,6 +133,9 @@ trait RangeJoinExec extends JoinCodegenSupport {
     if (behavior.emission == EveryPair && !behavior.preservesBuffered && best.isEmpty)
       Some(streamedSide)
     else None
+
+  /** What the matches of a row are in the order of, if they are one run. */
+  def sortBound: Option[RangeBound] = range.sortBound
 
   /** Whether pairs in the range may be no matches. */
   def hasResidual: Boolean = range.residual.isDefined

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.{ExpandExec, SparkPlan}
+import org.apache.spark.sql.rangejoin.aggregate.WindowedFunction
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates, RightSide, Side}
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 
@@ -23,22 +24,32 @@ private[rangejoin] case class AggregatedPairs(
     buffers: Seq[Attribute] = Nil,
     expansion: Option[ExpandedRows] = None)
     extends AliasHelper {
+  import AggregatedPairs.sqlOf
 
   /**
    * The sides each row of which may have its matches aggregated: the pairs are grouped by its
    * columns alone, and each function reads one side. Left: why there is none.
+   *
+   * @param mayBeWindows whether a function may as well be one of a window of its own
    */
-  def sides(left: AttributeSet, right: AttributeSet): Either[String, Seq[Side]] = {
+  def sides(
+      left: AttributeSet,
+      right: AttributeSet,
+      mayBeWindows: Boolean = true): Either[String, Seq[Side]] = {
     def isOf(e: Expression, side: AttributeSet) = e.references.subsetOf(side)
     val grouped = Seq[(Side, AttributeSet)](LeftSide -> left, RightSide -> right)
       .filter { case (_, columns) =>
         grouping.forall(key => key.deterministic && isOf(key, columns))
       }
-    val mixed = functions.find(f => !isOf(f, left) && !isOf(f, right))
-      .map(f => s"${sqlOf(f)} reads columns of both sides: aggregate columns of one side")
+    val ofBoth = functions.filter(f => !isOf(f, left) && !isOf(f, right))
+    def isWindow(f: AggregateExpression, side: Side) =
+      mayBeWindows && WindowedFunction.of(f, left, right, side).isDefined
+    val served = grouped.map(_._1).filter(side => ofBoth.forall(isWindow(_, side)))
     functions.flatMap(refusalOf).headOption
-      .orElse(if (grouped.isEmpty) Some("group by columns of one side alone") else mixed)
-      .toLeft(grouped.map(_._1))
+      .orElse(
+        if (grouped.isEmpty) Some("group by columns of one side alone")
+        else ofBoth.headOption.filter(_ => served.isEmpty).map(AggregatedPairs.readsBoth))
+      .toLeft(served)
   }
 
   /** Whether some of it is computed by Python: Spark does that in a node of its own, between join and aggregate. */
@@ -53,7 +64,12 @@ private[rangejoin] case class AggregatedPairs(
       sides.contains(side),
       (),
       "have the join stream the side that is grouped by: let Spark broadcast, or build, the other side")
+    _ <- functions.find(isOfNoWindow(_, join)).map(AggregatedPairs.readsBoth).toLeft(())
   } yield side
+
+  private def isOfNoWindow(f: AggregateExpression, join: RangeJoinExec): Boolean =
+    join.children.forall(side => !f.references.subsetOf(side.outputSet)) &&
+      WindowedFunction.of(f, join).isEmpty
 
   /** The same in the columns below a projection. */
   def below(projected: Seq[NamedExpression]): AggregatedPairs = {
@@ -97,11 +113,16 @@ private[rangejoin] case class AggregatedPairs(
       }
     }
 
-  private def sqlOf(function: AggregateExpression): String =
-    Predicates.display(function.copy(mode = Complete))
 }
 
 private[rangejoin] object AggregatedPairs {
+
+  private def sqlOf(function: AggregateExpression): String =
+    Predicates.display(function.copy(mode = Complete))
+
+  private def readsBoth(function: AggregateExpression): String =
+    s"${sqlOf(function)} reads columns of both sides: aggregate columns of one side, or in a window of the column " +
+      "that the range is of"
 
   /** What a logical aggregate makes of rows; None if it has no functions. */
   def of(aggregate: Aggregate): Option[AggregatedPairs] = {

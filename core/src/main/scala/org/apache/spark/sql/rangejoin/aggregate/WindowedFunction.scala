@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package org.apache.spark.sql.rangejoin.aggregate
+
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.Inner
+import org.apache.spark.sql.rangejoin.condition.{
+  LeftSide,
+  Predicates,
+  RangeCondition,
+  RangeExtractor,
+  Side,
+  UnknownBounds
+}
+import org.apache.spark.sql.rangejoin.join.RangeJoinExec
+import org.apache.spark.sql.rangejoin.kernel.RangeBound
+import org.apache.spark.sql.types.DataType
+
+/**
+ * A function of those matches of a streamed row that lie in a window of their own, within the range of the join:
+ *
+ * {{{
+ *   SELECT l.id, sum(r.x), sum(CASE WHEN r.t >= l.t - 3 THEN r.x END), count(*) FILTER (WHERE r.t >= l.t - 7)
+ *   FROM l JOIN r ON l.k = r.k AND r.t BETWEEN l.t - 30 AND l.t GROUP BY l.id
+ * }}}
+ *
+ * The matches are a run of rows in the order of `r.t`, and a window is a part of that run, whose ends are searched for.
+ *
+ * @param inside what is aggregated of the matches in the window, of buffered columns
+ * @param outside what each other match gives instead, of streamed columns (`ELSE 0`); None if it gives nothing
+ * @param window which matches are in the window
+ * @param guard of streamed columns: without it no match is in the window
+ */
+private[rangejoin] case class WindowedFunction(
+    inside: AggregateExpression,
+    outside: Option[AggregateExpression],
+    window: RangeCondition,
+    guard: Option[Expression]) {
+
+  /**
+   * Whether the window is a part of each run.
+   *
+   * @param ordered what runs are in the order of
+   */
+  def isPartOfRuns(ordered: RangeBound): Boolean =
+    (window.sortBound ++ window.evictBound).forall { bound =>
+      WindowedFunction.isKnown(bound) && Predicates.haveSameValue(bound.child, ordered.child)
+    }
+
+  /** Whether two functions have one window, and what is outside of it matters to both of them or to neither. */
+  def isBeside(other: WindowedFunction): Boolean =
+    outside.isDefined == other.outside.isDefined && areSame(guard, other.guard) &&
+      areSame(window.lowerBound, other.window.lowerBound) &&
+      areSame(window.upperBound, other.window.upperBound)
+
+  private def areSame(a: Option[Expression], b: Option[Expression]): Boolean =
+    a.map(_.canonicalized) == b.map(_.canonicalized)
+}
+
+private[rangejoin] object WindowedFunction {
+
+  /** Whether a bound of a row is its value, and is never unknown. */
+  private def isKnown(bound: RangeBound): Boolean = !UnknownBounds.mayBe(bound)
+
+  /**
+   * Functions of both sides in groups, by number; each group has one window. Empty if a function is of no window that
+   * the join finds: then it needs pairs.
+   */
+  def groups(functions: Seq[AggregateExpression], join: RangeJoinExec): Seq[Seq[Int]] = {
+    val found = functions.map(of(_, join))
+    if (!found.forall(_.isDefined)) Nil
+    else found.indices.foldLeft(Seq.empty[Seq[Int]]) { (groups, i) =>
+      val at = groups.indexWhere(group => found(group.head).get.isBeside(found(i).get))
+      if (at < 0) groups :+ Seq(i) else groups.updated(at, groups(at) :+ i)
+    }
+  }
+
+  /** The function of a window of a join's matches; None where it is none, or its window is no part of a run. */
+  def of(function: AggregateExpression, join: RangeJoinExec): Option[WindowedFunction] =
+    for {
+      side <- join.aggregatedFor
+      ordered <- join.sortBound.filter(isKnown)
+      found <- of(function, join.left.outputSet, join.right.outputSet, side)
+      if found.isPartOfRuns(ordered) && !join.hasResidual
+    } yield found
+
+  /** What a task needs of functions of one window. */
+  def inTask(
+      functions: Seq[AggregateExpression],
+      join: RangeJoinExec,
+      buffered: Seq[Attribute]): RunWindow = {
+    val streamed = join.streamedPlan.output
+    val found = functions.map(of(_, join).get)
+    val (window, outside) = (found.head.window, found.flatMap(_.outside))
+    RunWindow(
+      window.lowerBound.map(bindReference[Expression](_, streamed)),
+      window.upperBound.map(bindReference[Expression](_, streamed)),
+      window.unknown,
+      found.head.guard.map(bindReference(_, streamed)),
+      MatchAggregation.of(found.map(_.inside), buffered),
+      if (outside.isEmpty) None else Some(MatchAggregation.of(outside, streamed))
+    )
+  }
+
+  /** None for a function that is no such function of the matches of this side's rows. */
+  def of(
+      function: AggregateExpression,
+      left: AttributeSet,
+      right: AttributeSet,
+      streamed: Side): Option[WindowedFunction] = {
+    val (ofStreamed, ofBuffered) = if (streamed == LeftSide) (left, right) else (right, left)
+    def reads(side: AttributeSet)(e: Expression) = e.references.subsetOf(side)
+    for {
+      choice <- choiceOf(function, reads(ofBuffered))
+      if choice.condition.deterministic && !choice.condition.exists(isComputedElsewhere)
+      (beside, windowed) = Predicates.split(choice.condition)
+        .partition(e => reads(ofStreamed)(e) || reads(ofBuffered)(e))
+      (buffered, guards) = beside.partition(reads(ofBuffered))
+      // It is not counted how many matches in the window such a condition refuses.
+      if buffered.isEmpty || choice.outside.isEmpty
+      window <- RangeExtractor
+        .extract(Inner, windowed.reduceOption(And(_, _)), left, right, Some(streamed)).toOption
+      if window.residual.isEmpty && !window.isOpen
+      if reads(ofBuffered)(choice.inside) && choice.outside.forall(reads(ofStreamed))
+    } yield {
+      val filter = (choice.inside.filter ++ buffered).reduceOption(And(_, _))
+      WindowedFunction(
+        choice.inside.copy(filter = filter),
+        choice.outside,
+        window,
+        guards.reduceOption(And(_, _)))
+    }
+  }
+
+  /** What a function aggregates where a condition holds, and where it does not. */
+  private case class Choice(
+      condition: Expression,
+      inside: AggregateExpression,
+      outside: Option[AggregateExpression])
+
+  private def choiceOf(
+      function: AggregateExpression,
+      isOfBuffered: Expression => Boolean): Option[Choice] =
+    function.filter.toSeq.flatMap(Predicates.split).partition(isOfBuffered) match {
+      case (_, Nil)            => ofArgument(function)
+      case (buffered, windows) =>
+        Some(Choice(
+          windows.reduce(And(_, _)),
+          function.copy(filter = buffered.reduceOption(And(_, _))),
+          None))
+    }
+
+  private def ofArgument(function: AggregateExpression): Option[Choice] =
+    function.aggregateFunction match {
+      case plain @ (_: Sum | _: Average | _: Min | _: Max | _: Count | _: CentralMomentAgg)
+          if plain.children.size == 1 =>
+        for {
+          (condition, inside, outside) <- branchesOf(plain.children.head)
+          ofInside <- withArgument(function, inside)
+          isNothing = isNull(outside)
+          ofOutside <- if (isNothing) Some(None) else withArgument(function, outside).map(Some(_))
+          // A filter would have to hold for what is outside, too.
+          if isNothing || function.filter.isEmpty
+        } yield Choice(condition, ofInside, ofOutside)
+      case _ => None
+    }
+
+  /** A condition, the value where it holds, and the one where it does not. */
+  private def branchesOf(value: Expression): Option[(Expression, Expression, Expression)] =
+    value match {
+      // As `count_if` has it.
+      case If(Not(condition), nothing, same) if isNull(nothing) && isSame(condition, same) =>
+        Some((condition, Literal.TrueLiteral, nothing))
+      case If(EqualTo(condition, Literal.FalseLiteral), nothing, same)
+          if isNull(nothing) && isSame(condition, same) =>
+        Some((condition, Literal.TrueLiteral, nothing))
+      case If(condition, inside, outside)                  => Some((condition, inside, outside))
+      case CaseWhen(Seq((condition, inside)), otherwise) =>
+        Some((condition, inside, otherwise.getOrElse(Literal(null, inside.dataType))))
+      // As a cast, or the digits of a decimal.
+      case unary: UnaryExpression if unary.deterministic =>
+        branchesOf(unary.child).map { case (condition, inside, outside) =>
+          def of(branch: Expression) = unary.withNewChildren(Seq(branch))
+          (condition, of(inside), of(outside))
+        }
+      case _ => None
+    }
+
+  private def isSame(a: Expression, b: Expression): Boolean = a.semanticEquals(b)
+
+  private def isNull(e: Expression): Boolean = e match {
+    case Literal(null, _)             => true
+    case unary @ (_: Cast | _: UnscaledValue) => isNull(unary.children.head)
+    case _                            => false
+  }
+
+  /** The function of another argument; None if its buffer would be another one. */
+  private def withArgument(
+      function: AggregateExpression,
+      argument: Expression): Option[AggregateExpression] = {
+    def types(f: AggregateFunction): Seq[DataType] = f.aggBufferAttributes.map(_.dataType)
+    val before = function.aggregateFunction
+    val after = before.withNewChildren(Seq(argument)).asInstanceOf[AggregateFunction]
+    if (types(after) == types(before)) Some(function.copy(aggregateFunction = after)) else None
+  }
+
+  /** Subqueries, and functions that Spark computes in nodes of their own. */
+  private def isComputedElsewhere(e: Expression): Boolean = e match {
+    case _: PlanExpression[_] | _: PythonUDF => true
+    case _                                   => false
+  }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package org.apache.spark.sql.rangejoin.aggregate
+
+import scala.util.Random
+
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
+import org.apache.spark.sql.rangejoin.best.TiedTables
+import org.apache.spark.sql.rangejoin.conf.InternalConf
+import org.apache.spark.sql.rangejoin.explain.JoinReports
+
+import org.scalatest.tagobjects.Slow
+
+/** Functions of several windows of the matches of each row are made in the join, from no pairs. */
+class WindowedFunctionsSuite extends TiedTables {
+
+  private val Hints = Seq("MERGE(r)", "SHUFFLE_HASH(r)", "BROADCAST(r)")
+
+  /** Keys and times with ties on both sides, some NULL, and more than one block of rows a key. */
+  private def sides(left: Int = 120, right: Int = 400): Unit = {
+    tiedTables(left, right)(
+      "CASE WHEN id % 11 = 4 THEN NULL ELSE pmod(hash(id), 100) END AS x",
+      "CAST(pmod(hash(id, 2), 1000) AS DECIMAL(9, 2)) AS m")
+    spark.table("l").selectExpr("*", "IF(v = 2, NULL, v * 9) AS w").createOrReplaceTempView("l")
+  }
+
+  private def query(
+      functions: String,
+      joinType: String = "JOIN",
+      range: String = "r.t BETWEEN l.t - 30 AND l.t",
+      by: String = "l.id"): String =
+    s"SELECT /*+ HINT */ $by, $functions FROM l $joinType r ON l.k = r.k AND $range GROUP BY $by"
+
+  /** Compares with stock Spark; `pairs` are the pairs that were visited one by one. */
+  private def check(
+      query: String,
+      isInJoin: Boolean = true,
+      hasPairs: Option[Boolean] = Some(false),
+      hints: Seq[String] = Hints,
+      settings: Settings = Nil): Unit = {
+    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(query)))
+    assert(expected.nonEmpty)
+    for (hint <- hints; engine <- nextEngine)
+      withConf((engine ++ settings :+ (InternalConf.LinearScanThreshold.key -> "0")): _*) {
+        val df = spark.sql(query.replace("HINT", hint))
+        def clue = s"$query\nby $hint under $engine\n${executedPlan(df)}"
+        assertSameRows(rows(df), expected, clue)
+        val matches = nodes[AggregateMatchesExec](df)
+        assert(matches.nonEmpty == isInJoin, clue)
+        for (aggregate <- matches; expected <- hasPairs)
+          assert((aggregate.metrics("numPairs").value > 0) == expected, clue)
+      }
+  }
+
+  private val Windowed = Seq(
+    "sum(CASE WHEN r.t >= l.t - 3 THEN r.x END)",
+    "count(*) FILTER (WHERE r.t >= l.t - 7)",
+    "max(IF(r.t > l.t - 7, r.x, NULL))",
+    "avg(CASE WHEN r.t BETWEEN l.t - 20 AND l.t - 10 THEN r.m END)",
+    "count_if(r.t < l.t - 5)",
+    "count(CASE WHEN r.t = l.t THEN 1 END)")
+
+  test("functions of several windows, by CASE, IF, FILTER and count_if, beside others") {
+    sides()
+    for (joinType <- Seq("JOIN", "LEFT JOIN"))
+      check(query(("sum(r.x), count(*), max(l.t)" +: Windowed).mkString(", "), joinType))
+    for (function <- Windowed) check(query(function), hints = oneIn(3)(Hints))
+  }
+
+  test("what matches outside of a window give") {
+    sides()
+    val functions = Seq(
+      "sum(CASE WHEN r.t >= l.t - 3 THEN r.x ELSE 0 END)",
+      "avg(IF(r.t >= l.t - 7, r.x, 0))",
+      "max(IF(r.t >= l.t - 7, r.x, l.v))",
+      "count(CASE WHEN r.t > l.t - 4 THEN r.x ELSE 1 END)",
+      "sum(CASE WHEN r.t > l.t - 4 THEN r.m ELSE CAST(0 AS DECIMAL(9, 2)) END)",
+      "sum(IF(r.t < l.t - 90, r.x, 0))")
+    for (joinType <- Seq("JOIN", "LEFT JOIN")) check(query(functions.mkString(", "), joinType))
+  }
+
+  test("further conditions of either side, and ends that are NULL") {
+    sides()
+    val functions = Seq(
+      "sum(r.x) FILTER (WHERE r.t >= l.t - 9 AND r.x > 20)",
+      "count(CASE WHEN r.t >= l.t - 9 AND r.x % 2 = 0 THEN 1 END)",
+      "sum(CASE WHEN l.v > 1 AND r.t >= l.t - 9 THEN r.x ELSE 0 END)",
+      "count(*) FILTER (WHERE r.t >= l.t - l.w)",
+      "sum(IF(r.t >= l.t - l.w, r.x, -1))",
+      "sum(r.x) FILTER (WHERE r.t BETWEEN l.t - 60 AND l.t + 9)")
+    for (joinType <- Seq("JOIN", "LEFT JOIN")) check(query(functions.mkString(", "), joinType))
+  }
+
+  test("all earlier rows, and several groups", Slow) {
+    sides()
+    for (by <- Seq("l.id", "l.k", "l.v"))
+      check(query(Windowed.mkString(", "), range = "r.t <= l.t", by = by))
+    check(query(Windowed.mkString(", "), range = "r.t < l.t + 5 AND r.t > l.t - 40"))
+  }
+
+  test("a window on disk, and one of a row", Slow) {
+    sides(left = 300, right = 3000)
+    for (limit <- Seq(1, 7))
+      check(
+        query(Windowed.mkString(", ")),
+        hints = Seq("MERGE(r)"),
+        settings = RangeJoinTest.spillingFrom(limit))
+  }
+
+  test("without a key, by a broadcast and by buckets") {
+    sides()
+    val functions = Windowed.map(_.replace("l.k = r.k AND", "")).mkString(", ")
+    val ofAll = query(functions).replace("l.k = r.k AND", "")
+    check(ofAll, hints = Seq("BROADCAST(r)"))
+    check(
+      ofAll.replace("/*+ HINT */", ""),
+      hints = Seq(""),
+      hasPairs = None,
+      settings = Seq(
+        "spark.sql.autoBroadcastJoinThreshold" -> "-1",
+        InternalConf.RangePartitioningBuckets.key -> "5"))
+  }
+
+  test("functions that are of no window of the range are made of pairs") {
+    sides()
+    val others = Seq(
+      "sum(CASE WHEN r.x >= l.v THEN r.x END)", // another column
+      "sum(CASE WHEN r.t >= l.t - 3 THEN l.v + r.x END)", // a value of both sides
+      "sum(CASE WHEN r.t >= l.t - 3 THEN r.x ELSE r.t END)",
+      "max_by(r.x, IF(r.t >= l.t - 3, r.t, NULL))",
+      "sum(CASE WHEN r.t >= l.t - 3 THEN 1 WHEN r.t >= l.t - 7 THEN 2 END)",
+      "count(*) FILTER (WHERE r.t >= l.t - 3 OR r.x > l.v)")
+    for (function <- others) check(query(s"$function, count(*)"), isInJoin = false, hints = oneIn(3)(Hints))
+    check(query(Windowed.head, range = "r.t >= l.t - 30"), isInJoin = false)
+    val df = spark.sql(query(others.head))
+    assert(JoinReports.json(executedPlan(df)).contains("reads columns of both sides"))
+  }
+
+  test("an end that cannot be computed is one of the pairs, as with stock Spark") {
+    spark.sql("SELECT id, 1 AS k, IF(id = 3, -2147483648, CAST(id * 10 AS INT)) AS t FROM range(6)")
+      .createOrReplaceTempView("l")
+    spark.sql("SELECT 1 AS k, CAST(id AS INT) AS t, id AS x FROM range(60)").createOrReplaceTempView("r")
+    val overflow = query("sum(IF(r.t >= l.t - 3, r.x, 0)), count(*)", "LEFT JOIN", "r.t <= l.t")
+    check(overflow, hasPairs = None)
+    ansi(on = false) {
+      val wraps = query("sum(IF(r.t >= l.t - 3, r.x, 0)), count(*)", range = "r.t >= 0 AND r.t <= abs(l.t)")
+      check(wraps, hasPairs = None)
+    }
+    ansi(on = true) {
+      val raising = query("sum(IF(r.t >= l.t - 3, r.x, 0))", "JOIN", "r.t >= l.t AND r.t <= l.t + 30")
+      for (hint <- Hints) {
+        val ours = outcome(spark.sql(raising.replace("HINT", hint)))
+        val stock = withConf(RangeJoinTest.Oracle: _*)(outcome(spark.sql(raising)))
+        assert(ours.left.map(_.take(40)) == stock.left.map(_.take(40)) && ours.isLeft)
+      }
+    }
+  }
+
+  test("random windows give what stock Spark gives") {
+    val random = new Random(20261130)
+    def one[T](values: T*): T = values(random.nextInt(values.size))
+    def offset = one("", " - 1", " - 5", " - 17", " - l.w", " + 3", " - 400")
+    def end = s"l.t$offset"
+    def condition = {
+      val window = one(
+        s"r.t >= $end", s"r.t > $end", s"r.t <= $end", s"$end > r.t", s"r.t BETWEEN $end AND $end", s"r.t = $end")
+      window + one("", "", " AND r.x > 30", " AND l.v > 0")
+    }
+    def function = {
+      val (value, c) = (one("r.x", "r.m", "1", "r.t"), condition)
+      one(
+        s"sum(CASE WHEN $c THEN $value END)",
+        s"count(*) FILTER (WHERE $c)",
+        s"min($value) FILTER (WHERE $c)",
+        s"max(IF($c, $value, NULL))",
+        s"sum(IF($c, $value, 0))",
+        s"avg(IF($c, r.x, l.v))",
+        s"count_if($c)",
+        "sum(r.x)",
+        "count(*)",
+        "max(l.v)")
+    }
+    for (_ <- 0 until 40) {
+      sides(left = 1 + random.nextInt(60), right = 1 + random.nextInt(one(20, 400)))
+      val functions = Seq.fill(1 + random.nextInt(6))(function).mkString(", ")
+      val range = one("r.t BETWEEN l.t - 30 AND l.t", "r.t <= l.t", "r.t < l.t AND r.t >= l.t - 200", "l.t + 4 > r.t")
+      val sql = query(functions, one("JOIN", "LEFT JOIN"), range, one("l.id", "l.k", "l.id, l.v"))
+      val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(sql)))
+      for (hint <- oneIn(3)(Hints); engine <- nextEngine) withConf(engine: _*) {
+        val df = spark.sql(sql.replace("HINT", hint))
+        assertSameRows(rows(df), expected, s"$sql\nby $hint under $engine\n${executedPlan(df)}")
+      }
+    }
+  }
+}
