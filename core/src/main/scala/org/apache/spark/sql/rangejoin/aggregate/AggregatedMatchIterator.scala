@@ -79,7 +79,7 @@ private[aggregate] final class AggregatedMatchIterator(
 
   private def aggregateRun(): Int = scanner match {
     case ofRuns: RunScanner if !hasWindows || areWindowsKnown => ofRuns.aggregateRun(runs)
-    case _                                                   => -1
+    case _                                                    => -1
   }
 
   private def areWindowsKnown: Boolean =

@@ -121,7 +121,12 @@ private[rangejoin] object WindowedFunction {
       // It is not counted how many matches in the window such a condition refuses.
       if buffered.isEmpty || choice.outside.isEmpty
       window <- RangeExtractor
-        .extract(Inner, windowed.reduceOption(And(_, _)), left, right, Some(streamed)).toOption
+        .extract(
+          Inner,
+          windowed.map(asRange).reduceOption(And(_, _)),
+          left,
+          right,
+          Some(streamed)).toOption
       if window.residual.isEmpty && !window.isOpen
       if reads(ofBuffered)(choice.inside) && choice.outside.forall(reads(ofStreamed))
     } yield {
@@ -132,6 +137,12 @@ private[rangejoin] object WindowedFunction {
         window,
         guards.reduceOption(And(_, _)))
     }
+  }
+
+  /** An equality, as of a key, is no range of a join. */
+  private def asRange(condition: Expression): Expression = condition match {
+    case EqualTo(a, b) => And(LessThanOrEqual(a, b), GreaterThanOrEqual(a, b))
+    case other         => other
   }
 
   /** What a function aggregates where a condition holds, and where it does not. */
@@ -176,7 +187,7 @@ private[rangejoin] object WindowedFunction {
       case If(EqualTo(condition, Literal.FalseLiteral), nothing, same)
           if isNull(nothing) && isSame(condition, same) =>
         Some((condition, Literal.TrueLiteral, nothing))
-      case If(condition, inside, outside)                  => Some((condition, inside, outside))
+      case If(condition, inside, outside)                => Some((condition, inside, outside))
       case CaseWhen(Seq((condition, inside)), otherwise) =>
         Some((condition, inside, otherwise.getOrElse(Literal(null, inside.dataType))))
       // As a cast, or the digits of a decimal.
@@ -191,9 +202,9 @@ private[rangejoin] object WindowedFunction {
   private def isSame(a: Expression, b: Expression): Boolean = a.semanticEquals(b)
 
   private def isNull(e: Expression): Boolean = e match {
-    case Literal(null, _)             => true
+    case Literal(null, _)                     => true
     case unary @ (_: Cast | _: UnscaledValue) => isNull(unary.children.head)
-    case _                            => false
+    case _                                    => false
   }
 
   /** The function of another argument; None if its buffer would be another one. */

@@ -47,7 +47,8 @@ private[aggregate] final class WindowedRuns(
     extends RunAggregates(whole, tasks) {
 
   private[this] val shared =
-    windows.map(_.inside).distinct.filterNot(_ == whole).map(of => of -> new RunAggregates(of, tasks)).toMap
+    windows.map(_.inside).distinct.filterNot(_ == whole).map(of =>
+      of -> new RunAggregates(of, tasks)).toMap
   private[this] val parts = windows.map(new Part(_)).toArray
   // Three columns for each window: its begin, its end, and whether it has any matches.
   private[this] val toBounds = UnsafeProjection.create(windows.flatMap { window =>

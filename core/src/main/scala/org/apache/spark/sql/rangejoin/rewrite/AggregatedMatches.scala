@@ -47,7 +47,9 @@ private[rewrite] object AggregatedMatches {
       if isServed(join) && NumberedRows.canJoin(left, right, conditions)
       ofMatches = functions.map(f => nullable(onlyOfMatches(f, right.outputSet, column), right))
       sides <-
-        AggregatedPairs(Seq(id), ofMatches).sides(numbered.outputSet, right.outputSet, mayBeWindows = false).toOption
+        AggregatedPairs(
+          Seq(id),
+          ofMatches).sides(numbered.outputSet, right.outputSet, mayBeWindows = false).toOption
       if sides.contains(LeftSide) && !ofMatches.exists(_.exists(_.isInstanceOf[PythonUDF]))
     } yield aggregated(join, left.output, id, ofMatches)
   }

@@ -15,6 +15,7 @@ import org.apache.spark.sql.execution.metric.{
   SQLShuffleWriteMetricsReporter
 }
 import org.apache.spark.sql.execution.{ShuffledRowRDD, SparkPlan, UnsafeRowSerializer}
+import org.apache.spark.sql.rangejoin.best.BestOrder
 import org.apache.spark.sql.rangejoin.join.DriverMetrics
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
 import org.apache.spark.sql.rangejoin.partitioning.{
@@ -23,7 +24,6 @@ import org.apache.spark.sql.rangejoin.partitioning.{
   PartitionedRange,
   PartitionedRows
 }
-import org.apache.spark.sql.rangejoin.best.BestOrder
 import org.apache.spark.sql.rangejoin.shims.PartitionedShuffle
 
 /**
