@@ -21,6 +21,8 @@ the range join gives all pairs.
                 of every earlier row; the last row's value and time; count and last of 100 matches
     repeated    count of every earlier row by a correlated subquery, where rows have 600 kinds of
                 keys and times, or 60,000 with another column; stock Spark asks for each kind once
+    windows     count and sum of 1,000 matches a row, and of 3 and of 10 windows within these, by
+                CASE; `joins` is a join for each of three windows, joined back by the row
     fanout      count, sum and max of 0.1, 1, 10, 100, 1,000 and 10,000 matches a row
 
 DuckDB, Polars and polars-bio, where they are installed, have a process for each run, in which the
@@ -87,6 +89,21 @@ def values(on: str, functions: str, apart: bool) -> Query:
         left.createOrReplaceTempView("l")
         right.createOrReplaceTempView("r")
         return left.sparkSession.sql(f"SELECT l.*, {shown} FROM l")
+
+    return query
+
+
+def windows_joined(count: int) -> Query:
+    """Count and sum of some windows, each by a join of its own, joined back by the row."""
+
+    def query(left: DataFrame, right: DataFrame) -> DataFrame:
+        result = left
+        for i in range(1, count + 1):
+            on = f"l.k = r.k AND r.t BETWEEN l.t - {i * 1000 // count * STEP - 1} AND l.t"
+            features = of_each(on, SIMPLE)(left, right)
+            renamed = features.selectExpr("v", f"a0 AS c{i}", f"a1 AS s{i}")
+            result = result.join(renamed, "v", "left")
+        return result
 
     return query
 
@@ -292,6 +309,23 @@ def cases(rows: int) -> dict[str, Case]:
         20,
         sides=(of_kinds, of_kinds),
     )
+    thousand = f"l.k = r.k AND r.t BETWEEN l.t - {1000 * STEP - 1} AND l.t"
+
+    def windows(count: int) -> str:
+        ends = [f"r.t >= l.t - {i * 1000 // count * STEP - 1}" for i in range(1, count)]
+        inside = [f"count_if({end});sum(CASE WHEN {end} THEN r.v END)" for end in ends]
+        return ";".join([SIMPLE, *inside])
+
+    windowed = Case(
+        [
+            Contestant(f"{count} windows", of_each(thousand, windows(count)), settings=ON)
+            for count in (1, 3, 10)
+        ]
+        + [Contestant("3 joins", windows_joined(3), settings=ON)],
+        rows,
+        rows,
+        100,
+    )
     fan_outs = {
         f"fanout-{n}": of(of_each(matching(n), SEVERAL), 10 if n > 100 else 1000, n)
         for n in FAN_OUTS
@@ -307,6 +341,7 @@ def cases(rows: int) -> dict[str, Case]:
         "subquery": correlated,
         "several": several,
         "repeated": repeated,
+        "windows": windowed,
         "overlaps": of_intervals("overlaps", OVERLAP, 1000 * rows, 300_000),
         "keyed": of_intervals("keyed", KEYED, 1000 * rows // 24, 300_000, 24),
         "sums": of_intervals("sums", KEYED, 1000 * rows // 24, 300_000, 24, SUMS),
