@@ -115,9 +115,13 @@ private[rangejoin] object WindowedFunction {
     for {
       choice <- choiceOf(function, reads(ofBuffered))
       if choice.condition.deterministic && !choice.condition.exists(isComputedElsewhere)
-      (beside, windowed) = Predicates.split(choice.condition)
-        .partition(e => reads(ofStreamed)(e) || reads(ofBuffered)(e))
+      conjuncts = Predicates.split(choice.condition)
+      (beside, windowed) = conjuncts.partition(e => reads(ofStreamed)(e) || reads(ofBuffered)(e))
       (buffered, guards) = beside.partition(reads(ofBuffered))
+      // Stock Spark evaluates conjuncts in their order, of each match as far as the first that does not hold.
+      inWindow = conjuncts.drop(conjuncts.lastIndexWhere(windowed.contains) + 1)
+      if beside.forall(e =>
+        Predicates.neverRaises(e) || reads(ofBuffered)(e) && inWindow.exists(_.eq(e)))
       // It is not counted how many matches in the window such a condition refuses.
       if buffered.isEmpty || choice.outside.isEmpty
       window <- RangeExtractor
@@ -154,13 +158,9 @@ private[rangejoin] object WindowedFunction {
   private def choiceOf(
       function: AggregateExpression,
       isOfBuffered: Expression => Boolean): Option[Choice] =
-    function.filter.toSeq.flatMap(Predicates.split).partition(isOfBuffered) match {
-      case (_, Nil)            => ofArgument(function)
-      case (buffered, windows) =>
-        Some(Choice(
-          windows.reduce(And(_, _)),
-          function.copy(filter = buffered.reduceOption(And(_, _))),
-          None))
+    function.filter.filterNot(isOfBuffered) match {
+      case Some(filter) => Some(Choice(filter, function.copy(filter = None), None))
+      case None         => ofArgument(function)
     }
 
   private def ofArgument(function: AggregateExpression): Option[Choice] =

@@ -49,8 +49,8 @@ private[plan] object AggregateMatches {
         case _                             => false
       }
       Some(plan).filter {
-        case ExpandExec(_, _, child) => isAnswer(child)
-        case other                   => isAnswer(other)
+        case expand: ExpandExec => isAnswer(expand.child)
+        case other              => isAnswer(other)
       }
     }
 

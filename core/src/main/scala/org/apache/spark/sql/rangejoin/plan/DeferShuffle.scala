@@ -47,7 +47,7 @@ import org.apache.spark.sql.rangejoin.pushdown.ShownLimits
  * contain copies of copies. So no two sides wait for each other, and a query ends even if Spark keeps its plan when a
  * stage has run.
  *
- * Runs last of the rules that prepare stages. Where exchanges are not reused, or the second side has several joins by
+ * Runs last of the rules that prepare stages. Where exchanges are not reused, or the second side has a join by
  * buckets in it, the first side does not wait: its sample may then run what is below the second side once more.
  */
 object DeferShuffle extends Rule[SparkPlan] with PredicateHelper {
@@ -83,7 +83,8 @@ object DeferShuffle extends Rule[SparkPlan] with PredicateHelper {
     val measures = Seq(left, right).flatMap(_.measure)
     val ofFirst = first.made(measures, second)
     val ofSecond = second.made(measures, first)
-    val untilSecond = if (second.isAwaited && second.isCopied) Some(ofSecond) else None
+    val untilSecond =
+      if (second.isAwaited && second.isCopied) Some(ofSecond) else None
     val untilFirst =
       if (first.isAwaited) Some(AwaitStageExec(first.lengths.begun(first.buckets.isOwner)))
       else None
@@ -124,9 +125,13 @@ object DeferShuffle extends Rule[SparkPlan] with PredicateHelper {
     /** Whether the other side waits for this one. */
     def isAwaited: Boolean = runs || isCostly
 
-    /** Whether it may be twice in the plan, once only to be waited for: with one join by buckets in it at most. */
-    val isCopied: Boolean = conf.exchangeReuseEnabled &&
-      plan.collect { case node: RangeBucketExec => node }.size <= 2
+    /**
+     * Whether it may be twice in the plan, once only to be waited for. Not with a join by buckets in it: when a stage
+     * of this side has run, Spark marks all nodes below the side with its logical plan, and would take a part of the
+     * other side for this one.
+     */
+    def isCopied: Boolean =
+      conf.exchangeReuseEnabled && !plan.exists(_.isInstanceOf[RangeBucketExec])
 
     def measure: Option[SparkPlan] =
       unknown.filterNot(_ => isCostly).map(ProbeExec.exchange(_, plan))

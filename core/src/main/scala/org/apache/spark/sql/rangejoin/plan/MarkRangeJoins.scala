@@ -202,7 +202,10 @@ object MarkRangeJoins extends Logging {
   private def tellOfLimit(plan: LogicalPlan, isLimited: Boolean = false): Unit = plan match {
     case LocalLimit(IntegerLiteral(most), child) =>
       tellOfLimit(child, isLimited || most <= MostRows)
-    case _: ReturnAnswer | _: GlobalLimit | _: Offset | _: Project =>
+    case _: ReturnAnswer | _: GlobalLimit | _: Offset =>
+      tellOfLimit(plan.children.head, isLimited)
+    // Row by row.
+    case _: Project | _: Filter | _: Generate | _: Sample | _: ObjectConsumer | _: ObjectProducer | _: TypedFilter =>
       tellOfLimit(plan.children.head, isLimited)
     case join: Join if isLimited => join.setTagValue(Limited, ())
     case _                       =>

@@ -163,6 +163,31 @@ class WindowedFunctionsSuite extends TiedTables {
     }
   }
 
+  test("what would raise for a row without matches in the window is asked of pairs") {
+    spark.sql("SELECT * FROM VALUES (1, 1, 10, 0), (2, 1, 10, 1), (3, 99, 10, 0) AS l(id, k, t, v)")
+      .createOrReplaceTempView("l")
+    spark.sql("SELECT * FROM VALUES (1, 5, 3), (1, 4, 0), (2, 9, 0), (99, 20, 5) AS r(k, t, x)")
+      .createOrReplaceTempView("r")
+    ansi(on = true) {
+      for {
+        condition <- Seq(
+          "r.t >= l.t - 3 AND 10 / l.v > 1",
+          "r.t >= l.t - 3 AND 10 / r.x > 1",
+          "r.x > 5 AND 10 / l.v > 1 AND r.t >= l.t - 3")
+        function <-
+          Seq(s"sum(CASE WHEN $condition THEN r.x END)", s"count(*) FILTER (WHERE $condition)")
+      } check(
+        query(function, range = "r.t <= l.t"),
+        isInJoin = condition.contains("/ r.x"),
+        hasPairs = None)
+      // Stock Spark asks it of each match.
+      val first =
+        query("sum(CASE WHEN 10 / r.x > 1 AND r.t >= l.t - 3 THEN r.x END)", range = "r.t <= l.t")
+      val stock = withConf(RangeJoinTest.Oracle: _*)(outcome(spark.sql(first)))
+      assert(stock.isLeft && outcome(spark.sql(first.replace("HINT", "MERGE(r)"))) == stock)
+    }
+  }
+
   test("random windows give what stock Spark gives") {
     val random = new Random(20261130)
     def one[T](values: T*): T = values(random.nextInt(values.size))

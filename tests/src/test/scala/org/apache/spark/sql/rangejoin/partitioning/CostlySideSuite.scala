@@ -209,18 +209,6 @@ class CostlySideSuite extends SmallSidesTest {
     }
   }
 
-  test("a join by buckets on the copied side of intervals is made once") {
-    views()
-    def query(side: String) = s"""SELECT * FROM l LEFT JOIN
-      (SELECT $side AS p FROM r a JOIN r b ON b.p BETWEEN a.p AND a.p + 1) r ON $Interval"""
-    withConf(Sizes :+ (SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1"): _*) {
-      val (df, calls) = counted(sql(query("costly(a.p + b.id) - b.id")))
-      val pairs = sql("SELECT * FROM r a JOIN r b ON b.p BETWEEN a.p AND a.p + 1").count()
-      assert(bucketNodes(df).size == 4 && calls == pairs, executedPlan(df))
-      checkRows(df, query("a.p"))
-    }
-  }
-
   test("what is written waits for the size of a side that may be small") {
     views()
     withConf(Sizes: _*) {
@@ -279,5 +267,40 @@ class CostlySideSuite extends SmallSidesTest {
         FailingFunction.seconds = -1
         assertSameRows(rows(query), expected, executedPlan(df).toString)
       }
+  }
+
+  test("what a side waits for is never taken for that side") {
+    for ((name, seed) <- Seq("base_l" -> 3, "base_r" -> 5)) {
+      val p = s"pmod(hash(id, $seed), 1000)"
+      spark.range(1, 121, 1, 2).selectExpr(
+        "id",
+        s"IF(id % 17 = 0, NULL, $p) AS p",
+        s"$p + IF(id % 13 = 0, 100, id % 5) AS e").createOrReplaceTempView(name)
+    }
+    spark.udf.register("slow", udf((p: Long) => p))
+    val near = "b1.p BETWEEN a1.p - 2 AND a1.p + 2"
+    val query =
+      s"""SELECT count(*), sum(a3.id), sum(b3.p) FROM
+         |  (SELECT DISTINCT a2.id, b2.p FROM
+         |    (SELECT a1.id, b1.p FROM (SELECT id, bigint(rand(7) * 1000) AS p FROM base_l) a1
+         |      JOIN base_r b1 ON $near) a2
+         |    JOIN (SELECT b1.p, b1.e FROM base_l a1
+         |      JOIN (SELECT id, slow(p) AS p, e FROM base_l) b1 ON $near) b2
+         |    ON abs(a2.p - b2.p) <= 1) a3
+         |  LEFT JOIN
+         |  (SELECT DISTINCT a2.id, b2.p FROM base_l a2
+         |    JOIN (SELECT b1.p FROM base_r a1
+         |      JOIN (SELECT slow(p) AS p, e FROM base_l WHERE id < 80) b1
+         |      ON a1.p BETWEEN b1.p AND b1.e) b2
+         |    ON b2.p BETWEEN a2.p - 2 AND a2.p + 2) b3
+         |  ON b3.p BETWEEN a3.p - 2 AND a3.p + 2""".stripMargin
+    val expected = withConf(Stock: _*)(rows(spark.sql(query)))
+    withConf(
+      Adaptive -> "true",
+      InternalConf.RangePartitioningThreshold.key -> "0",
+      InternalConf.SkewThreshold.key -> "0",
+      SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "3000",
+      SQLConf.SHUFFLE_PARTITIONS.key -> "3"
+    )(assertSameRows(rows(spark.sql(query)), expected, query))
   }
 }
