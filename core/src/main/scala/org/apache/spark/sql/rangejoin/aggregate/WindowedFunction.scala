@@ -182,10 +182,7 @@ private[rangejoin] object WindowedFunction {
   private def branchesOf(value: Expression): Option[(Expression, Expression, Expression)] =
     value match {
       // As `count_if` has it.
-      case If(Not(condition), nothing, same) if isNull(nothing) && isSame(condition, same) =>
-        Some((condition, Literal.TrueLiteral, nothing))
-      case If(EqualTo(condition, Literal.FalseLiteral), nothing, same)
-          if isNull(nothing) && isSame(condition, same) =>
+      case If(negation, nothing, condition) if isNull(nothing) && isNegation(negation, condition) =>
         Some((condition, Literal.TrueLiteral, nothing))
       case If(condition, inside, outside)                => Some((condition, inside, outside))
       case CaseWhen(Seq((condition, inside)), otherwise) =>
@@ -199,7 +196,20 @@ private[rangejoin] object WindowedFunction {
       case _ => None
     }
 
-  private def isSame(a: Expression, b: Expression): Boolean = a.semanticEquals(b)
+  /** Whether it is written as the negation of a condition, or as the optimizer of some line of Spark writes that. */
+  private def isNegation(negation: Expression, condition: Expression): Boolean =
+    Seq(Not(condition), EqualTo(condition, Literal.FalseLiteral), negated(condition))
+      .exists(_.semanticEquals(negation))
+
+  private def negated(condition: Expression): Expression = condition match {
+    case And(a, b)                => Or(negated(a), negated(b))
+    case Or(a, b)                 => And(negated(a), negated(b))
+    case LessThan(a, b)           => GreaterThanOrEqual(a, b)
+    case LessThanOrEqual(a, b)    => GreaterThan(a, b)
+    case GreaterThan(a, b)        => LessThanOrEqual(a, b)
+    case GreaterThanOrEqual(a, b) => LessThan(a, b)
+    case other                    => Not(other)
+  }
 
   private def isNull(e: Expression): Boolean = e match {
     case Literal(null, _)                     => true
