@@ -84,15 +84,18 @@ case class AggregateMatchesExec(
       functions(i).references.subsetOf(AttributeSet(columns))
     val (ofStreamed, others) = functions.indices.partition(isOf(streamed))
     val (ofBuffered, ofBoth) = others.partition(isOf(buffered))
-    val windows = WindowedFunction.groups(ofBoth.map(functions), join).map(_.map(ofBoth(_)))
+    val windows = WindowedFunction.groups(ofBoth.map(functions), join)
     aggregates(
-      Seq(ofStreamed, ofBuffered, if (windows.isEmpty) ofBoth else windows.flatten),
+      Seq(
+        ofStreamed,
+        ofBuffered,
+        if (windows.isEmpty) ofBoth else windows.flatten.map(w => ofBoth(w._1))),
       streamed,
       buffered,
       join.pairResidual,
       streamed.filter(join.references.contains),
       join.preservesStreamed,
-      windows.map(window => WindowedFunction.inTask(window.map(functions), join, buffered))
+      windows.map(window => WindowedFunction.inTask(window.map(_._2), streamed, buffered))
     )
   }
 

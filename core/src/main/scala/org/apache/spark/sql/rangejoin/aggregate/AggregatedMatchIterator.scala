@@ -19,8 +19,13 @@ private[aggregate] final class AggregatedMatchIterator(
   private[this] val readsBuffered = !ofBuffered.isEmpty
   private[this] val test = parts.residual.map(PairPredicate.create).orNull
   private[this] val pair = new JoinedRow
+  // Null where no window is a part of a run.
+  private[this] val windows =
+    if (parts.windows.isEmpty) null
+    else new WindowedRuns(ofBuffered, parts.windows, TaskContext.get().taskMemoryManager())
   private[this] val runs =
-    new WindowedRuns(ofBuffered, parts.windows, TaskContext.get().taskMemoryManager())
+    if (windows != null) windows
+    else new RunAggregates(ofBuffered, TaskContext.get().taskMemoryManager())
   private[this] val hasWindows = !parts.ofPairs.isEmpty
   // Of windows, where pairs are visited one by one.
   private[this] val windowed = MatchAggregator.create(parts.ofPairs)
@@ -83,11 +88,11 @@ private[aggregate] final class AggregatedMatchIterator(
   }
 
   private def areWindowsKnown: Boolean =
-    parts.windows.nonEmpty && runs.begin(scanner.currentStreamed)
+    windows != null && windows.begin(scanner.currentStreamed)
 
   private def withWindows(row: InternalRow, ofRun: Int): InternalRow =
     if (!hasWindows) row
-    else if (ofRun > 0) all(row, runs.results(scanner.currentStreamed, ofRun))
+    else if (ofRun > 0) all(row, windows.results(scanner.currentStreamed, ofRun))
     else all(row, windowed.result())
 
   private def aggregatePairs(): Long = {

@@ -65,16 +65,19 @@ private[rangejoin] object WindowedFunction {
   private def isKnown(bound: RangeBound): Boolean = !UnknownBounds.mayBe(bound)
 
   /**
-   * Functions of both sides in groups, by number; each group has one window. Empty if a function is of no window that
-   * the join finds: then it needs pairs.
+   * Functions of both sides in groups, each with its number; each group has one window. Empty if a function is of no
+   * window that the join finds: then it needs pairs.
    */
-  def groups(functions: Seq[AggregateExpression], join: RangeJoinExec): Seq[Seq[Int]] = {
+  def groups(
+      functions: Seq[AggregateExpression],
+      join: RangeJoinExec): Seq[Seq[(Int, WindowedFunction)]] = {
     val found = functions.map(of(_, join))
     if (!found.forall(_.isDefined)) Nil
-    else found.indices.foldLeft(Seq.empty[Seq[Int]]) { (groups, i) =>
-      val at = groups.indexWhere(group => found(group.head).get.isBeside(found(i).get))
-      if (at < 0) groups :+ Seq(i) else groups.updated(at, groups(at) :+ i)
-    }
+    else found.flatten.zipWithIndex.map(_.swap)
+      .foldLeft(Seq.empty[Seq[(Int, WindowedFunction)]]) { (groups, next) =>
+        val at = groups.indexWhere(_.head._2.isBeside(next._2))
+        if (at < 0) groups :+ Seq(next) else groups.updated(at, groups(at) :+ next)
+      }
   }
 
   /** The function of a window of a join's matches; None where it is none, or its window is no part of a run. */
@@ -88,18 +91,16 @@ private[rangejoin] object WindowedFunction {
 
   /** What a task needs of functions of one window. */
   def inTask(
-      functions: Seq[AggregateExpression],
-      join: RangeJoinExec,
+      functions: Seq[WindowedFunction],
+      streamed: Seq[Attribute],
       buffered: Seq[Attribute]): RunWindow = {
-    val streamed = join.streamedPlan.output
-    val found = functions.map(of(_, join).get)
-    val (window, outside) = (found.head.window, found.flatMap(_.outside))
+    val (window, outside) = (functions.head.window, functions.flatMap(_.outside))
     RunWindow(
       window.lowerBound.map(bindReference[Expression](_, streamed)),
       window.upperBound.map(bindReference[Expression](_, streamed)),
       window.unknown,
-      found.head.guard.map(bindReference(_, streamed)),
-      MatchAggregation.of(found.map(_.inside), buffered),
+      functions.head.guard.map(bindReference(_, streamed)),
+      MatchAggregation.of(functions.map(_.inside), buffered),
       if (outside.isEmpty) None else Some(MatchAggregation.of(outside, streamed))
     )
   }

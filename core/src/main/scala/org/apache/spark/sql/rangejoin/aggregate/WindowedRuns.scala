@@ -74,7 +74,7 @@ private[aggregate] final class WindowedRuns(
   }
 
   // Of intervals no part of a run is a window.
-  override def areExact: Boolean = parts.isEmpty && super.areExact
+  override def areExact: Boolean = false
 
   override def aggregate(
       rows: Run,
@@ -90,14 +90,6 @@ private[aggregate] final class WindowedRuns(
     }
     super.aggregate(rows, epoch, oldest, from, until, common)
   }
-
-  private def aggregateWhole(
-      rows: Run,
-      epoch: Long,
-      oldest: Int,
-      from: Int,
-      until: Int,
-      common: Int): Unit = super.aggregate(rows, epoch, oldest, from, until, common)
 
   /**
    * The buffers of all windows, one behind the other.
@@ -123,7 +115,6 @@ private[aggregate] final class WindowedRuns(
     private[this] val (hasLower, hasUpper) = (window.lower.isDefined, window.upper.isDefined)
     // Null where they are those of the whole run.
     private[this] val runs = shared.getOrElse(window.inside, null)
-    private[this] val none = MatchAggregator.create(window.inside)
     private[this] val merged = MatchAggregator.create(window.inside)
     private[this] val repeated = window.outside.map(new RepeatedAggregator(_)).orNull
     private[this] val joined = new JoinedRow
@@ -132,8 +123,6 @@ private[aggregate] final class WindowedRuns(
     private[this] var isEmpty = false
     private[this] var count = 0
     private[this] var inside: UnsafeRow = _
-
-    none.clear()
 
     /** @return whether it is known where the window is, by columns of `bounds` from this one on */
     def begin(at: Int): Boolean = {
@@ -164,7 +153,7 @@ private[aggregate] final class WindowedRuns(
             (common == RunAggregates.End && end == until)) common
           else RunAggregates.NoEnd
         if (runs == null) {
-          aggregateWhole(rows, epoch, oldest, first, end, ofPart)
+          WindowedRuns.super.aggregate(rows, epoch, oldest, first, end, ofPart)
           inside = result.copy()
         } else {
           runs.aggregate(rows, epoch, oldest, first, end, ofPart)
@@ -175,11 +164,12 @@ private[aggregate] final class WindowedRuns(
 
     def behind(row: InternalRow, streamed: InternalRow, matches: Int): InternalRow = {
       val buffer =
-        if (repeated == null) { if (count > 0) inside else none.result() }
+        if (repeated == null && count > 0) inside
         else {
           merged.clear()
           if (count > 0) merged.merge(inside)
-          if (matches > count) merged.merge(repeated.aggregate(streamed, (matches - count).toLong))
+          if (repeated != null && matches > count)
+            merged.merge(repeated.aggregate(streamed, (matches - count).toLong))
           merged.result()
         }
       joined(row, buffer)

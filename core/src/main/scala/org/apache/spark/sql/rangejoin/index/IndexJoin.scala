@@ -71,6 +71,8 @@ trait IndexedRangeJoinExec extends RangeJoinExec {
   override protected def fixedSide: Option[Side] =
     Some(if (buildSide == BuildRight) LeftSide else RightSide)
 
+  override def mayStream(side: Side): Boolean = fixedSide.contains(side)
+
   override protected def shownArgs: Seq[Any] = Seq(joinType, buildSide)
 
   protected lazy val buildColumns: Seq[Attribute] = otherPlan.output.filterNot(isAdded)

@@ -35,6 +35,9 @@ trait RangeJoinExec extends JoinCodegenSupport {
   /** The side that has to be streamed; None where the range decides. */
   protected def fixedSide: Option[Side]
 
+  /** Whether this kind of join can stream a side at all: not one that is indexed. */
+  def mayStream(side: Side): Boolean = true
+
   /** The range, or why there is none that this node serves. */
   def extracted: Either[Reason, RangeCondition] =
     RangeExtractor.extract(joinType, condition, left.outputSet, right.outputSet, fixedSide)

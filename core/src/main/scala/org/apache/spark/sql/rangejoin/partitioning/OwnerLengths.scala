@@ -39,10 +39,10 @@ private[rangejoin] final class OwnerLengths(val partitioning: JoinPartitioning) 
 
   /** Counts the lengths of rows that are about to be shuffled. */
   def count(context: SparkContext, partitions: Int): LengthCounter = synchronized {
-    val counter = new LengthCounter(partitions, () => result.set(Some(())))
+    val counter = new LengthCounter(partitions, () => end())
     context.register(counter)
     counters ::= counter
-    if (partitions == 0) result.set(Some(()))
+    if (partitions == 0) end()
     counter
   }
 

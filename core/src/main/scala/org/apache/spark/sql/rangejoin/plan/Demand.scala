@@ -4,15 +4,12 @@ package org.apache.spark.sql.rangejoin.plan
 
 import org.apache.spark.internal.config.ConfigEntry
 import org.apache.spark.sql.catalyst.expressions.NamedExpression
-import org.apache.spark.sql.catalyst.optimizer.BuildLeft
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project, Window}
 import org.apache.spark.sql.execution.aggregate.HashAggregateExec
 import org.apache.spark.sql.execution.{ExpandExec, ProjectExec, SortExec, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.best.BestMatches
-import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
-import org.apache.spark.sql.rangejoin.index.IndexedRangeJoinExec
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 
 /**
@@ -59,7 +56,7 @@ private[rangejoin] case class Demand(
         best => WantedPairs.areAll(join.joinType, best.streamedSide(left)),
         "write an INNER join, or an outer one that keeps the rows that are ranked for")
       .filterOrElse(
-        best => Demand.indexedSide(join).forall(_ != best.streamedSide(left)),
+        best => join.mayStream(best.streamedSide(left)),
         "let Spark broadcast the other side, or neither: the rows that are ranked for are in an index"
       )
   }
@@ -103,10 +100,4 @@ private[rangejoin] object Demand {
 
   private def orderByRange(best: BestMatches): String =
     s"order by a column that the range rises with, and not by ${best.rankedBy(_.sql)}"
-
-  /** The side that cannot be streamed; None if either can. */
-  private def indexedSide(join: RangeJoinExec): Option[Side] = Option(join).collect {
-    case indexed: IndexedRangeJoinExec =>
-      if (indexed.buildSide == BuildLeft) LeftSide else RightSide
-  }
 }
