@@ -81,7 +81,7 @@ MYPY := $(BIN)/mypy --config-file python/pyproject.toml
 
 DOCS_SOURCE := target/docs-source
 # The shipped jar is brought up to date by the same sbt that tests: start-up is dear.
-SBT_LINT := root/javaFormatCheck scalafmtCheckAll sparkSuites/scalafmtCheckAll scalafmtSbtCheck
+SBT_LINT := root/javaFormatCheck scalafmtCheckAll sparkSuites/scalafmtCheckAll scalafmtSbtCheck sparkSuites/Test/compile
 # What is named is run as it is; else tests that are slow are for `test-slow`. Of other lines, all are run.
 QUICK = $(if $(filter-out $(DEFAULT_LINE),$(LINE))$(TEST)$(filter-out *,$(SUITES)),,quick)
 AND_QUICK = $(if $(filter-out $(DEFAULT_LINE),$(LINE)),,and not slow)

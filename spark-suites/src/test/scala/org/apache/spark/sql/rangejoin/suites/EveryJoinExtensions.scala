@@ -6,7 +6,6 @@ import org.apache.spark.internal.config.ConfigEntry
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStageStrategy
 import org.apache.spark.sql.execution.joins.{ShuffledHashJoinExec, SortMergeJoinExec}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
@@ -36,25 +35,22 @@ case class MarkEveryJoin(session: ClassicSession.SparkSession) extends SparkStra
         if isOn(RangeJoinConf.Enabled) && !plan.isStreaming &&
           LogicalQueryStageStrategy(plan).isEmpty =>
       val planned = session.sessionState.planner.JoinSelection(join)
-      for (node <- planned; mark <- marks(node)) node.setTagValue(mark, ())
-      if (planned.exists(marks(_).nonEmpty)) planned else Nil
+      val marked = planned.filter(canBeMarked)
+      marked.foreach(_.setTagValue(MarkRangeJoins.Mark, MarkRangeJoins.Marked(hinted = false)))
+      if (marked.nonEmpty) planned else Nil
     case _ => Nil
   }
 
   private def isOn(entry: ConfigEntry[Boolean]): Boolean =
     session.sessionState.conf.getConf(entry)
 
-  private def marks(planned: SparkPlan): Seq[TreeNodeTag[Unit]] = {
-    val shuffled =
-      if (isOn(RangeJoinConf.Shuffled)) Seq(MarkRangeJoins.ShuffledMark) else Nil
-    planned match {
-      case join: SortMergeJoinExec
-          if RangeExtractor
-            .normalForm(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
-            .isRight => MarkRangeJoins.SortMergeMark +: shuffled
-      case join: ShuffledHashJoinExec if ShuffledRangeJoinExec.of(join).normalForm.isRight =>
-        shuffled
-      case _ => Nil
-    }
+  private def canBeMarked(planned: SparkPlan): Boolean = planned match {
+    case join: SortMergeJoinExec =>
+      RangeExtractor
+        .normalForm(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
+        .isRight
+    case join: ShuffledHashJoinExec =>
+      isOn(RangeJoinConf.Shuffled) && ShuffledRangeJoinExec.of(join).normalForm.isRight
+    case _ => false
   }
 }

@@ -28,9 +28,9 @@ trait MarksHandMadeJoins extends HandMadeJoinTest.Base with EveryJoin {
     def marked(plans: Seq[SparkPlan]): SparkPlan = {
       val plan = planFunction(plans)
       plan.foreach {
-        case join: SortMergeJoinExec    => join.setTagValue(MarkRangeJoins.SortMergeMark, ())
-        case join: ShuffledHashJoinExec => join.setTagValue(MarkRangeJoins.ShuffledMark, ())
-        case _                          =>
+        case join @ (_: SortMergeJoinExec | _: ShuffledHashJoinExec) =>
+          join.setTagValue(MarkRangeJoins.Mark, MarkRangeJoins.Marked(hinted = false))
+        case _ =>
       }
       plan
     }
