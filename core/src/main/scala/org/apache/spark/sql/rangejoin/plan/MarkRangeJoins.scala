@@ -204,8 +204,9 @@ object MarkRangeJoins extends Logging {
       tellOfLimit(child, isLimited || most <= MostRows)
     case _: ReturnAnswer | _: GlobalLimit | _: Offset =>
       tellOfLimit(plan.children.head, isLimited)
-    // Row by row.
-    case _: Project | _: Filter | _: Generate | _: Sample | _: ObjectConsumer | _: ObjectProducer | _: TypedFilter =>
+    // Row by row. An RDD of objects is a producer without a child.
+    case _: Project | _: Filter | _: Generate | _: Sample | _: ObjectConsumer | _: ObjectProducer | _: TypedFilter
+        if plan.children.nonEmpty =>
       tellOfLimit(plan.children.head, isLimited)
     case join: Join if isLimited => join.setTagValue(Limited, ())
     case _                       =>

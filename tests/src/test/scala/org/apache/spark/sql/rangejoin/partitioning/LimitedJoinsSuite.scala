@@ -216,6 +216,18 @@ class LimitedJoinsSuite extends SmallSidesTest {
     }
   }
 
+  test("the objects of an RDD, with and without a limit") {
+    views()
+    val session = spark
+    import session.implicits._
+    eachMode() {
+      val points = session.sparkContext.parallelize(Seq(3L, 40L, 700L), 2).toDS().toDF("v")
+      assert(rows(points).size == 3 && points.limit(2).collect().length == 2)
+      points.createOrReplaceTempView("points")
+      ran("SELECT v, r.id FROM points JOIN r ON r.p BETWEEN v - 4 AND v + 4", 5)
+    }
+  }
+
   test("ranges with one end, where there is no memory for an index") {
     views()
     withConf(Sizes :+ (InternalConf.IndexLimit.key -> "0"): _*) {
