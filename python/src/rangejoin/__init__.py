@@ -14,6 +14,7 @@ from rangejoin.measured import metrics
 from rangejoin.names import ENABLED_CONF, EXTENSION_CLASS
 from rangejoin.packaged import jar_path
 from rangejoin.prepared import prepare
+from rangejoin.reported import report
 from rangejoin.session import configure
 
 __all__ = [
@@ -31,4 +32,5 @@ __all__ = [
     "join_asof",
     "metrics",
     "prepare",
+    "report",
 ]

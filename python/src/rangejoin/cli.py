@@ -26,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.command == "jar":
             print(jar_path(options.spark, options.scala))
+        elif options.command == "check":
+            _check(options)
         elif options.command == "explain":
             _explain(options)
         else:
@@ -54,6 +56,24 @@ def _explain(options: argparse.Namespace) -> None:
     explain_statements(_text(options.sql), options.conf, options.run, options.sample)
 
 
+def _check(options: argparse.Namespace) -> None:
+    from rangejoin.health import check
+    from rangejoin.reported import report, report_without_session
+    from rangejoin.session import session_with
+
+    try:
+        spark = session_with(options.conf)
+    except Exception as error:
+        if options.report:
+            print(report_without_session(error))
+        raise RangeJoinError(f"Spark did not start: {error}") from error
+    if options.report:
+        print(report(spark))
+    check(spark)
+    if not options.report:
+        print("range joins are active")
+
+
 def _text(sql: str) -> str:
     """The text of a file, of standard input, or the words themselves."""
     if sql == "-":
@@ -76,6 +96,17 @@ def _parser() -> argparse.ArgumentParser:
         choices=["2.12", "2.13"],
         help="the version of Scala, of which Spark 3.5 comes in two (default: that of its PySpark)",
     )
+    check = commands.add_parser(
+        "check",
+        help="say whether range joins are active in a new session, and if not, what to do",
+    )
+    check.add_argument(
+        "--report",
+        action="store_true",
+        help="print what to send with the report of a failure: versions, symbols of Spark that are "
+        "missing, extensions and settings; no secrets, nothing of the environment",
+    )
+    _add_conf(check)
     explain = commands.add_parser(
         "explain",
         help="say what the joins of a query are, and why they are no range joins",
@@ -84,13 +115,7 @@ def _parser() -> argparse.ArgumentParser:
         "VIEW and SET, are.",
     )
     explain.add_argument("sql", help="a file with SQL, the SQL itself, or - for standard input")
-    explain.add_argument(
-        "--conf",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="a setting of the session; may be given several times",
-    )
+    _add_conf(explain)
     explain.add_argument("--run", action="store_true", help="run queries, and tell what they did")
     explain.add_argument(
         "--sample",
@@ -144,6 +169,16 @@ def _parser() -> argparse.ArgumentParser:
         help="where data, table and chart go (default: demo-output)",
     )
     return parser
+
+
+def _add_conf(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of the session; may be given several times",
+    )
 
 
 def _positive(word: str) -> int:

@@ -21,6 +21,12 @@ REPORT_GENERATOR_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinReportGenerato
 SAMPLE_GENERATOR_CLASS = "org.apache.spark.sql.rangejoin.RangeJoinSampleGenerator"
 """Likewise, with an estimate of the pairs of each join."""
 
+LINKS_CLASS = "org.apache.spark.sql.rangejoin.guard.Links"
+"""Finds what the extension links to and this Spark has not; not in every jar."""
+
+GUARD_CLASS = "org.apache.spark.sql.rangejoin.guard.Guard"
+"""Knows what of the extension is switched off in a session; not in every jar."""
+
 ENABLED_CONF = "spark.sql.join.smj.useInnerRangeOptimization"
 """The switch: `true` (default once the extension is loaded) or `false` for stock plans."""
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyspark
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from rangejoin.errors import RangeJoinError
 from rangejoin.inherited import (
@@ -30,9 +32,6 @@ from rangejoin.names import (
     SPARK_LINES,
 )
 from rangejoin.packaged import jar_path, line_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
@@ -92,6 +91,21 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
         providers = options.get(EXPLAIN_CONF) or inherited_setting(EXPLAIN_CONF)
         builder.config(EXPLAIN_CONF, add_class(providers, EXPLAIN_CLASS))
     return builder
+
+
+def session_with(settings: Sequence[str]) -> SparkSession:
+    """A session with the extension and with settings, each `KEY=VALUE`.
+
+    Raises:
+        RangeJoinError: a setting has no `=`.
+    """
+    builder: Any = SparkSession.builder
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise RangeJoinError(f"--conf {setting}: write KEY=VALUE")
+        builder = builder.config(key, value)
+    return configure(builder).getOrCreate()
 
 
 def add_jar(jars: str, jar: str) -> str:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
 from rangejoin.errors import RangeJoinError
 from rangejoin.explained import explain
-from rangejoin.session import configure
+from rangejoin.session import session_with
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def explain_statements(text: str, settings: Sequence[str], run: bool, sample: bool) -> None:
@@ -30,13 +29,7 @@ def explain_statements(text: str, settings: Sequence[str], run: bool, sample: bo
     Raises:
         RangeJoinError: a setting has no `=`; or Spark refuses a statement.
     """
-    builder: Any = SparkSession.builder
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise RangeJoinError(f"--conf {setting}: write KEY=VALUE")
-        builder = builder.config(key, value)
-    spark = configure(builder).getOrCreate()
+    spark = session_with(settings)
     for statement in split_statements(text):
         _explain_one(spark, statement, run, sample)
 
