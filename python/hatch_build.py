@@ -26,7 +26,7 @@ class JarHook(BuildHookInterface):  # type: ignore[type-arg]
             version: hatchling's build version, `standard` or `editable`. An editable install
                 reads the source tree at run time, so the jars may arrive after it.
             build_data: what hatchling passes between hooks. It gets the bills of materials that
-                lie beside the jars of a release.
+                lie beside the jars of a release, and the PySpark that a wheel of one line asks for.
 
         Raises:
             RuntimeError: a jar is missing or of another version, or there is one too many.
@@ -42,6 +42,8 @@ class JarHook(BuildHookInterface):  # type: ignore[type-arg]
                 f"{', '.join(found) or 'none'}; run `make wheel`, or `make wheel-all`, at the "
                 "root of the repository"
             )
+        if line:
+            build_data["dependencies"].append(f"pyspark=={line}.*")
         boms = Path(self.root, JARS).glob("*-cyclonedx.json")
         build_data["sbom_files"] = sorted(str(JARS / bom.name) for bom in boms)
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from email import message_from_bytes
 from importlib.metadata import metadata
 from pathlib import Path
 
@@ -102,6 +103,24 @@ def test_a_wheel_of_all_lines_is_not_built_without_each_of_their_jars(project: P
     assert "carries exactly" in built.stderr
     assert OTHER_JAR in built.stderr
     assert build(project, LINE).returncode == 0
+
+
+def test_a_wheel_of_one_line_asks_for_a_pyspark_of_that_line(project: Path) -> None:
+    put(project, JAR_NAME)
+    assert build(project, LINE).returncode == 0
+    assert requirements(project) == {"pyspark<4.4,>=3.5", f"pyspark=={LINE}.*"}
+    put(project, OTHER_JAR)
+    assert build(project).returncode == 0
+    assert requirements(project) == {"pyspark<4.4,>=3.5"}
+
+
+def requirements(project: Path) -> set[str]:
+    """What the wheel in `dist` asks for without extras."""
+    (wheel,) = (project / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
+        found = message_from_bytes(archive.read(name)).get_all("Requires-Dist") or []
+    return {requirement for requirement in found if "extra ==" not in requirement}
 
 
 def test_twine_finds_nothing_to_complain_about(project: Path) -> None:
