@@ -75,7 +75,7 @@ NEEDS_OF_DEFAULT_LINE :=
 OTHERS_TESTS := tests/neighbours $(TESTS_OF_DEFAULT_LINE:%=--ignore=tests/neighbours/test_%.py)
 endif
 
-LINT_PYTHON := .ci/summary.py python/src python/hatch_build.py bench tests/cluster tests/lines tests/neighbours tests/python tests/release
+LINT_PYTHON := .ci python/src python/hatch_build.py bench tests/cluster tests/lines tests/neighbours tests/python tests/release
 RUFF := $(BIN)/ruff
 MYPY := $(BIN)/mypy --config-file python/pyproject.toml
 
@@ -123,7 +123,7 @@ PYTEST_ARGS ?=
 .SECONDEXPANSION:
 .PHONY: help setup jar jars wheel wheel-all demo check test test-all test-scala test-slow test-slow-scala test-slow-python test-python \
 	test-cluster test-lines fuzz-python test-neighbours test-engines spark-suites durations fuzz docs publish-local lint lint-scala \
-	lint-python format bench clean check-java check-python release release-check test-release publish-central
+	lint-python format bench clean check-java check-python release release-check release-notes test-release publish-central
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -240,6 +240,9 @@ release-check: release ## build it again in a clean clone, compare the bytes, an
 test-release: release ## check the files of a release, and install them in empty environments (LINE=4.1 for one)
 	RELEASE_LINE=$(if $(findstring command,$(origin LINE)),$(LINE)) $(RELEASE_PYTHON) -m pytest \
 		--junitxml=$(REPORTS)/release.xml tests/release $(PYTEST_ARGS)
+
+release-notes: ## print the notes of this version, from CHANGELOG.md
+	@$(PYTHON) .ci/release_notes.py
 
 publish-central: $(SBT_LAUNCHER) | check-java ## upload target/release/maven to Maven Central, which publishes it
 	$(SBT) sonaRelease
