@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import shutil
@@ -34,6 +35,7 @@ from pyspark.sql import SparkSession
 
 import rangejoin
 from rangejoin.cli import main
+from rangejoin.names import SPARK_LINES
 
 PAGES = sorted(
     str(path.relative_to(REPOSITORY))
@@ -42,6 +44,7 @@ PAGES = sorted(
 )
 # Run with that software, by tests/neighbours.
 OF_NEIGHBOURS = ["docs/delta.md", "docs/iceberg.md"]
+NOTEBOOK = "docs/demo/range-joins.ipynb"
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 MAKEFILE = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
 PROJECT = metadata("spark-range-join")
@@ -236,6 +239,51 @@ def check_properties(block: Block) -> None:
     names = [line.split()[0] for line in block.text.splitlines() if line.strip()]
     assert set(names) <= {"spark.jars", "spark.sql.extensions"}
     assert rangejoin.EXTENSION_CLASS in block.text
+
+
+def test_the_cells_of_the_notebook_run(
+    page_session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    notebook = json.loads((REPOSITORY / NOTEBOOK).read_text(encoding="utf-8"))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    names: dict[str, Any] = {"__name__": "notebook"}
+    printed = [
+        run_python(Block(NOTEBOOK, number, "python", "".join(cell["source"]), None, False), names)
+        for number, cell in enumerate(cells, 1)
+    ]
+    assert "SortMergeRangeJoin" in printed[2]
+    assert re.search(r"[1-9][\d,]+ rows: stock Spark", printed[3])
+    assert "pairs looked at" in printed[4]
+    assert "wind_speed" in printed[5]
+    assert not any(cell["outputs"] for cell in cells), "committed without outputs"
+
+
+def test_what_workflows_run_is_there() -> None:
+    script = REPOSITORY / ".ci/targets.py"
+    shown = subprocess.run(
+        [sys.executable, str(script), "17"], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    lists = dict(line.split("=", 1) for line in shown.splitlines())
+    assert lists.keys() == {"short", "weekly"}
+    for targets in lists.values():
+        for target in json.loads(targets):
+            check_make(target.split())
+        for line in SPARK_LINES:
+            assert line == "4.2" or any(f"LINE={line}" in t for t in json.loads(targets)), line
+
+
+def test_the_notes_of_a_release_are_its_part_of_the_changes() -> None:
+    script = REPOSITORY / ".ci/release_notes.py"
+    text = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    changes = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert text.count("\n- ") <= changes.count("\n- ")
+    assert text.startswith("### ")
+    assert "\n## " not in text
+    for link in re.findall(r"\]\(([^)]*)\)", text):
+        assert link.startswith("https://"), link
 
 
 def test_the_site_builds_without_a_warning() -> None:
