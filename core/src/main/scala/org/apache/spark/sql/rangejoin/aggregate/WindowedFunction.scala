@@ -134,6 +134,8 @@ private[rangejoin] object WindowedFunction {
           Some(streamed)).toOption
       if window.residual.isEmpty && !window.isOpen
       if reads(ofBuffered)(choice.inside) && choice.outside.forall(reads(ofStreamed))
+      // Nor how many of the others a filter refuses.
+      if choice.outside.isEmpty || choice.inside.filter.forall(holdsOfRuns(_, window))
     } yield {
       val filter = (choice.inside.filter ++ buffered).reduceOption(And(_, _))
       WindowedFunction(
@@ -143,6 +145,17 @@ private[rangejoin] object WindowedFunction {
         guards.reduceOption(And(_, _)))
     }
   }
+
+  /**
+   * Whether a condition holds of all rows in the runs that a window is a part of: a value that runs are in the order of is
+   * not NULL in a match.
+   */
+  private def holdsOfRuns(condition: Expression, window: RangeCondition): Boolean =
+    condition match {
+      case IsNotNull(value) => (window.sortBound ++ window.evictBound)
+          .exists(bound => Predicates.haveSameValue(bound.child, value))
+      case _ => false
+    }
 
   /** An equality, as of a key, is no range of a join. */
   private def asRange(condition: Expression): Expression = condition match {
@@ -173,9 +186,7 @@ private[rangejoin] object WindowedFunction {
           ofInside <- withArgument(function, inside)
           isNothing = isNull(outside)
           ofOutside <- if (isNothing) Some(None) else withArgument(function, outside).map(Some(_))
-          // A filter would have to hold for what is outside, too.
-          if isNothing || function.filter.isEmpty
-        } yield Choice(condition, ofInside, ofOutside)
+        } yield Choice(condition, ofInside, ofOutside.map(_.copy(filter = None)))
       case _ => None
     }
 

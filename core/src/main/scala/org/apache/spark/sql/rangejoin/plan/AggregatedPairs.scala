@@ -28,14 +28,9 @@ private[rangejoin] case class AggregatedPairs(
 
   /**
    * The sides each row of which may have its matches aggregated: the pairs are grouped by its
-   * columns alone, and each function reads one side. Left: why there is none.
-   *
-   * @param mayBeWindows whether a function may as well be one of a window of its own
+   * columns alone, and each function reads one side, or those of a window of its own. Left: why there is none.
    */
-  def sides(
-      left: AttributeSet,
-      right: AttributeSet,
-      mayBeWindows: Boolean = true): Either[String, Seq[Side]] = {
+  def sides(left: AttributeSet, right: AttributeSet): Either[String, Seq[Side]] = {
     def isOf(e: Expression, side: AttributeSet) = e.references.subsetOf(side)
     val grouped = Seq[(Side, AttributeSet)](LeftSide -> left, RightSide -> right)
       .filter { case (_, columns) =>
@@ -43,7 +38,7 @@ private[rangejoin] case class AggregatedPairs(
       }
     val ofBoth = functions.filter(f => !isOf(f, left) && !isOf(f, right))
     def isWindow(f: AggregateExpression, side: Side) =
-      mayBeWindows && WindowedFunction.of(f, left, right, side).isDefined
+      WindowedFunction.of(f, left, right, side).isDefined
     val served = grouped.map(_._1).filter(side => ofBoth.forall(isWindow(_, side)))
     functions.flatMap(refusalOf).headOption
       .orElse(

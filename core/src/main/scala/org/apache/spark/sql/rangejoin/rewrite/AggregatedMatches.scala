@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates}
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates, RangeExtractor}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.plan.AggregatedPairs
 
@@ -43,13 +43,11 @@ private[rewrite] object AggregatedMatches {
     val join = NumberedRows.joined(numbered, filtered, ofBoth)
     for {
       condition <- join.condition
-      column <- Predicates.columnOfMatch(condition, join.right.output)
+      column <- Predicates.columnOfMatch(condition, rangeFirst(join))
       if isServed(join) && NumberedRows.canJoin(left, right, conditions)
       ofMatches = functions.map(f => nullable(onlyOfMatches(f, right.outputSet, column), right))
       sides <-
-        AggregatedPairs(
-          Seq(id),
-          ofMatches).sides(numbered.outputSet, right.outputSet, mayBeWindows = false).toOption
+        AggregatedPairs(Seq(id), ofMatches).sides(numbered.outputSet, right.outputSet).toOption
       if sides.contains(LeftSide) && !ofMatches.exists(_.exists(_.isInstanceOf[PythonUDF]))
     } yield aggregated(join, left.output, id, ofMatches)
   }
@@ -58,6 +56,14 @@ private[rewrite] object AggregatedMatches {
   private def isServed(join: Join): Boolean =
     SQLConf.get.getConf(RangeJoinConf.AggregatedMatches) &&
       NumberedRows.keysOf(join).nonEmpty && NumberedRows.dependsOnRow(join)
+
+  /** The right columns, first those that matches are in the order of: a function of a window may ask whether they are NULL. */
+  private def rangeFirst(join: Join): Seq[Attribute] = {
+    val ordered = RangeExtractor.extract(join, Some(LeftSide)).toOption.flatMap(_.sortBound)
+    val (first, others) = join.right.output.partition(column =>
+      ordered.exists(_.child.semanticEquals(column)))
+    first ++ others
+  }
 
   /** A function that passes over the right columns of a left row without a match, which are NULL. */
   private def onlyOfMatches(

@@ -137,6 +137,33 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
           s"max(r.d) + 1 AS m FROM r WHERE $Range) AS x $on")
   }
 
+  // Stock Spark refuses outer columns in a function, but not in a subquery that the function reads.
+  test("functions of windows of their own", Slow) {
+    sides()
+    val rows = "(SELECT r.v, r.s, r.t >= l.t - 3 AS near, r.t < l.t - 9 AND r.v > 3 AS early, " +
+      s"l.v AS own FROM r WHERE $Range)"
+    for {
+      functions <- Seq(
+        "sum(CASE WHEN near THEN v END)",
+        "sum(v), sum(CASE WHEN near THEN v ELSE 0 END), count(*) FILTER (WHERE near), count_if(early)",
+        "max(s) FILTER (WHERE near AND v > 4), avg(IF(near, v, own)), count(*)",
+        "min(v), count(IF(early, 1, NULL)), sum(IF(own > 3 AND near, v, 0))"
+      )
+      how <- Seq("CROSS JOIN", "LEFT JOIN")
+    } {
+      val on = if (how == "CROSS JOIN") "" else "ON true"
+      val df =
+        check(s"SELECT l.id, x.* FROM l $how LATERAL (SELECT $functions FROM $rows) AS x $on")
+      df.collect()
+      for (matches <- nodes[AggregateMatchesExec](df))
+        assert(matches.metrics("numPairs").value == 0, executedPlan(df))
+    }
+    check(
+      s"SELECT id, (SELECT sum(IF(near, v, 0)) FROM $rows) AS x, " +
+        s"(SELECT count(*) FROM $rows WHERE near) AS n FROM l",
+      joins = 2)
+  }
+
   test("several of the same rows are one join", Slow) {
     sides()
     val sum = subquery("sum(r.v)")
