@@ -23,12 +23,9 @@ import org.apache.spark.{SparkEnv, SparkException, TaskContext, TaskKilled}
  */
 class LifecycleSuite extends RangeJoinTest {
   import LifecycleSuite._
+  import PlanForm._
 
-  /** Whether there is a window: tests that look at it are left out where not. */
-  protected def isOfWindow: Boolean = true
-
-  /** Settings that all tests run with. */
-  protected def buffer: RangeJoinTest.Settings = Nil
+  override protected def forms: Seq[PlanForm] = Seq(Merged, Spilled, Shuffled, ShuffledAndSorted)
 
   private def rowsOfOneKey(n: Int): DataFrame =
     spark.range(0, n, 1, 2).select(
@@ -47,7 +44,7 @@ class LifecycleSuite extends RangeJoinTest {
   }
 
   private def underBothEngines(test: => Unit): Unit =
-    for (engine <- RangeJoinTest.Engines) withConf(engine ++ buffer: _*)(test)
+    for (engine <- RangeJoinTest.Engines) withConf(engine: _*)(test)
 
   /** Files of windows and of sorts; those of shuffles have other names. */
   private def spillFiles: Seq[String] =
@@ -200,7 +197,7 @@ class LifecycleSuite extends RangeJoinTest {
   }
 
   test("many small joins leave no memory and one page's worth of window each") {
-    for (width <- 0 to 2; _ <- 1 to 10) withConf(buffer: _*) {
+    for (width <- 0 to 2; _ <- 1 to 10) {
       val df = rowsOfOneKey(200).as("l").join(
         rowsOfOneKey(200).as("r"),
         expr(s"l.k = r.k and r.t between l.t - 1 and l.t + $width")
@@ -210,7 +207,7 @@ class LifecycleSuite extends RangeJoinTest {
     assertNothingLeft()
   }
 
-  if (isOfWindow) test("a window that moves along a long key stays small") {
+  testIn(Seq(Merged, Spilled))("a window that moves along a long key stays small") {
     underBothEngines {
       val df = rowsOfOneKey(40000).as("l").join(
         rowsOfOneKey(40000).as("r"),
@@ -223,13 +220,6 @@ class LifecycleSuite extends RangeJoinTest {
       assert(metrics("numCandidates").value == metrics("numOutputRows").value)
     }
   }
-}
-
-/** Likewise, with all but seven rows of a window on disk. */
-class SpillingLifecycleSuite extends LifecycleSuite {
-  override protected def repeatsTests: Boolean = true
-
-  override protected def buffer: RangeJoinTest.Settings = RangeJoinTest.spillingFrom(7)
 }
 
 object LifecycleSuite {

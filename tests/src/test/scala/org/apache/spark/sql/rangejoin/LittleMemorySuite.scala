@@ -5,7 +5,6 @@ package org.apache.spark.sql.rangejoin
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.SparkScriptTransformationExec
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 
@@ -31,10 +30,6 @@ class LittleMemorySuite extends RangeJoinTest with BeforeAndAfterAll {
     TestSession.builder(("spark.buffer.pageSize" -> "64k") +: memory).getOrCreate()
 
   override protected def afterAll(): Unit = spark.stop()
-
-  override protected def plannedJoins(df: DataFrame): Int =
-    super.plannedJoins(df) +
-      collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }.size
 
   private def side(name: String, rows: Int = Rows): Unit =
     spark.range(0, rows, 1, 2)

@@ -12,6 +12,7 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.joins.SortMergeJoinExec
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.internal.{SQLConf, StaticSQLConf}
+import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.{Dataset, SparkSession}
@@ -19,6 +20,7 @@ import org.apache.spark.sql.rangejoin.shuffled.ShuffledRangeJoinExec
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.{SPARK_VERSION, SparkConf, SparkContext, SparkThrowable}
 
+import org.scalactic.source.Position
 import org.scalatest.{Args, Assertions, Outcome, Status, Tag}
 
 /** One local session with the extension, and Spark's check for leaked memory on. */
@@ -166,8 +168,12 @@ trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
   protected def shuffledJoins(df: DataFrame): Seq[ShuffledRangeJoinExec] =
     collect(executedPlan(df)) { case join: ShuffledRangeJoinExec => join }
 
+  protected def broadcastJoins(df: DataFrame): Seq[BroadcastRangeJoinExec] =
+    collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }
+
   /** The number of range joins, of any kind. */
-  protected def plannedJoins(df: DataFrame): Int = rangeJoins(df).size + shuffledJoins(df).size
+  protected def plannedJoins(df: DataFrame): Int =
+    rangeJoins(df).size + shuffledJoins(df).size + broadcastJoins(df).size
 
   protected def stockJoins(df: DataFrame): Seq[SortMergeJoinExec] =
     collect(executedPlan(df)) { case join: SortMergeJoinExec => join }
@@ -196,6 +202,32 @@ trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
     try super.run(testName, args)
     finally spark.sessionState.catalog.clearTempTables()
 
+  /** How joins are planned: each test is one for each of these, of which all but the first have a part that is quick. */
+  protected def forms: Seq[PlanForm] = Seq(PlanForm.Merged)
+
+  /** That of the test. */
+  protected var form: PlanForm = PlanForm.Merged
+
+  override protected def test(name: String, tags: Tag*)(body: => Any)(implicit
+      pos: Position): Unit = testIn(forms)(name, tags: _*)(body)
+
+  /** A test of some forms alone. */
+  protected def testIn(some: Seq[PlanForm])(name: String, tags: Tag*)(body: => Any)(implicit
+      pos: Position): Unit = for (one <- some) {
+    val (fullName, more) =
+      if (one == forms.head) (name, Nil)
+      else (s"$name: $one", slowButOneIn(5)(s"$name $one"))
+    super.test(fullName, tags ++ more: _*)(planned(one)(body))
+  }
+
+  private def planned(as: PlanForm)(body: => Any): Any = {
+    val before = spark.experimental.extraOptimizations
+    form = as
+    spark.experimental.extraOptimizations = before ++ as.rule
+    try withConf(as.settings: _*)(body)
+    finally spark.experimental.extraOptimizations = before
+  }
+
   private var cases = 0
   private var testName = ""
 
@@ -207,9 +239,10 @@ trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
 
   /**
    * Both engines, one of them with adaptive execution: the other one for the next case of a test. The
-   * second has one task.
+   * second has one task. Of a form that repeats the first one, one engine: there are many cases.
    */
-  protected def bothEngines: Seq[Settings] = {
+  protected def bothEngines: Seq[Settings] = if (form != forms.head) nextEngine
+  else {
     cases += 1
     if (EveryEngine) Engines
     else if ((testName.hashCode + cases) % 2 == 0) Seq(Engines(0), Engines(3) :+ OneTask)
@@ -220,13 +253,16 @@ trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
    * One engine, always the same for the same case: there are many, and each takes one path. A third
    * of the cases has several tasks, some of them without rows.
    */
-  protected def oneOf(test: String): Seq[Settings] =
-    if (EveryEngine) Engines
-    else {
-      val hash = Math.floorMod(test.hashCode, 3 * Engines.size)
-      val engine = Engines(hash % Engines.size)
-      Seq(if (hash / Engines.size == 0) engine else engine :+ OneTask)
-    }
+  protected def oneOf(test: String): Seq[Settings] = {
+    val engines =
+      if (EveryEngine) Engines
+      else {
+        val hash = Math.floorMod(test.hashCode, 3 * Engines.size)
+        val engine = Engines(hash % Engines.size)
+        Seq(if (hash / Engines.size == 0) engine else engine :+ OneTask)
+      }
+    engines.map(_ ++ form.way(test))
+  }
 
   /** Older lines allow no LIMIT in a subquery that is correlated by a range. */
   protected val hasCorrelatedLimits: Boolean = SPARK_VERSION >= "4.0"
@@ -307,6 +343,10 @@ trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
       val actual = rows(df)
       assertSameRows(actual, expected, s"under $settings\n${executedPlan(df)}")
     }
+
+  /** Checks that a query has the rows that stock Spark finds in it. */
+  protected def assertAsStock(df: DataFrame, query: => DataFrame): Unit =
+    assertSameRows(rows(df), withConf(Flag -> "false")(rows(query)), s"${executedPlan(df)}")
 
   protected def assertPlanned(df: DataFrame, joins: Int, settings: Settings): Unit =
     if (plannedJoins(df) != joins) fail(s"under $settings:\n${executedPlan(df)}")

@@ -14,7 +14,6 @@ import org.apache.spark.sql.catalyst.plans.logical.{
 }
 import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinTest}
 
@@ -29,12 +28,6 @@ class RangeJoinHintSuite extends RangeJoinTest {
 
   private val band = "l.k = r.k AND r.y BETWEEN l.y - 5 AND l.y + 5"
   private val both = s"FROM l JOIN r ON $band"
-
-  override protected def plannedJoins(df: DataFrame): Int =
-    super.plannedJoins(df) + broadcastRangeJoins(df)
-
-  private def broadcastRangeJoins(df: DataFrame): Int =
-    collect(executedPlan(df)) { case join: BroadcastRangeJoinExec => join }.size
 
   private def warnings(block: => Unit): Seq[String] =
     LogCapture.messages(HintErrorLogger.getClass.getName.stripSuffix("$"))(block)
@@ -171,7 +164,7 @@ class RangeJoinHintSuite extends RangeJoinTest {
       for (hint <- hints) {
         checkHinted(s"SELECT /*+ $hint */ * $both")
         withConf(Flag -> "false") {
-          assert(broadcastRangeJoins(spark.sql(s"SELECT /*+ $hint */ * $both")) == broadcasts, hint)
+          assert(broadcastJoins(spark.sql(s"SELECT /*+ $hint */ * $both")).size == broadcasts, hint)
         }
       }
     }
@@ -325,7 +318,7 @@ class RangeJoinHintSuite extends RangeJoinTest {
         val said = warnings {
           val df =
             spark.sql(s"SELECT /*+ RANGE_JOIN(r, 10)$other */ * FROM l $join JOIN r ON $near")
-          val found = collect(executedPlan(df)) { case j: BroadcastRangeJoinExec => j }
+          val found = broadcastJoins(df)
           assert(found.size == 1, executedPlan(df))
           assertSameRows(rows(df), rows(spark.sql(s"SELECT * FROM l $join JOIN r ON $near")), join)
         }

@@ -2,11 +2,16 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.apache.spark.sql.rangejoin.PlanForm
+
 import org.scalatest.tagobjects.Slow
 
 /** Days and months are those of the calendar, in the time zone of the session. */
 class CalendarSuite extends SemanticsTest {
+  import PlanForm._
   import SemanticsTest._
+
+  override protected def forms: Seq[PlanForm] = Seq(Merged, Broadcast)
 
   private val zones =
     Seq("America/Los_Angeles", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe", "UTC")

@@ -4,12 +4,16 @@ package org.apache.spark.sql.rangejoin.semantics
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.desc
+import org.apache.spark.sql.rangejoin.PlanForm
 
 import org.scalatest.tagobjects.Slow
 
 /** Range joins within larger queries: below LIMIT and aggregation, on one another, in a union. */
 class CompositionSuite extends SemanticsTest {
+  import PlanForm._
   import SemanticsTest._
+
+  override protected def forms: Seq[PlanForm] = Seq(Merged, Broadcast, Shuffled)
 
   private val band = "l.k = r.k AND r.t BETWEEN l.t - 2 AND l.t + 2"
 

@@ -2,11 +2,16 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.apache.spark.sql.rangejoin.PlanForm
+
 import org.scalatest.tagobjects.Slow
 
 /** Decimals are compared by value, whatever their precision and scale. */
 class DecimalSuite extends SemanticsTest {
+  import PlanForm._
   import SemanticsTest._
+
+  override protected def forms: Seq[PlanForm] = Seq(Merged, Broadcast)
 
   test("decimals of different scales") {
     table("l", "k INT, t DECIMAL(10, 2)")("1, 1.00", "1, 1.10", "1, -1.00", "1, 99999999.99")

@@ -2,9 +2,14 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.apache.spark.sql.rangejoin.PlanForm
+
 /** An end is strict or inclusive as it is written; a band may be inverted; ties all count. */
 class EndsSuite extends SemanticsTest {
+  import PlanForm._
   import SemanticsTest._
+
+  override protected def forms: Seq[PlanForm] = Seq(Merged, Broadcast, PreservedRight, Shuffled)
 
   private val strictness =
     for (lower <- Seq("<=", "<"); upper <- Seq("<=", "<")) yield (lower, upper)

@@ -3,13 +3,17 @@
 package org.apache.spark.sql.rangejoin.semantics
 
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.PlanForm
 
 /**
  * Floating-point arithmetic is rounded, so that `r.t >= l.t - d`, `r.t + d >= l.t` and
  * `l.t - r.t <= d` are three predicates: a term stays on the side it was written on.
  */
 class FloatArithmeticSuite extends SemanticsTest {
+  import PlanForm._
   import SemanticsTest._
+
+  override protected def forms: Seq[PlanForm] = Seq(Merged, Broadcast)
 
   /** A left and a right value, in a key of their own. */
   private def pairs(values: (String, String)*): Unit =

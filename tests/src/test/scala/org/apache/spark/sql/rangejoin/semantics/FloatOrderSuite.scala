@@ -2,12 +2,17 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.apache.spark.sql.rangejoin.PlanForm
+
 /**
  * Floating point is in the order of Spark: NaN equals NaN and is greater than anything else, and
  * the two zeros are equal.
  */
 class FloatOrderSuite extends SemanticsTest {
+  import PlanForm._
   import SemanticsTest._
+
+  override protected def forms: Seq[PlanForm] = Seq(Merged, Broadcast, PreservedLeft)
 
   private val values =
     Seq("'NaN'", "'-Infinity'", "'Infinity'", "'-0.0'", "'0.0'", "'1.0'", "NULL").map("1, " + _)

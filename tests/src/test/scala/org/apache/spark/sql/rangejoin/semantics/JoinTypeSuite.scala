@@ -2,12 +2,18 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.apache.spark.sql.rangejoin.PlanForm
+
 import org.scalatest.tagobjects.Slow
 
 /** Every join type with every shape of a range, with and without a residual. */
 class JoinTypeSuite extends SemanticsTest {
+  import PlanForm._
   import SampleRows._
   import SemanticsTest._
+
+  override protected def forms: Seq[PlanForm] =
+    Seq(Merged, Broadcast, Keyless, PreservedLeft, PreservedRight, Shuffled)
 
   private def sampleTables(): Unit =
     tables("k INT, t INT, u INT, v INT")(Left.map(_.sql): _*)(Right.map(_.sql): _*)
@@ -15,6 +21,13 @@ class JoinTypeSuite extends SemanticsTest {
   for (shape <- Shapes) {
     test(s"${shape.name}, in every join type") {
       sampleTables()
+      val inner = joinOn(Inner, keyed(shape.sql))
+      val ofForm = form match {
+        case Merged   => rangeJoins(inner)
+        case Shuffled => shuffledJoins(inner)
+        case _        => broadcastJoins(inner)
+      }
+      assert(ofForm.size == 1, executedPlan(inner))
       check(shape.sql, JoinTypes)(pairs(shape): _*)
     }
 

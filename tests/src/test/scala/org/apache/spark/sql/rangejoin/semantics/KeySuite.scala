@@ -2,16 +2,20 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.apache.spark.sql.rangejoin.PlanForm
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 
 /** Keys of any type and number, and keys that are asked for with `<=>`. */
 class KeySuite extends SemanticsTest {
+  import PlanForm._
   import SemanticsTest._
+
+  override protected def forms: Seq[PlanForm] = Seq(Merged, Broadcast, Shuffled)
 
   private val band = "r.t BETWEEN l.t - 3 AND l.t + 3"
 
   for ((columnType, values) <- SampleTypes.All) {
-    test(s"keys of $columnType")(withTimeType {
+    test(s"keys of $columnType", slowButOneIn(3)(columnType): _*)(withTimeType {
       tables(s"k $columnType, t INT")(values.map(_ + ", 5") :+ "NULL, 5": _*)(
         values.reverse.map(_ + ", 6") :+ "NULL, 6" :+ s"${values.head}, 60": _*)
       val same = (1 to 5).map(i => i -> (6 - i))

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.apache.spark.sql.rangejoin.PlanForm
+
 import org.scalatest.tagobjects.Slow
 
 /**
@@ -9,7 +11,10 @@ import org.scalatest.tagobjects.Slow
  * sorted by.
  */
 class MonotonicitySuite extends SemanticsTest {
+  import PlanForm._
   import SemanticsTest._
+
+  override protected def forms: Seq[PlanForm] = Seq(Merged, Broadcast)
 
   testOfCases("a bound need not rise with its column", 3)(
     Seq("10 - l.t", "l.t % 7", "l.t * -2", "abs(l.t)", "pmod(l.t * 31, 17)")) { bounds =>

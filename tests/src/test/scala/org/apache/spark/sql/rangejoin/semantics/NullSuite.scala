@@ -3,11 +3,16 @@
 package org.apache.spark.sql.rangejoin.semantics
 
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.PlanForm
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Engines
 
 /** NULL in a key, a bound or a range column matches nothing; a row with it is not lost. */
 class NullSuite extends SemanticsTest {
+  import PlanForm._
   import SemanticsTest._
+
+  override protected def forms: Seq[PlanForm] =
+    Seq(Merged, Broadcast, Keyless, PreservedLeft, Shuffled)
 
   test("NULL in a key, a range column or a bound matches nothing") {
     tables("k INT, t INT")("1, 5", "1, NULL", "NULL, 5", "2, 5")(

@@ -3,12 +3,16 @@
 package org.apache.spark.sql.rangejoin.semantics
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.rangejoin.PlanForm
 
 import org.scalatest.tagobjects.Slow
 
 /** What rows carry beside key and range arrives unharmed, or is not carried at all. */
 class PayloadSuite extends SemanticsTest {
+  import PlanForm._
   import SemanticsTest._
+
+  override protected def forms: Seq[PlanForm] = Seq(Merged, Broadcast, Shuffled)
 
   private val band = "l.k = r.k AND r.t BETWEEN l.t - 2 AND l.t + 2"
 

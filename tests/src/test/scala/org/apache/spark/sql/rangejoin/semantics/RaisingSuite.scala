@@ -4,10 +4,16 @@ package org.apache.spark.sql.rangejoin.semantics
 
 import scala.util.Try
 
+import org.apache.spark.sql.rangejoin.PlanForm
+
 /** An expression that raises is evaluated for no pair for which stock does not evaluate it. */
 class RaisingSuite extends SemanticsTest {
+  import PlanForm._
   import RaisingSuite._
   import SemanticsTest._
+
+  override protected def forms: Seq[PlanForm] =
+    Seq(Merged, Broadcast, Keyless, PreservedRight, Shuffled)
 
   private def withCareful(test: => Unit): Unit = {
     spark.udf.register("careful", careful _)

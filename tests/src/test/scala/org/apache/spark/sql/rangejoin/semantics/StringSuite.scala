@@ -2,13 +2,17 @@
 
 package org.apache.spark.sql.rangejoin.semantics
 
+import org.apache.spark.sql.rangejoin.PlanForm
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 
 import org.scalatest.tagobjects.Slow
 
 /** Strings are in the order of their collation, binary in that of unsigned bytes. */
 class StringSuite extends SemanticsTest {
+  import PlanForm._
   import SemanticsTest._
+
+  override protected def forms: Seq[PlanForm] = Seq(Merged, Broadcast, PreservedLeft, Shuffled)
 
   /** Pairs of positions for which a comparison of the values holds. */
   private def pairsOf[T](left: Seq[T], right: Seq[T])(holds: (T, T) => Boolean): Seq[(Int, Int)] =
