@@ -15,7 +15,7 @@ import org.apache.spark.sql.rangejoin.condition.{RangeCondition, RangeExtractor}
 import org.apache.spark.sql.rangejoin.conf.JobDescription
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.partitioning.RangeBucketExec
-import org.apache.spark.sql.rangejoin.plan.DrivingRange
+import org.apache.spark.sql.rangejoin.plan.PartitionRangeJoins
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.{Dataset, SparkSession}
 import org.apache.spark.sql.types.StringType
 
@@ -70,6 +70,9 @@ object PairEstimate {
 
   /** From this number of pairs of a skewed key on it matters that one task has them all. */
   private val ManyPairs = 1000000
+
+  /** Estimates are rough: another range is better if it has this many times fewer pairs. */
+  private val TimesFewer = 2
 
   /** With fewer pairs nothing is said of single keys. */
   private val FewPairs = 100L
@@ -126,7 +129,7 @@ object PairEstimate {
       .ranges(join.joinType, others, join.left.outputSet, join.right.outputSet)
       .fold(_ => Nil, identity)
       .partition(range => driving.isEmpty || driving.forall(isIn(range)))
-    val ranges = (first.take(1) ++ other).take(DrivingRange.MostRanges)
+    val ranges = (first.take(1) ++ other).take(PartitionRangeJoins.MostRanges)
     val read = join.condition.fold(AttributeSet.empty)(_.references)
     val left = sample(session, join.left, read, 17L)
     val right = sample(session, join.right, read, 18L)
@@ -145,9 +148,9 @@ object PairEstimate {
       if (choosesByItself(node)) None
       else {
         val inRange = ranges.indices.map(i => scaled(_.met(i + 1)))
-        inRange.indices.drop(1).filter(i => inRange(i) * DrivingRange.TimesFewer <= inRange.head)
+        inRange.indices.drop(1).filter(i => inRange(i) * TimesFewer <= inRange.head)
           .sortBy(inRange(_)).headOption
-          .map(i => betterRange(ranges(i), inRange(i), inRange.head, join, others))
+          .flatMap(i => betterRange(ranges(i), inRange(i), inRange.head, join, others))
       }
     PairEstimate(
       left.total,
@@ -171,19 +174,23 @@ object PairEstimate {
     case _ => false
   }
 
+  /** None where the range would not drive the join if it were written first, either. */
   private def betterRange(
       range: RangeCondition,
       pairs: Double,
       driving: Double,
       join: Join,
-      condition: Option[Expression]): String = {
+      condition: Option[Expression]): Option[String] = {
     val first = (range.predicates ++ condition).reduceOption[Expression](And)
     val drives = RangeExtractor
       .extract(join.joinType, first, join.left.outputSet, join.right.outputSet)
       .exists(found => found.predicates.forall(isIn(range)))
-    s"about ${pairs.round} pairs are in ${range.predicates.map(JoinReport.sql).mkString(" AND ")}, " +
-      s"and ${driving.round} in the range of the join: ${if (drives) "write that first, or " else ""}" +
-      "run ANALYZE TABLE .. COMPUTE STATISTICS FOR COLUMNS"
+    if (!drives) None
+    else {
+      Some(
+        s"about ${pairs.round} pairs are in ${range.predicates.map(JoinReport.sql).mkString(" AND ")}, " +
+          s"and ${driving.round} in the range of the join: write that first")
+    }
   }
 
   /** Why a skewed key is not split, if it is for want of adaptive execution. */

@@ -102,7 +102,7 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
       else None
     withoutKeys.map(Right(_)).getOrElse {
       val refusals = planned.flatMap(mark(_, join))
-      if (refusals.size < planned.size) Right(planned.map(DrivingRange.chosen(_, join)))
+      if (refusals.size < planned.size) Right(planned)
       else Left(refusals.headOption.getOrElse(Reason.NoRangePredicate))
     }
   }
@@ -124,7 +124,6 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
   private def partitioned(join: Join): Option[Seq[SparkPlan]] = {
     val byBuckets = PartitionRangeJoins.of(join, session)
     val overSmall = DeferShuffle.overSmall(join).filter(mark(_, join).isEmpty)
-      .map(DrivingRange.chosen(_, join))
     overSmall.orElse(byBuckets).map(Seq(_))
   }
 

@@ -2,10 +2,10 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
-import org.apache.spark.sql.catalyst.plans.logical.{BROADCAST, Generate, Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{BROADCAST, Generate, Join, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.plans.physical.SinglePartition
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
@@ -15,7 +15,14 @@ import org.apache.spark.sql.execution.joins.{
   SortMergeJoinExec
 }
 import org.apache.spark.sql.execution.{PlanLater, ProjectExec, SparkPlan}
-import org.apache.spark.sql.rangejoin.condition.{DrivenBy, LeftSide, RightSide, Side}
+import org.apache.spark.sql.rangejoin.condition.{
+  DrivenBy,
+  LeftSide,
+  RangeCondition,
+  RangeExtractor,
+  RightSide,
+  Side
+}
 import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
 import org.apache.spark.sql.rangejoin.partitioning.{
@@ -54,7 +61,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
           .forall(side => side.stats.sizeInBytes <= most && !side.exists(_.isInstanceOf[Generate]))
         val isAdaptive = conf.adaptiveExecutionEnabled && !SamplePlan.isPlanningSample
         // A plan that is not adaptive is made before anything is known of rows.
-        val others = if (isAdaptive) DrivingRange.others(join) else Nil
+        val others = if (isAdaptive) otherRanges(join) else Nil
         val partitioning = ofQuery(join).getOrElse(
           new JoinPartitioning(
             session,
@@ -123,8 +130,32 @@ object PartitionRangeJoins extends JoinSelectionHelper {
   def rangeOf(join: Join, likely: Side): Option[PartitionedRange] =
     if (!isWithoutKeys(join)) None
     else {
-      DrivingRange.of(join).flatMap(PartitionedRange.of(_, join.joinType, likely))
+      ranges(join).headOption.flatMap(PartitionedRange.of(_, join.joinType, likely))
     }
+
+  /** More ranges of a condition than this are not looked at. */
+  private[rangejoin] val MostRanges = 4
+
+  private def ranges(join: Join): Seq[RangeCondition] =
+    RangeExtractor.ranges(join, streamed = None).fold(_ => Nil, _.take(MostRanges))
+
+  /** Ranges beside the first that may drive the join, and whose bounds are worth evaluating for a sample. */
+  private def otherRanges(join: Join): Seq[RangeCondition] = {
+    def isCostly(range: RangeCondition) =
+      range.predicates.exists(CostlySide.isCostly(_: Expression))
+    ranges(join).drop(1).filterNot(range => isCostly(range) || isMadeCostly(range, join))
+  }
+
+  /** Whether a side computes a column of a range, which a sample would then compute once more. */
+  private def isMadeCostly(range: RangeCondition, join: Join): Boolean = {
+    val read = AttributeSet.fromAttributeSets(range.predicates.map(_.references))
+    join.children.exists(_.exists {
+      case Project(columns, _) =>
+        columns.exists(column =>
+          read.contains(column.toAttribute) && CostlySide.isCostly(column: Expression))
+      case _ => false
+    })
+  }
 
   /** A side with its buckets. */
   def bucketed(child: SparkPlan, side: Side, lengths: OwnerLengths): RangeBucketExec = {
@@ -148,7 +179,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
       right: SparkPlan): SparkPlan = {
     def keys(side: SparkPlan): Seq[Expression] = Seq(side.output.last)
     val condition = join.condition.map { condition =>
-      partitioning.driving.orElse(DrivingRange.better(join)).fold(condition)(DrivenBy(_, condition))
+      partitioning.driving.fold(condition)(DrivenBy(_, condition))
     }
     val sorted = SortMergeJoinExec(keys(left), keys(right), join.joinType, condition, left, right)
     sorted.setTagValue(

@@ -80,7 +80,7 @@ object PlanBegunStages extends SparkStrategy {
     val planned = for {
       (side, stage) <- stages
       mode <- indexOf(stage.broadcast)
-      ours <- rangeJoin(DrivingRange.chosen(join), side, stage, mode)
+      ours <- rangeJoin(join, side, stage, mode)
       if ours.mode.canonicalized == mode.canonicalized
     } yield ours.overHidden(stage)
     planned.headOption.getOrElse(throw InvalidAQEPlanException(
