@@ -75,6 +75,21 @@ lazy val builtFor = Compile / sourceGenerators += Def.task {
   Seq(file)
 }
 
+/** What the jar links to in Spark's jars, for `guard/Links`. */
+lazy val foreignLinks = Compile / resourceGenerators += Def.task {
+  (Compile / compile).value
+  (codegen / Compile / compile).value
+  val folder = (Compile / resourceManaged).value / "org" / "apache" / "spark" / "sql" / "rangejoin"
+  val classes = Seq((Compile / classDirectory).value, (codegen / Compile / classDirectory).value)
+    .flatMap(of => (of ** "*.class").get)
+  val jars = (Compile / dependencyClasspath).value.map(_.data).filter(_.isFile)
+  val (links, checksums) = ForeignLinks.of(classes, jars)
+  for ((name, lines) <- Seq("links" -> links, "checksums" -> checksums)) yield {
+    IO.write(folder / s"$name.txt", lines.mkString("", "\n", "\n"))
+    folder / s"$name.txt"
+  }
+}
+
 /** Modules of the JDK that Spark reaches into, as its own launcher opens them. */
 val sparkJvmOptions = Seq(
   "java.lang",
@@ -211,7 +226,7 @@ lazy val codegen = project
 
 lazy val core = project
   .dependsOn(codegen)
-  .settings(ofLine, builtFor)
+  .settings(ofLine, builtFor, foreignLinks)
   .settings(
     name := "spark-range-join",
     moduleName := s"spark-range-join_${line.line}", // `name` would turn the dot into a dash

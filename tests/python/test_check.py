@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from rangejoin import ENABLED_CONF, EXTENSION_CLASS, RangeJoinError, check
+from rangejoin import ENABLED_CONF, EXTENSION_CLASS, RangeJoinError, check, health
 
 
 class FakeSession:
@@ -29,6 +30,21 @@ class FakeSession:
 
     def collect(self) -> list[tuple[str]]:
         return [(self.plan,)]
+
+
+@pytest.fixture(autouse=True)
+def explained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The advice on the join that `check` plans in a fake session."""
+    advice: list[str] = []
+    real = health.explain
+
+    def explain(df: Any) -> Any:
+        if isinstance(df, FakeSession):
+            return SimpleNamespace(joins=[SimpleNamespace(advice=advice)])
+        return real(df)
+
+    monkeypatch.setattr(health, "explain", explain)
+    return advice
 
 
 ACTIVE = {"spark.sql.extensions": f"x.A, {EXTENSION_CLASS}"}
@@ -69,6 +85,14 @@ def test_a_client_of_a_server_without_the_extension_is_told_to_configure_the_ser
 def test_a_stock_plan_is_refused_and_shown() -> None:
     with pytest.raises(RangeJoinError, match=r"(?s)planned without it.*\+- SortMergeJoin \[k\]"):
         check_fake(FakeSession(ACTIVE, plan="+- SortMergeJoin [k]"))
+
+
+def test_what_has_failed_on_this_spark_is_named(explained: list[str]) -> None:
+    explained += ["write the table sorted", "plan.A is switched off in this session: no B; report"]
+    with pytest.raises(RangeJoinError, match=r"^plan\.A is switched off .*: no B; report$"):
+        check_fake(FakeSession(ACTIVE, plan="+- SortMergeJoin [k]"))
+    with pytest.warns(UserWarning, match=r"^plan\.A is switched off"):
+        check_fake(FakeSession(ACTIVE, plan="+- SortMergeRangeJoin [k]"))
 
 
 def test_a_range_join_in_the_plan_passes_without_a_jvm_to_look_into() -> None:

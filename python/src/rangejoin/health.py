@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 from rangejoin.errors import RangeJoinError
+from rangejoin.explained import explain
 from rangejoin.names import (
     COMET_EXTENSION_CLASS,
     ENABLED_CONF,
@@ -13,6 +15,7 @@ from rangejoin.names import (
     PLAN_NODE,
     SERVER_REMEDY,
     SPARK_LINES,
+    SWITCHED_OFF,
 )
 from rangejoin.packaged import line_of
 from rangejoin.session import can_load
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 # SQL, because EXPLAIN answers alike in a classic and in a Spark Connect session.
 _PROBE = """
-EXPLAIN SELECT /*+ MERGE(r) */ *
+SELECT /*+ MERGE(r) */ *
 FROM (SELECT id % 2 AS k, id AS y FROM range(4)) AS l
 JOIN (SELECT id % 2 AS k, id AS y FROM range(4)) AS r
   ON l.k = r.k AND r.y BETWEEN l.y - 1 AND l.y + 1
@@ -94,13 +97,27 @@ def _require_planned(spark: SparkSession) -> None:
         return
     if _is_true(spark, "spark.sql.optimizer.disableHints", "false"):
         return
-    plan = str(spark.sql(_PROBE).collect()[0][0])
+    plan = str(spark.sql("EXPLAIN" + _PROBE).collect()[0][0])
+    off = _switched_off(spark)
+    if PLAN_NODE not in plan and off:
+        raise RangeJoinError("; ".join(off))
+    for what in off:
+        warnings.warn(what, stacklevel=3)
     if PLAN_NODE not in plan:
         raise RangeJoinError(
             "the extension is listed, but a band join was planned without it; most likely Spark "
             "was running before the extension was added, or the jar is for another Spark than "
             f"{spark.version}: {_remedy(spark)}. The plan:\n{plan}"
         )
+
+
+def _switched_off(spark: SparkSession) -> list[str]:
+    """What has failed on this Spark, of which every join of the session is told."""
+    try:
+        joins = explain(spark.sql(_PROBE)).joins
+    except RangeJoinError:  # A server without the jar.
+        return []
+    return [what for join in joins for what in join.advice if SWITCHED_OFF in what]
 
 
 def _remedy(spark: SparkSession) -> str:

@@ -40,6 +40,9 @@ SPARK_LINES = ("3.5", "4.0", "4.1", "4.2", "4.3")
 JAR_LINES: dict[str, str] = {}
 """The line whose jar a line runs, where it has none of its own."""
 
+SWITCHED_OFF = "is switched off in this session"
+"""Words of the advice on a join, where a part of the extension has failed on this Spark."""
+
 EXTENSIONS_CONF = "spark.sql.extensions"
 EXPLAIN_CONF = "spark.sql.extendedExplainProviders"
 JARS_CONF = "spark.jars"

@@ -6,6 +6,7 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
 import org.apache.spark.sql.rangejoin.explain.JoinReports
+import org.apache.spark.sql.rangejoin.guard.{Guard, Guarded}
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 import org.apache.spark.sql.rangejoin.shims.ExplainProvider
 
@@ -21,6 +22,11 @@ class RangeJoinExplainGenerator extends ExplainProvider {
   override def title: String = "Range joins"
 
   override def generateExtendedInfo(plan: SparkPlan): String = {
+    val reports = Guarded.report(plan.session, "")(textOf(plan))
+    reports + Guard.of(plan.session).switchedOff.map(_ + "\n").mkString
+  }
+
+  private def textOf(plan: SparkPlan): String = {
     val reports = JoinReports.of(plan).filter(_.isOfInterest)
     if (reports.isEmpty) "No join of this plan has a condition beside its equi keys.\n"
     else {
@@ -37,7 +43,8 @@ class RangeJoinReportGenerator extends ExplainProvider {
 
   override def title: String = "Range joins as JSON"
 
-  override def generateExtendedInfo(plan: SparkPlan): String = JoinReports.json(plan) + "\n"
+  override def generateExtendedInfo(plan: SparkPlan): String =
+    Guarded.report(plan.session, "[]")(JoinReports.json(plan)) + "\n"
 }
 
 /**
@@ -47,7 +54,7 @@ class RangeJoinReportGenerator extends ExplainProvider {
 class RangeJoinSampleGenerator extends RangeJoinReportGenerator {
 
   override def generateExtendedInfo(plan: SparkPlan): String =
-    JoinReports.jsonWithEstimates(plan) + "\n"
+    Guarded.report(plan.session, "[]")(JoinReports.jsonWithEstimates(plan)) + "\n"
 }
 
 /** The metrics of the range joins of a query, for callers outside the JVM. */

@@ -58,6 +58,7 @@ object DependenciesSuite {
   private val Allowed: Map[String, Set[String]] = Map(
     "conf" -> Set.empty,
     "shims" -> Set.empty,
+    "guard" -> Set.empty,
     "hint" -> Set("shims"),
     "kernel" -> Set("shims"),
     "condition" -> Set("kernel", "shims"),
@@ -93,13 +94,14 @@ object DependenciesSuite {
       "sort",
       "sortedtables"
     ),
-    "rewrite" -> Set("best", "condition", "conf", "plan", "shims"),
+    "rewrite" -> Set("best", "condition", "conf", "guard", "plan", "shims"),
     "explain" -> Set(
       "aggregate",
       "best",
       "broadcast",
       "condition",
       "conf",
+      "guard",
       "join",
       "merge",
       "partitioning",

@@ -41,8 +41,10 @@ trait ExplainProvider {
  * In Spark 3.5 extensions cannot add hint rules, so hints are resolved by an ordinary resolution rule.
  */
 object Hints {
-  def inject(extensions: SparkSessionExtensions, rule: Rule[LogicalPlan]): Unit =
-    extensions.injectResolutionRule(_ => rule)
+  def inject(
+      extensions: SparkSessionExtensions,
+      rule: sql.SparkSession => Rule[LogicalPlan]): Unit =
+    extensions.injectResolutionRule(rule)
 
   /** The parameters, which are what `Dataset.hint` was given. */
   def parameters(hint: UnresolvedHint): Seq[Expression] = hint.parameters.map {

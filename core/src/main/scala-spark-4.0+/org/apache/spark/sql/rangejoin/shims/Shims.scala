@@ -37,10 +37,12 @@ trait ExplainProvider extends ExtendedExplainGenerator
 
 /** Hints, which extensions can have rules for. */
 object Hints {
-  def inject(extensions: SparkSessionExtensions, rule: Rule[LogicalPlan]): Unit = {
-    extensions.injectHintResolutionRule(_ => rule)
+  def inject(
+      extensions: SparkSessionExtensions,
+      rule: sql.SparkSession => Rule[LogicalPlan]): Unit = {
+    extensions.injectHintResolutionRule(rule)
     // A session with Hive support has no rules for hints but Spark's.
-    extensions.injectResolutionRule(_ => rule)
+    extensions.injectResolutionRule(rule)
   }
 
   /** The parameters of a hint. */

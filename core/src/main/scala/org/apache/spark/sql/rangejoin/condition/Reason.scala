@@ -174,6 +174,11 @@ object Reason {
     override def remedy: Option[String] = Some(s"set $key to true")
   }
 
+  /** What range joins need has failed on this Spark, or would. */
+  case class NotOfThisSpark(why: String, override val remedy: Option[String]) extends Reason {
+    override def cause: String = s"range joins are switched off in this session: $why"
+  }
+
   /** A plan that could have a range join and has none: it was made under other settings. */
   case object PlannedOtherwise extends Reason {
     override def cause: String =

@@ -22,6 +22,7 @@ import org.apache.spark.sql.rangejoin.best.BestMatches
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.guard.{Guard, Guarded}
 import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
 import org.apache.spark.sql.rangejoin.partitioning.{ProbeExec, RangeBucketExec}
 import org.apache.spark.sql.rangejoin.plan.{Demand, MarkRangeJoins}
@@ -56,11 +57,14 @@ object JoinReports extends AdaptiveSparkPlanHelper {
 
   /** The reports on a query's plan as it is now: a JSON array of objects. */
   def json(query: QueryExecution): String =
-    query.sparkSession.withActive(json(query.executedPlan))
+    query.sparkSession.withActive(
+      Guarded.report(query.sparkSession, "[]")(json(query.executedPlan)))
 
   /** The same, with an estimate of the pairs of each join, for which the inputs of joins are run. */
   def jsonWithEstimates(query: QueryExecution): String = query.sparkSession.withActive {
-    withEstimates(query.sparkSession, query.executedPlan, Some(query.optimizedPlan))
+    Guarded.report(query.sparkSession, "[]") {
+      withEstimates(query.sparkSession, query.executedPlan, Some(query.optimizedPlan))
+    }
   }
 
   /** The reports with estimates on a plan that has not run, under the settings of its session. */
@@ -196,7 +200,8 @@ object JoinReports extends AdaptiveSparkPlanHelper {
         _.buckets).flatMap(bucketFigures),
       sides(LeftSide).rows,
       sides(RightSide).rows,
-      Advice.of(join, range, best.isDefined || aggregate.isDefined, demand, sides),
+      Advice.of(join, range, best.isDefined || aggregate.isDefined, demand, sides) ++
+        Guard.of(join.session).switchedOff,
       best = best,
       aggregated = aggregate.toSeq.flatMap(_.functions),
       owner =
@@ -229,29 +234,33 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       case j: BroadcastHashJoinExec if j.isNullAwareAntiJoin         => Reason.NullAware
       case _: BroadcastHashJoinExec | _: BroadcastNestedLoopJoinExec =>
         val extracted = BroadcastRangeJoinExec.of(join).map(_.extracted)
-        extracted.flatMap(_.left.toOption).getOrElse(switchedOff(RangeJoinConf.Broadcast))
+        extracted.flatMap(_.left.toOption).getOrElse(switchedOff(join, RangeJoinConf.Broadcast))
       case hashed: ShuffledHashJoinExec =>
         ShuffledRangeJoinExec.of(hashed).extracted
-          .fold(identity, _ => switchedOff(RangeJoinConf.Shuffled))
+          .fold(identity, _ => switchedOff(join, RangeJoinConf.Shuffled))
       case _ =>
         RangeExtractor.extract(join).fold(
           identity,
           _ =>
             join match {
-              case _: CartesianProductExec => noKey
-              case _                       => switchedOff()
+              case _: CartesianProductExec => noKey(join)
+              case _                       => switchedOff(join)
             })
     })
 
-  private def noKey: Reason =
-    Seq(RangeJoinConf.Enabled, RangeJoinConf.RangePartitioning)
+  private def noKey(join: SparkPlan): Reason =
+    notOfThisSpark(join).getOrElse(Seq(RangeJoinConf.Enabled, RangeJoinConf.RangePartitioning)
       .find(entry => !SQLConf.get.getConf(entry))
-      .fold[Reason](Reason.NoKey)(entry => Reason.SwitchedOff(entry.key))
+      .fold[Reason](Reason.NoKey)(entry => Reason.SwitchedOff(entry.key)))
+
+  private def notOfThisSpark(join: SparkPlan): Option[Reason] =
+    Guard.of(join.session).whyOff(Guarded.Mark).map(Reason.NotOfThisSpark(_, Some(Guard.Remedy)))
 
   /** There is a range: a setting is in the way now, or was when the plan was made. */
-  private def switchedOff(others: ConfigEntry[Boolean]*): Reason =
+  private def switchedOff(join: SparkPlan, others: ConfigEntry[Boolean]*): Reason =
     (RangeJoinConf.Enabled +: others)
       .find(entry => !SQLConf.get.getConf(entry))
       .map(entry => Reason.SwitchedOff(entry.key))
+      .orElse(notOfThisSpark(join))
       .getOrElse(Reason.PlannedOtherwise)
 }

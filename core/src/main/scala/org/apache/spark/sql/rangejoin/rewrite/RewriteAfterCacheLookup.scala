@@ -7,8 +7,10 @@ import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern._
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
+import org.apache.spark.sql.rangejoin.guard.{Guard, Guarded}
 
 /**
  * Finds the parts of a query that may have as-of joins or correlated subqueries to be rewritten as range joins, and puts
@@ -85,8 +87,10 @@ case class RewrittenAfterCacheLookup(
   override def clone(): LogicalPlan = {
     val copied = child.clone()
     if (!isCopy) copy(child = copied, isCopy = true)
-    else if (RewriteAfterCacheLookup.isOn(SQLConf.get)) rewritten(copied)
-    else copied
+    else if (RewriteAfterCacheLookup.isOn(SQLConf.get)) {
+      Guard.of(SparkSession.getActiveSession.orNull)
+        .run[LogicalPlan](RewrittenAfterCacheLookup.Rewriting, _.fastEquals(copied))(copied)(rewritten(copied))
+    } else copied
   }
 
   /**
@@ -107,6 +111,14 @@ case class RewrittenAfterCacheLookup(
   override val nodePatterns: Seq[TreePattern] = Seq(RewrittenAfterCacheLookup.Pattern)
 }
 
-private[rewrite] object RewrittenAfterCacheLookup {
+private[rangejoin] object RewrittenAfterCacheLookup {
   val Pattern: TreePattern = NATURAL_LIKE_JOIN
+
+  private val Rewriting = Guarded.ofJoins("rewrite.JoinMatches")
+
+  /** A plan whose parts are Spark's own again, or rewritten already. */
+  def removed(plan: LogicalPlan): LogicalPlan =
+    plan.transformDownWithPruning(_.containsPattern(Pattern)) {
+      case part: RewrittenAfterCacheLookup => part.child
+    }
 }

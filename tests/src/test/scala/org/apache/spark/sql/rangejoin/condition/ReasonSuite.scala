@@ -61,6 +61,8 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.Streaming              => "streaming"
       case _: Reason.SwitchedOff         => "switched off"
       case Reason.PlannedOtherwise       => "planned otherwise"
+      // GuardSuite has examples.
+      case _: Reason.NotOfThisSpark => "not of this Spark"
     }
     assert(examples.map { case (_, reason) => name(reason) }.distinct.size == 9)
   }
@@ -79,9 +81,11 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.MixedSides(predicate)       => assert(reason.message.contains(predicate.sql))
       case Reason.OrderedStreamedSide(order)  =>
         assert(reason.message.contains(order.head.child.sql))
-      case Reason.SwitchedOff(key) => assert(reason.message.contains(key))
+      case Reason.SwitchedOff(key)       => assert(reason.message.contains(key))
+      case Reason.NotOfThisSpark(why, _) => assert(reason.message.contains(why))
       case Reason.NoCondition | Reason.NoRangePredicate | Reason.NoKey | Reason.NullAware |
-          Reason.RankedSideBuilt | Reason.Streaming | Reason.PlannedOtherwise =>
+          Reason.RankedSideBuilt | Reason.Streaming |
+          Reason.PlannedOtherwise =>
         assert(reason.message.nonEmpty)
     }
   }

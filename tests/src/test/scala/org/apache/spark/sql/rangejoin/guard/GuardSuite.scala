@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package org.apache.spark.sql.rangejoin.guard
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreeNode
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.explain.JoinReports
+import org.apache.spark.sql.rangejoin.guard.Guard.Part
+import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
+import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinExplainGenerator, RangeJoinExtensions}
+
+import org.scalatest.tagobjects.Slow
+
+/** A rule that fails on this Spark changes no result. */
+class GuardSuite extends OtherExtensions {
+  import GuardSuite._
+
+  /** A session with extensions of which some fail. */
+  private def withSession[T](failure: Failure)(body: SparkSession => T): T = {
+    failing = failure
+    withExtensions(classOf[FailingExtensions]) { session =>
+      GuardedQueries.Views.foreach(session.sql)
+      body(session)
+    }
+  }
+
+  private def rowsOf(session: SparkSession, adaptive: Boolean): Seq[Seq[String]] =
+    GuardedQueries.All.map { case (settings, query) =>
+      val all = settings :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive.toString)
+      all.foreach { case (key, value) => session.conf.set(key, value) }
+      rows(session.sql(query))
+    }
+
+  private lazy val expected: Seq[Seq[String]] = withSession(None) { session =>
+    session.conf.set(Flag, "false")
+    rowsOf(session, adaptive = true)
+  }
+
+  private lazy val parts: Seq[String] = withSession(None) { session =>
+    seen.clear()
+    assert(rowsOf(session, adaptive = true) == expected)
+    seen.toSeq.sorted
+  }
+
+  private def warningsOf(block: => Unit): Seq[String] =
+    LogCapture.messages("org.apache.spark.sql.rangejoin.guard")(block)
+      .filter(_.startsWith("spark-range-join: "))
+
+  test("every rule is applied by the queries") {
+    assert(parts.size == 19, parts)
+    assert(Guarded.Mark.needs.forall(parts.contains))
+  }
+
+  for (adaptive <- Seq(true, false))
+    test(s"whatever rule cannot be linked, rows are stock's${if (adaptive) "" else ", without AQE"}") {
+      for (part <- parts) {
+        var switchedOff = 0
+        val warnings = warningsOf {
+          withSession(Some(part -> (() => throw new NoSuchMethodError("gone")))) { session =>
+            assert(rowsOf(session, adaptive) == expected, s"without $part")
+            switchedOff = Guard.of(session).switchedOff.size
+          }
+        }
+        val isUsed = adaptive || part != "plan.DeferShuffle" && !ReadRules(part)
+        assert(warnings.size == (if (isUsed) 1 else 0), s"$part: $warnings")
+        assert(warnings.forall(w => w.contains(part) && w.contains("gone")))
+        assert(switchedOff == warnings.size)
+      }
+    }
+
+  test("a rule may fail later on, at any of the plans that it is applied to", Slow) {
+    for (part <- parts; times <- Seq(2, 3, 5, 9, 14)) {
+      var count = 0
+      def fail(): Unit = {
+        count += 1
+        if (count % times == 0) throw new MatchError("a node of another Spark")
+      }
+      withSession(Some(part -> (() => fail()))) { session =>
+        val clue = s"$part fails the ${times}th time"
+        val actual =
+          try rowsOf(session, adaptive = true)
+          catch { case e: IllegalStateException => throw new AssertionError(clue, e) }
+        assert(actual == expected, clue)
+      }
+    }
+  }
+
+  test("another session is not concerned") {
+    withSession(Some("plan.PlaceRangeJoins" -> (() => throw new NoClassDefFoundError("gone")))) {
+      session =>
+        rowsOf(session, adaptive = true)
+        assert(Guard.of(session).switchedOff.size == 1)
+    }
+    assert(Guard.of(spark).switchedOff == Nil)
+    withSession(None)(session => assert(Guard.of(session).switchedOff == Nil))
+  }
+
+  test("what marks joins is off where what puts them in place is, and EXPLAIN says why") {
+    withSession(Some("plan.PlaceRangeJoins" -> (() => throw new NoClassDefFoundError("gone")))) {
+      session =>
+        rowsOf(session, adaptive = true)
+        assert(Guard.of(session).whyOff(Guarded.Mark).isDefined)
+        assert(Guard.of(session).whyOff(Guarded.Rewrite).isDefined)
+        val (settings, query) = GuardedQueries.All.head
+        settings.foreach { case (key, value) => session.conf.set(key, value) }
+        val plan = session.sql(query).queryExecution.executedPlan
+        val report = only(JoinReports.of(plan))
+        assert(report.reason.exists(r => r.message.contains("gone") && r.remedy.isDefined))
+        assert(report.advice.exists(_.contains(s"plan.PlaceRangeJoins ${Guard.SwitchedOff}")))
+        val explained = new RangeJoinExplainGenerator().generateExtendedInfo(plan)
+        assert(explained.contains(Guard.SwitchedOff) && explained.contains("gone"))
+    }
+  }
+
+  test("all other errors pass") {
+    for (error <- Seq(new OutOfMemoryError("full"), new IllegalStateException("wrong"))) {
+      var isFailing = false
+      withSession(Some("plan.MarkRangeJoins" -> (() => if (isFailing) throw error))) { session =>
+        isFailing = true
+        val (_, query) = GuardedQueries.All.head
+        val raised = intercept[Throwable](session.sql(query).collect())
+        assert(causes(raised).exists(_.eq(error)))
+        assert(Guard.of(session).switchedOff == Nil)
+      }
+    }
+  }
+
+  test("what says something of a plan says nothing where it fails") {
+    withSession(None) { session =>
+      val warnings = warningsOf {
+        for (_ <- 1 to 2) assert(Guarded.report(session, "[]")(throw new NoSuchFieldError("gone")) == "[]")
+      }
+      assert(warnings.size == 1 && warnings.head.contains("explain.JoinReports"))
+    }
+  }
+}
+
+object GuardSuite {
+
+  /** The name of a part, and what it does whenever it is applied. */
+  type Failure = Option[(String, () => Unit)]
+
+  private val ReadRules = Set("plan.ReadShufflesLocally", "skew.SplitSkewedKeys")
+
+  @volatile var failing: Failure = None
+
+  /** The parts that have been applied. */
+  val seen: mutable.Set[String] = mutable.Set.empty
+
+  class FailingExtensions extends RangeJoinExtensions {
+    private val failure = failing
+
+    private def applied(part: Part): Unit = {
+      seen.synchronized(seen += part.name)
+      failure.filter(_._1 == part.name).foreach(_._2())
+    }
+
+    override protected def made: (Part, () => AnyRef) => AnyRef = (part, rule) =>
+      rule() match {
+        case strategy: SparkStrategy => new SparkStrategy {
+            override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
+              applied(part)
+              strategy(plan)
+            }
+          }
+        case other => new Failing(other.asInstanceOf[Rule[LogicalPlan]], () => applied(part))
+      }
+  }
+
+  private class Failing[P <: TreeNode[P]](rule: Rule[P], applied: () => Unit) extends Rule[P] {
+    override def apply(plan: P): P = {
+      applied()
+      rule(plan)
+    }
+  }
+}
