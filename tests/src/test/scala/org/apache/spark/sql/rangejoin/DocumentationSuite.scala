@@ -108,6 +108,7 @@ private object DocumentationSuite {
     Reason.NullAware,
     Reason.Streaming,
     Reason.SwitchedOff(RangeJoinConf.Enabled.key),
+    Reason.RangeJoinOfSpark,
     Reason.NotOfThisSpark("why", None),
     Reason.PlannedOtherwise
   )

@@ -168,6 +168,16 @@ object Reason {
     override def remedy: Option[String] = Some("join in foreachBatch")
   }
 
+  /** A later Spark has a range join of its own, which takes the place of a nested loop. */
+  case object RangeJoinOfSpark extends Reason {
+    override def cause: String = "it is a range join of Spark's own"
+    override def remedy: Option[String] =
+      Some("set spark.sql.join.broadcastRangeJoin.enabled to false, to compare it with this one")
+
+    /** The name of its node, which is also that of ours. */
+    val Node = "org.apache.spark.sql.execution.joins.BroadcastRangeJoinExec"
+  }
+
   /** Range joins, or one kind of them, are off. */
   case class SwitchedOff(key: String) extends Reason {
     override def cause: String = s"$key is false"

@@ -189,7 +189,8 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       join.nodeName,
       nameOf(join.joinType),
       join.leftKeys.zip(join.rightKeys).filterNot { case (key, _) =>
-        RangeBucketExec.isBucket(key)
+        // Spark's own range join has there what the range compares.
+        RangeBucketExec.isBucket(key) || isOfSpark(join)
       },
       range.toSeq.flatMap(_.predicates),
       range.fold(_ => join.condition, _.residual),
@@ -231,6 +232,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
   private def reasonOf(join: BaseJoinExec): Reason =
     join.getTagValue(MarkRangeJoins.ReasonTag).getOrElse(join match {
       case _ if join.logicalLink.exists(_.isStreaming)               => Reason.Streaming
+      case _ if isOfSpark(join)                                      => Reason.RangeJoinOfSpark
       case j: BroadcastHashJoinExec if j.isNullAwareAntiJoin         => Reason.NullAware
       case _: BroadcastHashJoinExec | _: BroadcastNestedLoopJoinExec =>
         val extracted = BroadcastRangeJoinExec.of(join).map(_.extracted)
@@ -247,6 +249,9 @@ object JoinReports extends AdaptiveSparkPlanHelper {
               case _                       => switchedOff(join)
             })
     })
+
+  private def isOfSpark(join: SparkPlan): Boolean =
+    join.getClass.getName == Reason.RangeJoinOfSpark.Node
 
   private def noKey(join: SparkPlan): Reason =
     notOfThisSpark(join).getOrElse(Seq(RangeJoinConf.Enabled, RangeJoinConf.RangePartitioning)

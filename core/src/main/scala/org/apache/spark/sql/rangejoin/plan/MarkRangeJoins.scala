@@ -64,6 +64,10 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
       Nil
   }
 
+  /** How Spark plans a join. */
+  protected def selected(join: Join): Seq[SparkPlan] =
+    session.sessionState.planner.JoinSelection(join)
+
   private def isOn(entry: ConfigEntry[Boolean]): Boolean =
     session.sessionState.conf.getConf(entry)
 
@@ -95,7 +99,7 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
 
   /** The join as Spark plans it, with a mark; or why none can be put on it. */
   private def marked(join: Join): Either[Reason, Seq[SparkPlan]] = {
-    val planned = session.sessionState.planner.JoinSelection(join)
+    val planned = selected(join)
     val withoutKeys =
       if (makesRangeBuckets(join) && PartitionRangeJoins.isQuadratic(planned, join) &&
         !keepsPlan(planned, join)) partitioned(join)

@@ -62,6 +62,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case _: Reason.SwitchedOff         => "switched off"
       case Reason.PlannedOtherwise       => "planned otherwise"
       // GuardSuite has examples.
+      case Reason.RangeJoinOfSpark  => "range join of Spark"
       case _: Reason.NotOfThisSpark => "not of this Spark"
     }
     assert(examples.map { case (_, reason) => name(reason) }.distinct.size == 9)
@@ -84,7 +85,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
       case Reason.SwitchedOff(key)       => assert(reason.message.contains(key))
       case Reason.NotOfThisSpark(why, _) => assert(reason.message.contains(why))
       case Reason.NoCondition | Reason.NoRangePredicate | Reason.NoKey | Reason.NullAware |
-          Reason.RankedSideBuilt | Reason.Streaming |
+          Reason.RankedSideBuilt | Reason.Streaming | Reason.RangeJoinOfSpark |
           Reason.PlannedOtherwise =>
         assert(reason.message.nonEmpty)
     }
