@@ -7,7 +7,6 @@ import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{ColumnarRule, SparkPlan, SparkStrategy}
-import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
 import org.apache.spark.sql.rangejoin.guard.Guard.Part
 import org.apache.spark.sql.rangejoin.guard.{
@@ -39,6 +38,7 @@ import org.apache.spark.sql.rangejoin.rewrite.{
 import org.apache.spark.sql.rangejoin.shims.{BuiltFor, ClassicSession, Hints}
 import org.apache.spark.sql.rangejoin.skew.SplitSkewedKeys
 import org.apache.spark.sql.rangejoin.sortedtables.SortPreparedWrites
+import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 
 /**
  * The way in: name this class in `spark.sql.extensions`. Where each rule fires:
@@ -84,13 +84,16 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) {
 
   private def register(extensions: SparkSessionExtensions): Unit = {
     registerSettings()
-    Hints.inject(extensions, logical(Part("hint.ResolveRangeJoinHint"))(_ => any(ResolveRangeJoinHint)))
+    Hints.inject(
+      extensions,
+      logical(Part("hint.ResolveRangeJoinHint"))(_ => any(ResolveRangeJoinHint)))
     extensions.injectPostHocResolutionRule(
       logical(Part("hint.KeepRangeJoinHint"))(_ => any(KeepRangeJoinHint)))
     extensions.injectPlanNormalizationRule(
       logical(Rewrite)(_ => any(RewriteAfterCacheLookup)))
     extensions.injectOptimizerRule(
-      logical(OptimizeNumbers, RewrittenAfterCacheLookup.removed(_))(_ => any(OptimizeNumberedRows)))
+      logical(OptimizeNumbers, RewrittenAfterCacheLookup.removed(_))(_ =>
+        any(OptimizeNumberedRows)))
     extensions.injectPreCBORule(
       logical(ofJoins("pushdown.InferRangeFilters"))(_ => any(InferRangeFilters)))
     extensions.injectPreCBORule(logical(ofJoins("plan.ServeDemand"))(_ => any(ServeDemand)))
@@ -119,7 +122,9 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) {
       physical(Part("sortedtables.SortPreparedWrites"))(_ => any(SortPreparedWrites)),
       physical(Part("pushdown.PruneByIndexedKeys"))(_ => any(PruneByIndexedKeys))
     ) ++ last
-    physical(WithJoins, keepUnplaced)(session => any(WithRangeJoins(rules.map(_(session)))))(session)
+    physical(
+      WithJoins,
+      keepUnplaced)(session => any(WithRangeJoins(rules.map(_(session)))))(session)
   }
 
   /**
@@ -141,7 +146,8 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) {
 
   private def strategy(part: Part, unwound: LogicalPlan => Unit = _ => ())(
       rule: Of[AnyRef]): Of[SparkStrategy] =
-    session => new GuardedStrategy(Guard.of(session), part, made(part, () => rule(session)), unwound)
+    session =>
+      new GuardedStrategy(Guard.of(session), part, made(part, () => rule(session)), unwound)
 }
 
 object RangeJoinExtensions extends Logging {

@@ -2,7 +2,6 @@
 
 package org.apache.spark.sql.rangejoin.guard
 
-
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNode
@@ -111,5 +110,7 @@ private[rangejoin] object Guarded {
   }
 
   private def keep(plan: SparkPlan): Nothing =
-    throw InvalidAQEPlanException("Range joins are switched off, and a stage of one has begun", plan)
+    throw InvalidAQEPlanException(
+      "Range joins are switched off, and a stage of one has begun",
+      plan)
 }

@@ -42,7 +42,9 @@ private[rangejoin] class Links(loader: ClassLoader) {
   private[guard] def changedClasses: Set[String] =
     lines("checksums").map(_.split(' ')).groupBy(_.head).values.flatMap { ofJar =>
       val jar = jarOf(ofJar.head(1))
-      try ofJar.collect { case Array(_, name, checksum) if !jar.exists(isSame(_, name, checksum)) => name }
+      try ofJar.collect {
+          case Array(_, name, checksum) if !jar.exists(isSame(_, name, checksum)) => name
+        }
       finally jar.foreach(_.close())
     }.toSet
 
@@ -109,7 +111,8 @@ private[rangejoin] class Links(loader: ClassLoader) {
       val methods = c.getDeclaredMethods.map(m => keyOf(m) -> m.getModifiers)
       val constructors = c.getDeclaredConstructors
         .map(m => "<init>" + ofParameters(m.getParameterTypes) + "V" -> m.getModifiers)
-      val fields = c.getDeclaredFields.map(f => f.getName + descriptorOf(f.getType) -> f.getModifiers)
+      val fields =
+        c.getDeclaredFields.map(f => f.getName + descriptorOf(f.getType) -> f.getModifiers)
       val seen = (methods ++ constructors ++ fields).filterNot(m => Modifier.isPrivate(m._2))
       Some(seen.map { case (key, modifiers) => key -> Modifier.isStatic(modifiers) }.toMap)
     } catch { case _: LinkageError => None }

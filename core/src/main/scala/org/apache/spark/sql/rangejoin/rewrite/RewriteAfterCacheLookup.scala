@@ -2,12 +2,12 @@
 
 package org.apache.spark.sql.rangejoin.rewrite
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern._
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.guard.{Guard, Guarded}
@@ -89,7 +89,9 @@ case class RewrittenAfterCacheLookup(
     if (!isCopy) copy(child = copied, isCopy = true)
     else if (RewriteAfterCacheLookup.isOn(SQLConf.get)) {
       Guard.of(SparkSession.getActiveSession.orNull)
-        .run[LogicalPlan](RewrittenAfterCacheLookup.Rewriting, _.fastEquals(copied))(copied)(rewritten(copied))
+        .run[LogicalPlan](
+          RewrittenAfterCacheLookup.Rewriting,
+          _.fastEquals(copied))(copied)(rewritten(copied))
     } else copied
   }
 
