@@ -362,7 +362,11 @@ lazy val bench = project
   .settings(ofLine)
   .settings(
     publish / skip := true,
-    libraryDependencies ++= spark("sql", "compile"),
+    // Spark's own form of benchmarks is in its tests, which a line that is not published lacks.
+    libraryDependencies ++= spark("sql", "compile") ++
+      spark("core", "compile").map(_.classifier("tests")),
+    Compile / unmanagedSources / excludeFilter :=
+      (if (line.spark == "pyspark") "RangeJoinBenchmark.scala" else NothingFilter),
     run / fork := true,
     javaOptions ++= sparkJvmOptions
   )
