@@ -32,7 +32,8 @@ object ForeignLinks {
   def of(classes: Seq[File], classPath: Seq[File]): (Seq[String], Seq[String]) = {
     val found = new Found
     classes.foreach(file =>
-      Using.fileInputStream(file)(in => new ClassReader(in).accept(found.ofClass, ClassReader.SKIP_DEBUG)))
+      Using.fileInputStream(file)(in =>
+        new ClassReader(in).accept(found.ofClass, ClassReader.SKIP_DEBUG)))
     val foreign = new Foreign(classPath)
     try {
       val members = found.members.map { case (kind, owner, name, descriptor) =>
@@ -69,13 +70,19 @@ object ForeignLinks {
     def close(): Unit = loader.close()
 
     def find(name: String): Option[ForeignClass] =
-      known.getOrElseUpdate(name, Option(loader.getResource(name + ".class")).map { url =>
-        url.openConnection() match {
-          case inJar: JarURLConnection =>
-            inJar.setUseCaches(false)
-            Using.bufferedInputStream(inJar.getInputStream)(read(name, new File(inJar.getJarFileURL.toURI).getName, _))
+      known.getOrElseUpdate(
+        name,
+        Option(loader.getResource(name + ".class")).map { url =>
+          url.openConnection() match {
+            case inJar: JarURLConnection =>
+              inJar.setUseCaches(false)
+              Using.bufferedInputStream(inJar.getInputStream)(read(
+                name,
+                new File(inJar.getJarFileURL.toURI).getName,
+                _))
+          }
         }
-      })
+      )
 
     private def read(name: String, jar: String, in: InputStream): ForeignClass = {
       val bytes = IO.readBytes(in)
@@ -128,7 +135,9 @@ object ForeignLinks {
     val ours = mutable.Set.empty[String]
 
     private def named(kind: String, name: String): Unit = {
-      val plain = if (name.startsWith("[")) name.dropWhile(_ == '[').stripPrefix("L").stripSuffix(";") else name
+      val plain = if (name.startsWith("["))
+        name.dropWhile(_ == '[').stripPrefix("L").stripSuffix(";")
+      else name
       if (plain.length > 1 && isForeign(plain)) classes += kind -> plain
     }
 
@@ -146,8 +155,9 @@ object ForeignLinks {
     }
 
     private def constant(value: Any): Unit = value match {
-      case t: Type if t.getSort == Type.OBJECT || t.getSort == Type.ARRAY => named("any", t.getInternalName)
-      case h: Handle if h.getTag >= Opcodes.H_INVOKEVIRTUAL               =>
+      case t: Type if t.getSort == Type.OBJECT || t.getSort == Type.ARRAY =>
+        named("any", t.getInternalName)
+      case h: Handle if h.getTag >= Opcodes.H_INVOKEVIRTUAL =>
         called(h.getTag == Opcodes.H_INVOKESTATIC, h.isInterface, h.getOwner, h.getName, h.getDesc)
       case _ =>
     }
@@ -178,7 +188,11 @@ object ForeignLinks {
     private def ofMethod = new MethodVisitor(Opcodes.ASM9) {
       override def visitTypeInsn(opcode: Int, name: String): Unit = named("any", name)
 
-      override def visitFieldInsn(opcode: Int, owner: String, name: String, descriptor: String): Unit = {
+      override def visitFieldInsn(
+          opcode: Int,
+          owner: String,
+          name: String,
+          descriptor: String): Unit = {
         val isStatic = opcode == Opcodes.GETSTATIC || opcode == Opcodes.PUTSTATIC
         member(if (isStatic) "staticfield" else "field", owner, name, descriptor)
       }
@@ -202,7 +216,11 @@ object ForeignLinks {
       override def visitMultiANewArrayInsn(descriptor: String, dimensions: Int): Unit =
         named("any", descriptor)
 
-      override def visitTryCatchBlock(start: Label, end: Label, handler: Label, name: String): Unit =
+      override def visitTryCatchBlock(
+          start: Label,
+          end: Label,
+          handler: Label,
+          name: String): Unit =
         Option(name).foreach(named("any", _))
     }
   }

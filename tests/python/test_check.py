@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+import rangejoin
 from rangejoin import ENABLED_CONF, EXTENSION_CLASS, RangeJoinError, check, health
 
 
@@ -36,14 +37,13 @@ class FakeSession:
 def explained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The advice on the join that `check` plans in a fake session."""
     advice: list[str] = []
-    real = health.explain
 
-    def explain(df: Any) -> Any:
+    def explained(df: Any) -> Any:
         if isinstance(df, FakeSession):
             return SimpleNamespace(joins=[SimpleNamespace(advice=advice)])
-        return real(df)
+        return rangejoin.explain(df)
 
-    monkeypatch.setattr(health, "explain", explain)
+    monkeypatch.setattr(health, "explain", explained)
     return advice
 
 

@@ -57,7 +57,8 @@ class GuardSuite extends OtherExtensions {
   }
 
   for (adaptive <- Seq(true, false))
-    test(s"whatever rule cannot be linked, rows are stock's${if (adaptive) "" else ", without AQE"}") {
+    test(
+      s"whatever rule cannot be linked, rows are stock's${if (adaptive) "" else ", without AQE"}") {
       for (part <- parts) {
         var switchedOff = 0
         val warnings = warningsOf {
@@ -133,7 +134,8 @@ class GuardSuite extends OtherExtensions {
   test("what says something of a plan says nothing where it fails") {
     withSession(None) { session =>
       val warnings = warningsOf {
-        for (_ <- 1 to 2) assert(Guarded.report(session, "[]")(throw new NoSuchFieldError("gone")) == "[]")
+        for (_ <- 1 to 2)
+          assert(Guarded.report(session, "[]")(throw new NoSuchFieldError("gone")) == "[]")
       }
       assert(warnings.size == 1 && warnings.head.contains("explain.JoinReports"))
     }

@@ -19,20 +19,25 @@ object GuardedQueries {
       "id * 5 % 20 + id % 5 AS u FROM range(0, 30, 1, 2)"
   )
 
-  private val Lateral = s"SELECT l.id, m.id FROM l, LATERAL (SELECT r.id FROM r WHERE r.k = l.k AND r.t <= l.t " +
-    "ORDER BY r.t DESC, r.id LIMIT 1) m"
+  private val Lateral =
+    s"SELECT l.id, m.id FROM l, LATERAL (SELECT r.id FROM r WHERE r.k = l.k AND r.t <= l.t " +
+      "ORDER BY r.t DESC, r.id LIMIT 1) m"
 
   val All: Seq[(Settings, String)] = Seq(
     Seq(NoBroadcast) -> s"SELECT l.id, r.id FROM l JOIN r ON $Band",
     Seq(Broadcast) -> s"SELECT l.id, r.id FROM l LEFT JOIN r ON $Band AND l.id <> r.id",
     Seq(NoBroadcast) -> s"SELECT /*+ SHUFFLE_HASH(r) */ l.id, r.id FROM l JOIN r ON $Band",
     Seq(NoBroadcast) -> "SELECT /*+ RANGE_JOIN(r, 5) */ l.id, r.id FROM l JOIN r ON l.t BETWEEN r.t AND r.u",
-    Seq(Broadcast) -> "SELECT l.id, r.id FROM l JOIN r ON l.t < r.u AND r.t < l.t + 3 WHERE l.t < 12",
-    Seq(NoBroadcast) -> s"SELECT l.id FROM l WHERE EXISTS (SELECT 1 FROM r WHERE $Band) OR l.id = 3",
+    Seq(
+      Broadcast) -> "SELECT l.id, r.id FROM l JOIN r ON l.t < r.u AND r.t < l.t + 3 WHERE l.t < 12",
+    Seq(
+      NoBroadcast) -> s"SELECT l.id FROM l WHERE EXISTS (SELECT 1 FROM r WHERE $Band) OR l.id = 3",
     Seq(NoBroadcast) -> (s"SELECT * FROM (SELECT l.id, r.id AS rid, row_number() OVER (PARTITION BY l.id " +
       s"ORDER BY r.t DESC, r.id) AS n FROM l JOIN r ON l.k = r.k AND r.t <= l.t) WHERE n = 1"),
-    Seq(NoBroadcast) -> s"SELECT l.id, count(r.id), sum(r.t) FROM l LEFT JOIN r ON $Band GROUP BY l.id",
-    Seq(NoBroadcast) -> s"SELECT l.id, (SELECT sum(r.t) FROM r WHERE r.k = l.k AND r.t <= l.t) FROM l",
+    Seq(
+      NoBroadcast) -> s"SELECT l.id, count(r.id), sum(r.t) FROM l LEFT JOIN r ON $Band GROUP BY l.id",
+    Seq(
+      NoBroadcast) -> s"SELECT l.id, (SELECT sum(r.t) FROM r WHERE r.k = l.k AND r.t <= l.t) FROM l",
     Seq(Broadcast) -> (if (SPARK_VERSION >= "4.0") Lateral
                        else s"SELECT l.id, r.id FROM l FULL JOIN r ON $Band")
   )

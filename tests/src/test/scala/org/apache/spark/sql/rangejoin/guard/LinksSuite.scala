@@ -60,7 +60,8 @@ class LinksSuite extends AnyFunSuite {
 
   test("an abstract method that ours do not implement is missing from the list") {
     val rule = "org/apache/spark/sql/catalyst/rules/Rule"
-    val apply = "(Lorg/apache/spark/sql/catalyst/trees/TreeNode;)Lorg/apache/spark/sql/catalyst/trees/TreeNode;"
+    val apply =
+      "(Lorg/apache/spark/sql/catalyst/trees/TreeNode;)Lorg/apache/spark/sql/catalyst/trees/TreeNode;"
     assert(missing(s"super $rule", s"abstract $rule apply $apply") == Nil)
     assert(missing(s"super $rule") == Seq("super org.apache.spark.sql.catalyst.rules.Rule"))
   }

@@ -44,7 +44,9 @@ class RangeJoinOfSparkSuite extends OtherExtensions {
 
   private def nodesOf(df: DataFrame): (Seq[RangeJoinOfSpark], Seq[RangeJoinExec]) = {
     val plan = executedPlan(df)
-    collect(plan) { case join: RangeJoinOfSpark => join } -> collect(plan) { case join: RangeJoinExec => join }
+    collect(plan) { case join: RangeJoinOfSpark => join } -> collect(plan) {
+      case join: RangeJoinExec => join
+    }
   }
 
   /** @param isOurs whether the join is one of ours */
@@ -61,7 +63,9 @@ class RangeJoinOfSparkSuite extends OtherExtensions {
       session.conf.set(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key, adaptive)
       val df = session.sql(query)
       val (sparks, ours) = nodesOf(df)
-      assert((sparks.size, ours.size) == (if (isOurs) (0, 1) else (1, 0)), s"$query\n${executedPlan(df)}")
+      assert(
+        (sparks.size, ours.size) == (if (isOurs) (0, 1) else (1, 0)),
+        s"$query\n${executedPlan(df)}")
       assertSameRows(rows(df), expected, query)
     }
   }
@@ -79,9 +83,12 @@ class RangeJoinOfSparkSuite extends OtherExtensions {
         join <- Seq("JOIN", "LEFT JOIN", "RIGHT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
       } check(session, isOurs = false)(s"SELECT * FROM p $join i ON $condition")
       for (side <- Seq("a", "b"))
-        check(session, isOurs = false)(s"SELECT /*+ BROADCAST($side) */ * FROM i a JOIN i b ON a.lo < b.hi AND b.lo < a.hi")
+        check(session, isOurs = false)(
+          s"SELECT /*+ BROADCAST($side) */ * FROM i a JOIN i b ON a.lo < b.hi AND b.lo < a.hi")
       check(session, isOurs = false)("SELECT * FROM i a LEFT JOIN i b ON a.hi < b.lo")
-      check(session, isOurs = false)("SELECT p.id, count(*) FROM p JOIN i ON p.x >= i.lo GROUP BY p.id")
+      check(
+        session,
+        isOurs = false)("SELECT p.id, count(*) FROM p JOIN i ON p.x >= i.lo GROUP BY p.id")
       check(session, isOurs = false)("SELECT * FROM p JOIN i ON p.x >= i.lo ORDER BY ALL LIMIT 3")
     }
   }
@@ -90,8 +97,12 @@ class RangeJoinOfSparkSuite extends OtherExtensions {
     withTables { session =>
       for (condition <- InRange)
         check(session, isOurs = true)(s"SELECT * FROM p FULL JOIN i ON $condition")
-      check(session, isOurs = true)("SELECT * FROM p JOIN i ON p.id = i.id AND p.x BETWEEN i.lo AND i.hi")
-      check(session, isOurs = true)("SELECT /*+ RANGE_JOIN(i) */ * FROM p JOIN i ON p.x BETWEEN i.lo AND i.hi")
+      check(
+        session,
+        isOurs = true)("SELECT * FROM p JOIN i ON p.id = i.id AND p.x BETWEEN i.lo AND i.hi")
+      check(
+        session,
+        isOurs = true)("SELECT /*+ RANGE_JOIN(i) */ * FROM p JOIN i ON p.x BETWEEN i.lo AND i.hi")
       session.conf.set(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key, "-1")
       check(session, isOurs = true)("SELECT * FROM p JOIN i ON p.x BETWEEN i.lo AND i.hi")
     }
@@ -121,7 +132,8 @@ object RangeJoinOfSparkSuite {
     override protected def made: (Part, () => AnyRef) => AnyRef = {
       case (Part("plan.MarkRangeJoins", _), rule) =>
         new MarkRangeJoins(rule().asInstanceOf[MarkRangeJoins].session) {
-          override protected def selected(join: Join): Seq[SparkPlan] = RangeJoinsOfSpark.in(super.selected(join))
+          override protected def selected(join: Join): Seq[SparkPlan] =
+            RangeJoinsOfSpark.in(super.selected(join))
         }
       case (_, rule) => rule()
     }
