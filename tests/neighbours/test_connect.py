@@ -199,6 +199,33 @@ def test_an_as_of_join_of_a_client(client: SparkSession, strategy: str) -> None:
         rangejoin.join_asof(left, right, on="t", tolerance=F.col("id"))
 
 
+def test_features_of_a_client(client: SparkSession) -> None:
+    time = "timestamp_seconds(id * {} % 23)"
+    spine = client.range(80).selectExpr(
+        "id", "id % 4 AS k", f"{time.format(7)} AS t", "id / 2D AS x"
+    )
+    events = client.range(80).selectExpr(
+        "id % 4 AS k", f"{time.format(5)} AS t", "id AS v", f"{time.format(5)} AS known"
+    )
+    spans = {"short": timedelta(seconds=3), "own": F.expr("INTERVAL '9' SECOND")}
+
+    def query() -> DataFrame:
+        tables = [
+            rangejoin.Latest(events, "v", known_at="known", tie_break=events["v"].desc()),
+            rangejoin.Windows(events, spans, {"v": ["count", "sum"]}),
+        ]
+        return rangejoin.features(spine, tables, on="t", by="k")
+
+    ranged = query()
+    assert plan(ranged).count("SortMergeRangeJoin [") == 2
+    found = rows(ranged)
+    client.conf.set(rangejoin.ENABLED_CONF, "false")
+    stock = query()
+    assert "SortMergeRangeJoin" not in plan(stock)
+    assert rows(stock) == found
+    assert found.total() == 80
+
+
 @pytest.mark.parametrize("direction", ["backward", "forward", "nearest"])
 def test_merge_asof_of_a_client(client: SparkSession, direction: str) -> None:
     # Looks for the session that is active, which is the client's.

@@ -275,3 +275,18 @@ def test_names_that_are_there_twice_are_refused(spark: SparkSession, trades: Dat
         rangejoin.RangeJoinError, match="is the name of 2 columns of the right side"
     ):
         join_asof(trades, twice.drop("at"), left_on="at", right_on="V")
+
+
+def test_a_row_matches_from_when_it_is_known(spark: SparkSession) -> None:
+    left = spark.sql("SELECT * FROM VALUES (4), (5), (6), (9) AS l(t)")
+    right = spark.sql(
+        "SELECT * FROM VALUES (1, 1, 'a'), (4, 5, 'b'), (6, NULL, 'c') AS r(t, at, p)"
+    )
+    df = join_asof(left, right, on="t", known_at="at").drop("at")
+    assert rows(df) == [(4, "a"), (5, "b"), (6, "b"), (9, "b")]
+    df = join_asof(left, right, on="t", known_at="at", allow_exact_matches=False).drop("at")
+    assert rows(df) == [(4, "a"), (5, "a"), (6, "b"), (9, "b")]
+    with pytest.raises(
+        rangejoin.RangeJoinError, match="the times 't' and 'p' are of types INT and"
+    ):
+        join_asof(left, right, on="t", known_at="p")

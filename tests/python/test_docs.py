@@ -31,6 +31,7 @@ from conftest import REPOSITORY
 from fenced import Block, blocks, commands
 from launching import JOB, SUBMIT, assert_active, launch
 from lines import EXPLAINS
+from notebook import notebook
 from pyspark.sql import SparkSession
 
 import rangejoin
@@ -119,6 +120,14 @@ def test_blocks_that_are_not_run_are_counted() -> None:
             if block.reason is not None:
                 found[page] = found.get(page, 0) + 1
     assert found == NOT_RUN
+
+
+def test_a_notebook_is_what_its_page_says() -> None:
+    for path in REPOSITORY.glob("docs/*.ipynb"):
+        page = path.with_suffix(".md").read_text(encoding="utf-8")
+        assert path.read_text(encoding="utf-8") == notebook(page), (
+            f"run .venv/bin/python tests/python/notebook.py docs/{path.stem}.md"
+        )
 
 
 def test_the_readme_is_short() -> None:

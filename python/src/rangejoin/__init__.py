@@ -8,6 +8,7 @@
 from rangejoin.asof import join_asof
 from rangejoin.errors import RangeJoinError
 from rangejoin.explained import Explanation, JoinExplanation, PairEstimate, explain
+from rangejoin.featured import Latest, Windows, features
 from rangejoin.health import check
 from rangejoin.layout import PreparedTable
 from rangejoin.measured import metrics
@@ -22,12 +23,15 @@ __all__ = [
     "EXTENSION_CLASS",
     "Explanation",
     "JoinExplanation",
+    "Latest",
     "PairEstimate",
     "PreparedTable",
     "RangeJoinError",
+    "Windows",
     "check",
     "configure",
     "explain",
+    "features",
     "jar_path",
     "join_asof",
     "metrics",

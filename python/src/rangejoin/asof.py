@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
-from functools import cached_property, reduce
-from operator import and_
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from rangejoin.columns import quoted
-from rangejoin.distances import MEASURED, Times, Tolerance, check_comparable
+from rangejoin.distances import MEASURED, Tolerance
 from rangejoin.errors import RangeJoinError
+from rangejoin.matches import Input, Matches
 from rangejoin.sides import (
     Side,
     check_choices,
@@ -51,6 +48,7 @@ def join_asof(
     k: int = 1,
     ties: str = "any",
     tie_break: Order = None,
+    known_at: str | None = None,
 ) -> DataFrame:
     """Joins each row of `left` with the row of `right` that is nearest in time, key by key.
 
@@ -104,6 +102,8 @@ def join_asof(
         tie_break: columns of `right`, or orders such as `F.desc("seq")`, by which rows of one time
             are ranked; for `nearest` those of one distance, and then the earlier before the later.
             By name, where both sides are one DataFrame.
+        known_at: a column of `right`, the time from which its row is known: the row matches only
+            left rows that are not earlier (later, where equal times do not match).
 
     Returns:
         A DataFrame; nothing has run.
@@ -117,176 +117,95 @@ def join_asof(
     sides = Side.of(left, "left"), Side.of(right, "right")
     times = times_of(*sides, on, left_on, right_on)
     keys = keys_of(*sides, by, left_by, right_by)
-    of_left, of_right = map(_Input, sides, times, keys)
-    pairs = _Pairs(of_left, of_right, strategy, allow_exact_matches, tolerance)
+    of_left, of_right = map(Input, sides, times, keys)
+    known = None if known_at is None else of_right.side.find(known_at, "known_at")
+    matches = Matches(of_left, of_right, known)
+    ranking = Ranking(matches, strategy, allow_exact_matches, tolerance)
     merged = ([of_right.time] if on is not None else []) + (of_right.keys if by is not None else [])
     shown = shown_of(*sides, merged, suffix)
-    order = pairs.order(tie_break_of(of_right.side, tie_break), is_total=ties == "any")
-    rank = F.row_number() if ties == "any" else F.rank()
-    ranked = pairs.rows().withColumn(
-        pairs.rank, rank.over(Window.partitionBy(*pairs.partition()).orderBy(*order))
-    )
-    best = ranked.where(F.col(quoted(pairs.rank)) <= k)
+    best = ranking.best(tie_break_of(of_right.side, tie_break), k, ties)
     if how == "inner":
         # Not by an inner join, whose left side Spark might broadcast: it has to be streamed.
         best = best.where(of_right.time_column.isNotNull())
     return best.select(
-        *(F.col(quoted(at)).alias(name) for at, name in pairs.left_columns),
+        *(F.col(quoted(at)).alias(name) for at, name in matches.left_columns),
         *(of_right.side.column(i).alias(name) for i, name in shown.items()),
     )
 
 
 @dataclass(frozen=True)
-class _Input:
-    """A side with its time and its keys, which are known by their numbers."""
+class Ranking:
+    """How the matches of a left row are ranked, and which of them are ranked at all."""
 
-    side: Side
-    time: int
-    keys: list[int]
-
-    def __post_init__(self) -> None:
-        """Raises `RangeJoinError` where a column is given twice."""
-        self.side.check_distinct([self.time, *self.keys])
-
-    @property
-    def time_column(self) -> Column:
-        return self.side.column(self.time)
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """All matches of the left rows, and how they are ranked.
-
-    The left columns are renamed, so that all names are different even where both sides are one
-    DataFrame; those of the right side are not, as `tie_break` may have expressions of them.
-    """
-
-    left: _Input
-    right: _Input
+    matches: Matches
     strategy: str
-    exact: bool
+    is_exact: bool
     tolerance: Any
+    parameter: str = "tolerance"
+    """What the tolerance is called in errors."""
 
     def __post_init__(self) -> None:
         """Raises `RangeJoinError` where the types do not fit."""
-        left, right = self.left, self.right
-        pairs = [("times", left.time, right.time)]
-        pairs += [("keys", *pair) for pair in zip(left.keys, right.keys, strict=True)]
-        for what, i, j in pairs:
-            names = f"the {what} {left.side.names[i]!r} and {right.side.names[j]!r}"
-            check_comparable(left.side.types[i], right.side.types[j], names)
-        if self.strategy == "nearest" and not self.times.has_distance:
+        times = self.matches.times
+        if self.strategy == "nearest" and not times.has_distance:
             raise RangeJoinError(
-                f"strategy='nearest' needs a distance of times, and {self.times.shown} has none "
+                f"strategy='nearest' needs a distance of times, and {times.shown} has none "
                 f"({MEASURED}): take 'backward' or 'forward', or cast the times"
             )
 
-    @property
-    def times(self) -> Times:
-        return Times(*(of.side.types[of.time] for of in (self.left, self.right)))
+    def best(self, tie_break: list[Column], k: int, ties: str) -> DataFrame:
+        """Left rows with each of their `k` best matches, or with NULLs where they have none."""
+        matches = self.matches
+        ends = matches.fresh(("from", "to", "rank"))
+        near, added = self._near(*ends[:2])
+        conditions = [*self._direction(bool(near)), *near, *matches.known(self.is_exact)]
+        # By keys first, as the rows are shuffled by those already.
+        row = [*map(matches.left_column, matches.left.keys), F.col(quoted(matches.row))]
+        order = self._order(tie_break, is_total=ties == "any")
+        rank = F.row_number() if ties == "any" else F.rank()
+        ranked = matches.rows(conditions, added).withColumn(
+            ends[2], rank.over(Window.partitionBy(*row).orderBy(*order))
+        )
+        return ranked.where(F.col(quoted(ends[2])) <= k)
 
-    @property
-    def left_columns(self) -> list[tuple[str, str]]:
-        """The left columns by their names here, and their own names."""
-        names = self.left.side.names
-        return list(zip(self._fresh[: len(names)], names, strict=True))
-
-    @property
-    def rank(self) -> str:
-        return self._fresh[-1]
-
-    @property
-    def _row(self) -> str:
-        """The number of a left row."""
-        return self._fresh[-2]
-
-    @property
-    def _ends(self) -> tuple[str, str]:
-        """The ends of what is near, where the tolerance is a column."""
-        return self._fresh[-4], self._fresh[-3]
-
-    @cached_property
-    def _fresh(self) -> list[str]:
-        """Names that the right side has not, each only once."""
-        used = {name.lower() for name in self.right.side.names}
-        fresh = []
-        for name in (*self.left.side.names, "from", "to", "row", "rank"):
-            renamed = f"{name}__left"
-            while renamed.lower() in used:
-                renamed += "_"
-            used.add(renamed.lower())
-            fresh.append(renamed)
-        return fresh
-
-    def _left(self, number: int) -> Column:
-        return F.col(quoted(self._fresh[number]))
-
-    def partition(self) -> list[Column]:
-        """What tells left rows apart; by their keys first, as they are shuffled already."""
-        return [*map(self._left, self.left.keys), F.col(quoted(self._row))]
-
-    def order(self, tie_break: list[Column], is_total: bool) -> list[Column]:
-        """By what the matches of a left row are ranked; `is_total` if no two may tie by times."""
-        time = self.right.time_column
+    def _order(self, tie_break: list[Column], is_total: bool) -> list[Column]:
+        """By what matches are ranked; `is_total` if no two may tie by times."""
+        time = self.matches.right.time_column
         if self.strategy == "backward":
             return [time.desc(), *tie_break]
         if self.strategy == "forward":
             return [time.asc(), *tie_break]
-        distance = self.times.distance(self._left(self.left.time), time)
+        distance = self.matches.times.distance(self.matches.left_time, time)
         return [distance.asc(), *tie_break, *([time.asc()] if is_total else [])]
 
-    def rows(self) -> DataFrame:
-        """Left rows with each of their matches, or with NULLs where they have none."""
-        rows, near = self._near()
-        keys = [
-            self._left(i) == self.right.side.column(j)
-            for i, j in zip(self.left.keys, self.right.keys, strict=True)
-        ]
-        condition = reduce(and_, [*keys, *self._direction(bool(near)), *near])
-        return rows.join(self.right.side.df, condition, "left")
-
     def _direction(self, is_bounded: bool) -> list[Column]:
-        left, right = self.times.compared(self._left(self.left.time), self.right.time_column)
+        left, right = self.matches.compared()
         if self.strategy == "backward":
-            return [right <= left if self.exact else right < left]
+            return [right <= left if self.is_exact else right < left]
         if self.strategy == "forward":
-            return [right >= left if self.exact else right > left]
-        if not self.exact:
+            return [right >= left if self.is_exact else right > left]
+        if not self.is_exact:
             return [right != left]
         # All times but NULL.
         return [] if is_bounded else [left.isNotNull(), right.isNotNull()]
 
-    def _near(self) -> tuple[DataFrame, list[Column]]:
-        """The left rows, and what the tolerance asks of pairs."""
-        time, given = self.right.time_column, self.tolerance
+    def _near(self, first: str, last: str) -> tuple[list[Column], dict[str, Column]]:
+        """What the tolerance asks of pairs, and columns of the left side that this has by name."""
+        matches, given = self.matches, self.tolerance
+        time = matches.right.time_column
         low, high = self.strategy != "forward", self.strategy != "backward"
-        added: dict[str, Column] = {}
-        near: list[Column] = []
         if is_column(given):
-            of, (first, last) = self.left.time_column, self._ends
-            added = ({first: of - given} if low else {}) | ({last: of + given} if high else {})
-            self._check_ends(added.values())
+            added = {
+                name: matches.left.moved(given, self.parameter, sign, matches.times)
+                for name, sign, is_there in ((first, -1, low), (last, 1, high))
+                if is_there
+            }
             near = [time >= F.col(quoted(first))] if low else []
             near += [time <= F.col(quoted(last))] if high else []
-        elif given is not None:
-            tolerance = Tolerance(self.times, given)
-            of = self._left(self.left.time)
-            near = [time >= tolerance.below(of)] if low else []
-            near += [time <= tolerance.above(of)] if high else []
-        number = F.monotonically_increasing_id().alias(self._row)
-        columns = [renamed for renamed, _ in self.left_columns]
-        rows = self.left.side.df.select("*", *added.values(), number)
-        return rows.toDF(*columns, *added, self._row), near
-
-    def _check_ends(self, ends: Iterable[Column]) -> None:
-        """Returns if times can be moved by a column."""
-        try:
-            fields = self.left.side.df.select(*ends).schema.fields
-        except AnalysisException as error:
-            raise RangeJoinError(
-                f"tolerance is a column that cannot be added to times of type {self.times.shown}; "
-                f"it has to be of numbers, or for dates and timestamps of intervals: {error}"
-            ) from error
-        for field in fields:
-            what = "times with the tolerance added, and times,"
-            check_comparable(field.dataType, self.times.right, what)
+            return near, added
+        if given is None:
+            return [], {}
+        tolerance = Tolerance(matches.times, given, self.parameter)
+        near = [time >= tolerance.below(matches.left_time)] if low else []
+        near += [time <= tolerance.above(matches.left_time)] if high else []
+        return near, {}

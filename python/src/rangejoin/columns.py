@@ -17,7 +17,14 @@ def is_case_sensitive(spark: SparkSession) -> bool:
     return spark.conf.get("spark.sql.caseSensitive", "false") == "true"
 
 
-def find(fields: Sequence[StructField], name: Any, exact: bool, parameter: str, of: str) -> int:
+def find(
+    fields: Sequence[StructField],
+    name: Any,
+    exact: bool,
+    parameter: str,
+    of: str,
+    is_ordered: bool = True,
+) -> int:
     """The number of a column that is given by its name.
 
     Args:
@@ -26,9 +33,10 @@ def find(fields: Sequence[StructField], name: Any, exact: bool, parameter: str, 
         exact: whether names that differ in case alone are different names.
         parameter: what it is given for, in errors.
         of: what has the columns, in errors.
+        is_ordered: whether it has to have an order.
 
     Raises:
-        RangeJoinError: there is none, or more than one, or it has no order.
+        RangeJoinError: there is none, or more than one, or it has no order but has to have one.
     """
     if not isinstance(name, str):
         raise RangeJoinError(
@@ -51,7 +59,7 @@ def find(fields: Sequence[StructField], name: Any, exact: bool, parameter: str, 
         raise RangeJoinError(
             f"{parameter}={name!r} is the name of {len(found)} columns of {of}: rename all but one"
         )
-    without_order = unordered(fields[found[0]].dataType)
+    without_order = unordered(fields[found[0]].dataType) if is_ordered else None
     if without_order is not None:
         raise RangeJoinError(f"{parameter}={name!r} is of type {without_order}, which has no order")
     return found[0]

@@ -115,13 +115,15 @@ class Tolerance:
 
     times: Times
     given: Any
+    parameter: str = "tolerance"
+    """What it is given for, in errors."""
 
     def __post_init__(self) -> None:
         """Raises `RangeJoinError` where it is none for such times."""
         if not self.times.has_distance:
             raise RangeJoinError(
-                f"tolerance={self.given!r} needs a distance of times, and {self.times.shown} has "
-                f"none ({MEASURED}): leave it out, or cast the times"
+                f"{self.parameter}={self.given!r} needs a distance of times, and "
+                f"{self.times.shown} has none ({MEASURED}): leave it out, or cast the times"
             )
         is_number = self.times.kind in ("integer", "decimal", "double")
         if is_number:
@@ -156,7 +158,7 @@ class Tolerance:
             self.times.check_exact(number)
 
     def _refuse(self, reason: str) -> NoReturn:
-        raise RangeJoinError(f"tolerance is {self.given!r}: {reason}")
+        raise RangeJoinError(f"{self.parameter} is {self.given!r}: {reason}")
 
     @property
     def _number(self) -> Decimal:

@@ -1,4 +1,4 @@
-"""The sides of an as-of join, and their columns as they are given."""
+"""The sides of an as-of join, the tables of features, and their columns as they are given."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Side:
 
     @staticmethod
     def of(df: DataFrame, role: str) -> Side:
-        """A side, `left` or `right`.
+        """A side: `left` or `right`, or what an error is to call it.
 
         Raises:
             RangeJoinError: it is no DataFrame of Spark, or a stream.
@@ -64,6 +64,11 @@ class Side:
             is_case_sensitive(df.sparkSession),
         )
 
+    @property
+    def described(self) -> str:
+        """What it is called in an error."""
+        return f"the {self.role} side" if self.role in ("left", "right") else self.role
+
     def folded(self, name: str) -> str:
         """The name, so that those are equal that Spark takes for equal."""
         return name if self.is_case_sensitive else name.lower()
@@ -72,26 +77,21 @@ class Side:
         """A column, by its number."""
         return F.col(quoted(self.names[number]))
 
-    def find(self, name: Any, parameter: str) -> int:
+    def find(self, name: Any, parameter: str, is_ordered: bool = True) -> int:
         """The number of a column that is given by its name.
 
         Raises:
-            RangeJoinError: there is none, or more than one, or it has no order.
+            RangeJoinError: there is none, or more than one, or it has no order and `is_ordered`.
         """
-        return find(
-            self.df.schema.fields,
-            name,
-            self.is_case_sensitive,
-            parameter,
-            f"the {self.role} side",
-        )
+        fields, exact = self.df.schema.fields, self.is_case_sensitive
+        return find(fields, name, exact, parameter, self.described, is_ordered)
 
     def check_distinct(self, columns: Sequence[int]) -> None:
         """Raises `RangeJoinError` where a column is among these twice."""
         for i in columns:
             if columns.count(i) > 1:
                 raise RangeJoinError(
-                    f"{self.names[i]!r} of the {self.role} side is given twice: a column is the "
+                    f"{self.names[i]!r} of {self.described} is given twice: a column is the "
                     "time, or one of the keys"
                 )
 
@@ -153,11 +153,11 @@ def keys_of(
     if by is not None:
         if left_by is not None or right_by is not None:
             raise RangeJoinError("keys are given by `by`, or by `left_by` and `right_by`")
-        of_left, of_right = ([side.find(of, "by") for of in _listed(by)] for side in (left, right))
+        of_left, of_right = ([side.find(of, "by") for of in listed(by)] for side in (left, right))
         return of_left, of_right
     if (left_by is None) != (right_by is None):
         raise RangeJoinError("`left_by` and `right_by` are given together, or `by` for both")
-    l_names, r_names = _listed(left_by), _listed(right_by)
+    l_names, r_names = listed(left_by), listed(right_by)
     if len(l_names) != len(r_names):
         raise RangeJoinError(
             f"left_by has {len(l_names)} columns and right_by {len(r_names)}: give as many of each"
@@ -168,7 +168,8 @@ def keys_of(
     )
 
 
-def _listed(given: Any) -> list[Any]:
+def listed(given: Any) -> list[Any]:
+    """One or several as a list; none for None."""
     if given is None:
         return []
     return [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
@@ -176,7 +177,7 @@ def _listed(given: Any) -> list[Any]:
 
 def tie_break_of(right: Side, given: Any) -> list[Column]:
     """The orders of a `tie_break`."""
-    orders = [given] if is_column(given) else _listed(given)
+    orders = [given] if is_column(given) else listed(given)
     return [of if is_column(of) else right.column(right.find(of, "tie_break")) for of in orders]
 
 
