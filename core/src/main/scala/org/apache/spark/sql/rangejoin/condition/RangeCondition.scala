@@ -344,6 +344,9 @@ object MonotoneColumn {
     case a @ Add(step, child, _) if keepsOrder(a, step, a.evalMode)      => risesWith(child)
     case s @ Subtract(child, step, _) if keepsOrder(s, step, s.evalMode) => risesWith(child)
     case WidenedSum(child, step, _, _) if isFinite(step)                 => risesWith(child)
+    case ClampedSum(child)                                               => risesWith(child)
+    case UnixMicros(child)                                               => risesWith(child)
+    case MicrosToTimestamp(child)                                        => risesWith(child)
     // The last day of a month stands for those that the month does not have: equal, and in order. A date out of
     // range raises.
     case AddMonths(child, Literal(months, _)) if months != null         => risesWith(child)
@@ -352,6 +355,23 @@ object MonotoneColumn {
         if isFixedLength(interval, wholeDays = child.dataType == TimestampNTZType) =>
       risesWith(child)
     case _ => None
+  }
+
+  /** A long moved by a number, and the end of the type where that would overflow: as `join_asof` writes a tolerance. */
+  private object ClampedSum {
+    def unapply(e: Expression): Option[Expression] = e match {
+      case CaseWhen(
+            Seq((LessThan(child, Literal(from: Long, _)), Literal(Long.MinValue, _))),
+            Some(Subtract(moved, Literal(step: Long, _), _))
+          ) if step >= 0 && from == Long.MinValue + step && moved.semanticEquals(child) =>
+        Some(child)
+      case CaseWhen(
+            Seq((GreaterThan(child, Literal(from: Long, _)), Literal(Long.MaxValue, _))),
+            Some(Add(moved, Literal(step: Long, _), _))
+          ) if step >= 0 && from == Long.MaxValue - step && moved.semanticEquals(child) =>
+        Some(child)
+      case _ => None
+    }
   }
 
   /** Rounding does not turn an order around, nor does an infinite result. */

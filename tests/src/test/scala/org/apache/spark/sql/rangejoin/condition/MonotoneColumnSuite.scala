@@ -90,6 +90,35 @@ class MonotoneColumnSuite extends AnyFunSuite {
     }
   }
 
+  test("a sum that stands still at the end of the type rises") {
+    val long = AttributeReference("long", LongType)()
+    val longs =
+      Seq[Any](Long.MinValue, Long.MinValue + 9, -1L, 0L, 8L, Long.MaxValue - 9, Long.MaxValue)
+    def below(from: Long, step: Long, mode: EvalMode.Value, end: Long = Long.MinValue) = CaseWhen(
+      Seq(LessThan(long, Literal(from)) -> Literal(end)),
+      Subtract(long, Literal(step), mode))
+    def above(from: Long, step: Long, mode: EvalMode.Value, end: Long = Long.MaxValue) = CaseWhen(
+      Seq(GreaterThan(long, Literal(from)) -> Literal(end)),
+      Add(long, Literal(step), mode))
+    for (mode <- Seq(EvalMode.ANSI, EvalMode.LEGACY)) {
+      assertRises(below(Long.MinValue + 10, 10, mode), long, longs)
+      assertRises(above(Long.MaxValue - 10, 10, mode), long, longs)
+    }
+    assertFalls(below(Long.MinValue + 5, 10, EvalMode.LEGACY), long, longs)
+    assertFalls(above(Long.MaxValue - 5, 10, EvalMode.LEGACY), long, longs)
+    assertFalls(below(Long.MinValue + 10, 10, EvalMode.LEGACY, end = 0), long, longs)
+    assertFalls(above(Long.MaxValue - 10, 10, EvalMode.LEGACY, end = 0), long, longs)
+    assertNotProven(below(Long.MaxValue - 10, -10, EvalMode.LEGACY))
+  }
+
+  test("an instant moved by its microseconds rises, if overflow raises") {
+    def moved(mode: EvalMode.Value) = MicrosToTimestamp(
+      Subtract(UnixMicros(ts), Literal(3 * MICROS_PER_DAY), mode))
+    assertRises(moved(EvalMode.ANSI), ts, halfHours(instants) :+ Long.MaxValue)
+    assertRises(moved(EvalMode.ANSI), ts, Long.MinValue +: halfHours(instants))
+    assertFalls(moved(EvalMode.LEGACY), ts, Long.MinValue +: halfHours(instants))
+  }
+
   test("a sum that is NULL on overflow is not proven to rise") {
     assertNotProven(Add(t, Literal(10), EvalMode.TRY))
   }
