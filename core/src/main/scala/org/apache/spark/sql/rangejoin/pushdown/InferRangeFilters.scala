@@ -156,14 +156,16 @@ object InferRangeFilters extends Rule[LogicalPlan] {
       node.children.exists(_.canonicalized == node.canonicalized)
 
     /** Tells apart what Spark shuffles: an aggregate by its groups and functions, whatever is computed of these. */
-    private def shuffled(node: LogicalPlan): LogicalPlan = (node match {
+    private def shuffled(node: LogicalPlan): LogicalPlan = node match {
       case aggregate: Aggregate =>
         val functions = aggregate.aggregateExpressions.flatMap(_.collect {
           case function: AggregateExpression => function
         })
-        aggregate.copy(aggregateExpressions = functions.map(Alias(_, "function")()))
-      case other => other
-    }).canonicalized
+        aggregate.copy(aggregateExpressions = functions.map(Alias(_, "function")())).canonicalized
+      // As the child is counted.
+      case other if isAsItsChild(other) => shuffled(other.children.head)
+      case other                        => other.canonicalized
+    }
 
     // Identified by their columns, since the node changes when filters are inserted.
     private lazy val sides: Set[Set[ExprId]] = plan.collect { case join: Join =>

@@ -5,6 +5,7 @@ package org.apache.spark.sql.rangejoin.pushdown
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
+import org.apache.spark.sql.functions.{expr, max, monotonically_increasing_id}
 
 /** Sides that get no limit, since Spark or their source would then do more. */
 class SharedSidesSuite extends LimitedSides {
@@ -65,6 +66,17 @@ class SharedSidesSuite extends LimitedSides {
     }
     val alone = spark.sql(s"WITH x AS $few SELECT l.id, x.s FROM $joined")
     assert(alone.queryExecution.optimizedPlan.toString.contains("implied"))
+  }
+
+  test("a side that gives other names to the columns of an aggregate") {
+    views()
+    val few = spark.table("r").where("s >= 100").groupBy("k", "s").agg(max("e"))
+    // Spark leaves the new names in a projection of their own, above what has a number.
+    val numbered = few.withColumn("n", monotonically_increasing_id()).toDF("rk", "rs", "re", "rn")
+    def joined = numbered.join(spark.table("l"), expr("k = rk AND t BETWEEN rs AND re"), "left")
+      .selectExpr("id", "rs", "rn >= 0")
+    assert(joined.queryExecution.optimizedPlan.toString.contains("implied"))
+    checkAgainstStock(joined)
   }
 
   test("a source that can count does so, and gets no limit that it does not know") {
