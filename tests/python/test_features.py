@@ -226,7 +226,11 @@ def test_one_spine_is_shuffled_and_sorted_once(
     assert_no_pairs(df)
     assert len(df.collect()) == 200
     plan = df._jdf.queryExecution().executedPlan().toString().split("Initial Plan")[0]
-    assert len(re.findall(r"RangeSort \[", plan)) == 5, plan
+    sorts = re.findall(r"RangeSort .*", plan)
+    # Dates less days may wrap around: the spine is put in order again, key by key.
+    again = [sort for sort in sorts if "presorted" in sort]
+    assert len(sorts) - len(again) == 5, plan
+    assert not again or of == "DATE", plan
     assert not re.search(r"\bSort \[|Window \[|HashAggregate", plan), plan
 
 
