@@ -122,7 +122,7 @@ PYTEST_ARGS ?=
 .DEFAULT_GOAL := help
 .SECONDEXPANSION:
 .PHONY: help setup jar jars wheel wheel-all demo check test test-all test-scala test-slow test-slow-scala test-slow-python test-python \
-	test-cluster test-lines fuzz-python test-neighbours test-engines spark-suites durations fuzz docs publish-local lint lint-scala \
+	test-cluster test-lines fuzz-python test-neighbours test-engines spark-suites durations fuzz links docs publish-local lint lint-scala \
 	lint-python format bench clean check-java check-python release release-check release-notes test-release publish-central
 
 help: ## list the targets
@@ -194,6 +194,9 @@ durations: $(SBT_LAUNCHER) | check-java ## write the durations of suites from th
 fuzz: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## compare random joins with stock Spark (CASES=... SEED=... LINE=3.5)
 	$(SBT) "tests/Test/runMain org.apache.spark.sql.rangejoin.differential.Fuzz \
 		--cases $(CASES) --seed $(SEED)"
+
+links: jar ## print what the jar links to in Spark and other jars (LINE=4.0)
+	@unzip -p $(JARS) org/apache/spark/sql/rangejoin/links.txt
 
 # From Python: the Spark that users install, which for 3.5 is of another Scala than the tests are.
 fuzz-python: $(INSTALLED) ## the same from PySpark, for a line of Spark (CASES=... SEED=... LINE=3.5)
