@@ -13,7 +13,7 @@ class RandomWindowSuite extends SlowTests with TaskMemory {
 
   protected def seeds: Int = 30
 
-  private def oneInSeeds: Int = (seeds / 6).max(1)
+  private def oneInSeeds: Int = (seeds / 3).max(3)
 
   private val Few = WindowLimits(7, Long.MaxValue)
 
@@ -39,17 +39,8 @@ class RandomWindowSuite extends SlowTests with TaskMemory {
 
   /** A window with little memory and small files, and who asks for that memory. */
   private def withRivalled(limits: WindowLimits)(block: (RangeWindow, Rival) => Unit): Unit =
-    withTask(1L << 20) { task =>
-      withSpillFiles(largestFile = 4000) { (files, _) =>
-        val memory = new WindowMemory(task)
-        val window =
-          new RangeWindow(memory, new PagedRowStore(memory, task, 128L << 10), files, limits)
-        val rival = new Rival(task)
-        block(window, rival)
-        window.close()
-        rival.giveAll()
-      }
-    }
+    withRival(1L << 20, 128L << 10, limits, largestFile = 4000)((window, _, rival) =>
+      block(window, rival))
 
   private def placesAgainstSequence(limits: WindowLimits, seed: Int): Unit =
     withRivalled(limits) { (window, rival) =>
@@ -92,6 +83,7 @@ class RandomWindowSuite extends SlowTests with TaskMemory {
       val model = mutable.ArrayBuffer.empty[Model]
       val into = emptyRow
       var next = 0L
+      var peak = 0
 
       def mayAsk(): Unit = random.nextInt(40) match {
         case 0 => rival.take(random.nextInt(1 << 20))
@@ -148,9 +140,11 @@ class RandomWindowSuite extends SlowTests with TaskMemory {
             scan()
         }
         assert(window.size == model.size)
+        peak = math.max(peak, model.size)
       }
       window.settle()
       scan()
+      assert(window.peakRows == peak)
     }
 }
 

@@ -255,32 +255,4 @@ class RangeWindowSuite extends AnyFunSuite with TaskMemory {
       assert(ids(window) == (16L to 20L))
     }
   }
-
-  test("random rows come and go as in a sequence") {
-    for (seed <- 1 to 20) withWindow(largestPage = 128L * 1024) { (window, _) =>
-      val random = new Random(seed)
-      val model = mutable.ArrayBuffer.empty[Long]
-      var peak = 0
-      for (id <- 0L until 3000L) {
-        random.nextInt(200) match {
-          case 0 =>
-            window.clear()
-            model.clear()
-          case n if n < 30                   => window.settle()
-          case n if n < 120 || model.isEmpty =>
-            window.append(row(id, random.nextInt(300)), id * 10, id * 10 + 5)
-            model += id
-          case n =>
-            val i = if (n < 150) 0 else random.nextInt(model.size)
-            evict(window, model.remove(i))
-        }
-        peak = math.max(peak, model.size)
-        if (id % 20 == 0) assert(ids(window) == model)
-      }
-      assert(ids(window) == model)
-      assert(window.peakRows == peak)
-      window.settle()
-      assert(holes(window) <= window.size)
-    }
-  }
 }

@@ -82,29 +82,20 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
   test("rows are where a scan looks for them when memory is refused after room was made") {
     // 1,024 rows of 64 bytes fill both their page and the array of bounds: the next row needs room in
     // each. The rows move to the front, of the same array or of a larger one, before it is refused.
-    for ((gone, spare) <- Seq(724L -> 0L, 100L -> (2048L * 24 + 100))) {
-      withTask(4L << 20) { task =>
-        val rival = new Rival(task)
-        withSpillFiles() { (files, _) =>
-          val memory = new WindowMemory(task)
-          val store = new PagedRowStore(memory, task, 64L << 10)
-          val window = new RangeWindow(memory, store, files, WindowLimits.Unlimited)
-          def append(id: Long) = window.append(row(id, payload = 32), id * 10, id * 10 + 5)
-          (1L to 1024L).foreach(append)
-          (1L to gone).foreach(_ => window.evict(window.head))
-          rival.take((4L << 20) - memory.bytesInUse - spare)
-          append(1025L)
-          assert(window.sizeInMemory == window.size - 1, "the row was not refused")
-          window.markMatched(window.head)
-          assert(ids(window) == (gone + 1 to 1025L))
-          window.settle()
-          assert(window.isMatched(window.head) && !window.isMatched(window.head + 1))
-          assert(ids(window) == (gone + 1 to 1025L))
-          window.close()
-        }
-        rival.giveAll()
+    for ((gone, spare) <- Seq(724L -> 0L, 100L -> (2048L * 24 + 100)))
+      withRival(4L << 20, largestPage = 64L << 10) { (window, memory, rival) =>
+        def append(id: Long) = window.append(row(id, payload = 32), id * 10, id * 10 + 5)
+        (1L to 1024L).foreach(append)
+        (1L to gone).foreach(_ => window.evict(window.head))
+        rival.take((4L << 20) - memory.bytesInUse - spare)
+        append(1025L)
+        assert(window.sizeInMemory == window.size - 1, "the row was not refused")
+        window.markMatched(window.head)
+        assert(ids(window) == (gone + 1 to 1025L))
+        window.settle()
+        assert(window.isMatched(window.head) && !window.isMatched(window.head + 1))
+        assert(ids(window) == (gone + 1 to 1025L))
       }
-    }
   }
 
   test("rows that come and go behind a few on disk do not have those written again and again") {
@@ -126,12 +117,8 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
       rival.take(64L << 10)
       withSpillFiles() { (files, _) =>
         val memory = new WindowMemory(task)
-        val window = new RangeWindow(
-          memory,
-          new PagedRowStore(memory, task, 1L << 20),
-          files,
-          WindowLimits.Unlimited
-        )
+        val store = new PagedRowStore(memory, task, 1L << 20)
+        val window = new RangeWindow(memory, store, files, WindowLimits.Unlimited)
         append(window, 1L to 5000L: _*)
         assert(memory.peakBytes == 0L && window.sizeInMemory == 0)
         assert(ids(window) == (1L to 5000L))
@@ -142,74 +129,52 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
   }
 
   test("memory is given back to a consumer that asks, but for the page of the row that is read") {
-    withTask(4L << 20) { task =>
-      withSpillFiles() { (files, _) =>
-        val memory = new WindowMemory(task)
-        val window = new RangeWindow(
-          memory,
-          new PagedRowStore(memory, task, 256L << 10),
-          files,
-          WindowLimits.Unlimited
-        )
-        append(window, 1L to 20000L: _*)
-        assert(window.spilledRows == 0)
-        val into = emptyRow
-        val index = window.nextRow(window.head + 12345)
-        window.read(index, into)
-        window.markMatched(index)
-        window.evict(window.head + 17)
-        window.read(index, into)
+    withRival(4L << 20, largestPage = 256L << 10) { (window, memory, rival) =>
+      append(window, 1L to 20000L: _*)
+      assert(window.spilledRows == 0)
+      val into = emptyRow
+      val index = window.nextRow(window.head + 12345)
+      window.read(index, into)
+      window.markMatched(index)
+      window.evict(window.head + 17)
+      window.read(index, into)
 
-        val rival = new Rival(task)
-        assert(rival.take(3L << 20) == (3L << 20))
-        assert(memory.getUsed <= (256L << 10), "one page at most")
-        assert(window.sizeInMemory == 0)
-        assert(idOf(into) == 12346L, "the row that is being looked at")
-        // Indices, marks and holes are as they were.
-        assert(window.isMatched(index) && !window.isMatched(index + 1))
-        window.read(index + 1, into)
-        assert(idOf(into) == 12347L)
-        assert(ids(window) == (1L to 20000L).filter(_ != 18))
-        rival.giveAll()
+      assert(rival.take(3L << 20) == (3L << 20))
+      assert(memory.getUsed <= (256L << 10), "one page at most")
+      assert(window.sizeInMemory == 0)
+      assert(idOf(into) == 12346L, "the row that is being looked at")
+      // Indices, marks and holes are as they were.
+      assert(window.isMatched(index) && !window.isMatched(index + 1))
+      window.read(index + 1, into)
+      assert(idOf(into) == 12347L)
+      assert(ids(window) == (1L to 20000L).filter(_ != 18))
+      rival.giveAll()
 
-        // A window that is read again and again comes back into memory.
-        for (_ <- 1 to 20) {
-          window.settle()
-          assert(ids(window).size == 19999)
-        }
-        assert(window.sizeInMemory > 0, window.sizeInMemory)
-        val reads = window.spillReads
-        for (_ <- 1 to 3) {
-          window.settle()
-          ids(window)
-        }
-        if (window.sizeInMemory == window.size) assert(window.spillReads == reads)
-        window.close()
+      // A window that is read again and again comes back into memory.
+      for (_ <- 1 to 20) {
+        window.settle()
+        assert(ids(window).size == 19999)
       }
+      assert(window.sizeInMemory > 0, window.sizeInMemory)
+      val reads = window.spillReads
+      for (_ <- 1 to 3) {
+        window.settle()
+        ids(window)
+      }
+      if (window.sizeInMemory == window.size) assert(window.spillReads == reads)
     }
   }
 
   test("a window without rows gives back all it has") {
-    withTask(4L << 20) { task =>
-      withSpillFiles() { (files, _) =>
-        val memory = new WindowMemory(task)
-        val window = new RangeWindow(
-          memory,
-          new PagedRowStore(memory, task, 256L << 10),
-          files,
-          WindowLimits.Unlimited
-        )
-        append(window, 1L to 10000L: _*)
-        window.clear()
-        assert(memory.getUsed > 0L)
-        val rival = new Rival(task)
-        assert(rival.take(4L << 20) == (4L << 20))
-        assert(memory.getUsed == 0L && window.spilledRows == 0)
-        rival.giveAll()
-        append(window, 1L to 10L: _*)
-        assert(ids(window) == (1L to 10L) && window.sizeInMemory == 10)
-        window.close()
-      }
+    withRival(4L << 20, largestPage = 256L << 10) { (window, memory, rival) =>
+      append(window, 1L to 10000L: _*)
+      window.clear()
+      assert(memory.getUsed > 0L)
+      assert(rival.take(4L << 20) == (4L << 20))
+      assert(memory.getUsed == 0L && window.spilledRows == 0)
+      rival.giveAll()
+      append(window, 1L to 10L: _*)
+      assert(ids(window) == (1L to 10L) && window.sizeInMemory == 10)
     }
   }
 
@@ -301,36 +266,28 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
 
   test(
     "rows keep their places when memory is given back amid a run, after a part of a block came back") {
-    withTask(1L << 20) { task =>
-      withSpillFiles() { (files, _) =>
-        val memory = new WindowMemory(task)
-        val store = new PagedRowStore(memory, task, 64L << 10)
-        val window = new RangeWindow(memory, store, files, WindowLimits.Unlimited)
-        val rival = new Rival(task)
-        val into = emptyRow
-        def check(places: Range): Unit = places.foreach { place =>
-          window.read(window.head + place, into)
-          assert(idOf(into) == place)
-        }
-        append(window, 0L until 8000L: _*)
-        rival.take(1L << 20)
-        rival.giveAll()
-        rival.take((1L << 20) - 120000L)
-        // Read again and again, so that the window takes as much back as there is memory for.
-        for (_ <- 1 to 3 if window.sizeInMemory == 0) {
-          check(0 until 8000 by 100)
-          window.settle()
-        }
-        assert(window.sizeInMemory > 0 && window.sizeInMemory < 8000 && window.isDense)
-        check(0 until 2000)
-        rival.take(1L << 20)
-        assert(window.sizeInMemory == 0 && window.isDense)
-        check(0 until 8000)
-        window.settle()
-        assert(window.isDense && ids(window) == (0L until 8000L))
-        window.close()
-        rival.giveAll()
+    withRival(1L << 20, largestPage = 64L << 10) { (window, _, rival) =>
+      val into = emptyRow
+      def check(places: Range): Unit = places.foreach { place =>
+        window.read(window.head + place, into)
+        assert(idOf(into) == place)
       }
+      append(window, 0L until 8000L: _*)
+      rival.take(1L << 20)
+      rival.giveAll()
+      rival.take((1L << 20) - 120000L)
+      // Read again and again, so that the window takes as much back as there is memory for.
+      for (_ <- 1 to 3 if window.sizeInMemory == 0) {
+        check(0 until 8000 by 100)
+        window.settle()
+      }
+      assert(window.sizeInMemory > 0 && window.sizeInMemory < 8000 && window.isDense)
+      check(0 until 2000)
+      rival.take(1L << 20)
+      assert(window.sizeInMemory == 0 && window.isDense)
+      check(0 until 8000)
+      window.settle()
+      assert(window.isDense && ids(window) == (0L until 8000L))
     }
   }
 }

@@ -5,8 +5,6 @@ package org.apache.spark.sql.rangejoin.window
 import scala.collection.mutable
 import scala.util.Random
 
-import org.apache.spark.memory.{MemoryConsumer, MemoryMode}
-
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Rows that are read along their page: the same as by index, and with few looks at the index. */
@@ -123,26 +121,13 @@ class StepsSuite extends AnyFunSuite with TaskMemory {
 
   test(
     "where memory is given back steps go on to the end of the page, and reading goes on from disk") {
-    for (at <- Seq(1, 77, 4321, 19999)) withTask(4L << 20) { task =>
-      withSpillFiles() { (files, _) =>
-        val memory = new WindowMemory(task)
-        val store = new PagedRowStore(memory, task, 256L << 10)
-        val window = new RangeWindow(memory, store, files, WindowLimits.Unlimited)
-        val rival = new MemoryConsumer(task, 64L << 10, MemoryMode.ON_HEAP) {
-          override def spill(size: Long, trigger: MemoryConsumer): Long = 0L
-        }
+    for (at <- Seq(1, 77, 4321, 19999))
+      withRival(4L << 20, largestPage = 256L << 10) { (window, _, rival) =>
         for (id <- 1L to 20000L) window.append(row(id), id, id)
-        var taken = 0L
         val (ids, _) = alongPages(window) { rows =>
-          if (rows == at) {
-            taken = rival.acquireMemory(3L << 20)
-            assert(taken == (3L << 20) && window.sizeInMemory == 0)
-          }
+          if (rows == at) assert(rival.take(3L << 20) == (3L << 20) && window.sizeInMemory == 0)
         }
         assert(ids == (1L to 20000L))
-        rival.freeMemory(taken)
-        window.close()
       }
-    }
   }
 }

@@ -91,15 +91,26 @@ trait TaskMemory extends Assertions {
       largestPage: Long = 1L << 20,
       limits: WindowLimits = WindowLimits.Unlimited,
       bytes: Long = 64L << 20
-  )(block: (RangeWindow, WindowMemory) => T): T = withTask(bytes) { task =>
-    withSpillFiles() { (files, _) =>
+  )(block: (RangeWindow, WindowMemory) => T): T =
+    withRival(bytes, largestPage, limits)((window, memory, _) => block(window, memory))
+
+  /** Likewise, beside who takes memory of the same task. */
+  protected def withRival[T](
+      bytes: Long,
+      largestPage: Long = 1L << 20,
+      limits: WindowLimits = WindowLimits.Unlimited,
+      largestFile: Long = 64L << 20
+  )(block: (RangeWindow, WindowMemory, Rival) => T): T = withTask(bytes) { task =>
+    val rival = new Rival(task)
+    withSpillFiles(largestFile) { (files, _) =>
       val memory = new WindowMemory(task)
       val store = new PagedRowStore(memory, task, largestPage)
       val window = new RangeWindow(memory, store, files, limits)
-      try block(window, memory)
+      try block(window, memory, rival)
       finally {
         window.close()
         assert(memory.getUsed == 0L)
+        rival.giveAll()
       }
     }
   }
