@@ -4,18 +4,12 @@ package org.apache.spark.sql.rangejoin.scan
 
 import java.util.concurrent.CountDownLatch
 
-import org.apache.spark.sql.rangejoin.kernel._
-import org.apache.spark.sql.rangejoin.window.WindowLimits
-
 import org.scalatest.funsuite.AnyFunSuite
 
 /** A task ends while a thread that feeds another program is amid a call of its scanner. */
 class ClosedWhileInUseSuite extends AnyFunSuite with ScanOfRows {
 
-  override protected def kernelOf(spec: KernelSpec): RangeJoinKernel =
-    new InterpretedRangeJoinKernel(spec)
-
-  override protected def limits: WindowLimits = WindowLimits(7, Long.MaxValue)
+  form = ScanForm.inMemory(7)
 
   test("the task does not wait for a call, which ends, and releases what it has taken since") {
     val (asked, closed) = (new CountDownLatch(1), new CountDownLatch(1))

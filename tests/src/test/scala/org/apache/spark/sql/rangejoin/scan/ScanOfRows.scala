@@ -7,11 +7,15 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.rangejoin.SlowTests
 import org.apache.spark.sql.rangejoin.condition.{EveryPair, JoinTypeBehavior, StreamedRow}
 import org.apache.spark.sql.rangejoin.join.PairTests
-import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeJoinKernel}
+import org.apache.spark.sql.rangejoin.kernel._
 import org.apache.spark.sql.rangejoin.window._
 import org.apache.spark.sql.types._
+
+import org.scalactic.source.Position
+import org.scalatest.Tag
 
 /** A row of either side, with its two bounds; null is NULL. */
 case class Row(key: Any, first: Any, second: Any)
@@ -24,19 +28,58 @@ case class Scan(
     evicted: Long,
     peakRows: Long)
 
+/**
+ * How a scan is made.
+ *
+ * @param isGenerated whether by the generated kernel
+ * @param rowsInMemory how many rows of the window are in memory, the others in blocks on disk
+ * @param steps whether candidates are asked for as generated code does it, in an innermost loop of steps
+ */
+case class ScanForm(
+    name: String,
+    isGenerated: Boolean = false,
+    rowsInMemory: Int = Int.MaxValue,
+    steps: Boolean = false,
+    offHeap: Boolean = false)
+
+object ScanForm {
+  val Generated: ScanForm = ScanForm("generated", isGenerated = true)
+  val Interpreted: ScanForm = ScanForm("interpreted")
+  val Stepping: ScanForm = ScanForm("by steps", steps = true)
+  val SteppingOnDisk: ScanForm = Stepping.copy("by steps, two rows in memory", rowsInMemory = 2)
+
+  def inMemory(rows: Int): ScanForm = ScanForm(s"rows in memory: $rows", rowsInMemory = rows)
+
+  val OffHeap: ScanForm = inMemory(7).copy(name = "off the heap", offHeap = true)
+}
+
+/** Laws of scans: each is a test for each form. */
+trait ScanLaws extends SlowTests with ScanOfRows {
+
+  protected def forms: Seq[ScanForm]
+
+  override protected def test(name: String, tags: Tag*)(body: => Any)(implicit
+      pos: Position): Unit = for (one <- forms) super.test(s"$name: ${one.name}", tags: _*) {
+    form = one
+    body
+  }
+}
+
 /** A scanner over rows written by hand, with either kernel and without a session. */
 trait ScanOfRows extends TaskMemory {
   import ScanOfRows._
 
-  protected def kernelOf(spec: KernelSpec): RangeJoinKernel
+  /** How scans are made. */
+  protected var form: ScanForm = ScanForm.Interpreted
 
-  protected def limits: WindowLimits = WindowLimits.Unlimited
+  private def kernel: RangeJoinKernel =
+    if (form.isGenerated) GenerateRangeJoinKernel.generate(Spec)
+    else new InterpretedRangeJoinKernel(Spec)
+
+  override protected def offHeap: Boolean = form.offHeap
 
   /** Number of random cases. */
-  protected def seeds: Int = 600
-
-  /** Whether candidates are asked for as generated code does it, in an innermost loop of steps. */
-  protected def steps: Boolean = false
+  protected def seeds: Int = if (form.offHeap) 100 else 600
 
   /** The streamed side, and the buffered side of joins that keep no rows of it, as scanners have them. */
   protected def streamedSide(rows: Seq[Row]): Iterator[InternalRow] = iterator(rows)
@@ -75,7 +118,7 @@ trait ScanOfRows extends TaskMemory {
 
   private def parts(window: RangeWindow, tests: PairTests, metrics: WindowMetrics): ScannerParts =
     ScannerParts(
-      kernelOf(Spec),
+      kernel,
       window,
       Types.length,
       tests,
@@ -86,7 +129,7 @@ trait ScanOfRows extends TaskMemory {
 
   private def withParts[T](condition: (Int, Int) => Boolean)(
       block: (RangeWindow, PairTests, WindowMetrics, () => Scan) => T): T =
-    withWindow(limits = limits) { (window, memory) =>
+    withWindow(limits = WindowLimits(form.rowsInMemory, Long.MaxValue)) { (window, memory) =>
       val asked = new Condition(condition)
       val metrics = WindowMetrics(metric(), metric(), metric(), metric(), metric(), metric())
       def scan() = Scan(
@@ -123,7 +166,7 @@ trait ScanOfRows extends TaskMemory {
       while (scanner.isScanning || scanner.nextStreamed()) {
         while (scanner.nextCandidateOrNone()) {
           do collect(scanner, scanner.currentCandidate != null, matches).foreach(rows += _)
-          while (steps && scanner.step())
+          while (form.steps && scanner.step())
         }
       }
       rows.toSeq
@@ -169,7 +212,7 @@ trait ScanOfRows extends TaskMemory {
     val pairs = mutable.ArrayBuffer.empty[(Int, Int)]
     while (scanner.isScanning || scanner.nextStreamed()) {
       if (scanner.nextCandidate()) {
-        if (steps) pairs ++= stepThrough(scanner) else pairs += current(scanner)
+        if (form.steps) pairs ++= stepThrough(scanner) else pairs += current(scanner)
       }
     }
     pairs.toSeq

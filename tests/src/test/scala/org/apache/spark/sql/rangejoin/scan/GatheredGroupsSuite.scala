@@ -6,20 +6,20 @@ import scala.util.Random
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Ascending, BoundReference, SortOrder}
-import org.apache.spark.sql.rangejoin.SlowTests
-import org.apache.spark.sql.rangejoin.kernel._
 import org.apache.spark.sql.rangejoin.sort.GroupSorter
-import org.apache.spark.sql.rangejoin.window.WindowLimits
 
 /** Scans of sides that are in order by key alone, and are put in order only where a group is large. */
-abstract class GatheredGroupsContract extends SlowTests with ScanOfRows with RandomRows {
+class GatheredGroupsSuite extends ScanLaws with RandomRows {
   import ScanOfRows.Types
 
   private var sortsStreamed = true
   private var sortsBuffered = true
   private var sorters = Seq.empty[GroupSorter]
 
-  override protected def seeds: Int = 300
+  override protected def forms: Seq[ScanForm] =
+    Seq(ScanForm.Generated, ScanForm.Stepping, ScanForm.OffHeap.copy(rowsInMemory = 3))
+
+  override protected def seeds: Int = super.seeds / 2
 
   override protected def streamedSide(rows: Seq[Row]): Iterator[InternalRow] =
     if (sortsStreamed) sorted(rows) else iterator(rows)
@@ -139,24 +139,4 @@ abstract class GatheredGroupsContract extends SlowTests with ScanOfRows with Ran
       assert(rows.map(_.getLong(1)).toSeq == Seq(1L, 2L))
     }
   }
-}
-
-class GeneratedGatheredGroupsSuite extends GatheredGroupsContract {
-  override protected def kernelOf(spec: KernelSpec): RangeJoinKernel =
-    GenerateRangeJoinKernel.generate(spec)
-}
-
-class SteppingGatheredGroupsSuite extends GatheredGroupsContract {
-  override protected def steps: Boolean = true
-  override protected def kernelOf(spec: KernelSpec): RangeJoinKernel =
-    new InterpretedRangeJoinKernel(spec)
-}
-
-/** Few rows of the window in memory and the others in blocks on disk, off the heap. */
-class SpillingGatheredGroupsSuite extends GatheredGroupsContract {
-  override protected def seeds: Int = 60
-  override protected def offHeap: Boolean = true
-  override protected def limits: WindowLimits = WindowLimits(3, Long.MaxValue)
-  override protected def kernelOf(spec: KernelSpec): RangeJoinKernel =
-    new InterpretedRangeJoinKernel(spec)
 }

@@ -4,14 +4,18 @@ package org.apache.spark.sql.rangejoin.scan
 
 import scala.util.Random
 
-import org.apache.spark.sql.rangejoin.SlowTests
-
 /**
  * What a scan finds, over rows that can be checked by eye. A streamed row is its key, lower and
  * upper bound, a buffered row its key, sort and evict bound; each side comes sorted by the first
  * two. A point is a row whose bounds are one value.
  */
-abstract class RangeScannerContract extends SlowTests with ScanOfRows with RandomRows {
+class RangeScannerSuite extends ScanLaws with RandomRows {
+
+  override protected def forms: Seq[ScanForm] = {
+    import ScanForm._
+    Seq(Generated, Interpreted, Stepping, SteppingOnDisk) ++ Seq(1, 2, 7).map(inMemory) :+ OffHeap
+  }
+
   private val Unknown = (Long.MinValue, Long.MaxValue)
 
   private def rows(key: Any)(bounds: (Any, Any)*): Seq[Row] =

@@ -5,13 +5,18 @@ package org.apache.spark.sql.rangejoin.scan
 import scala.util.Random
 
 import org.apache.spark.TaskKilledException
-import org.apache.spark.sql.rangejoin.SlowTests
 
 /**
- * Rows that find no match, as outer joins keep them. Rows are those of [[RangeScannerContract]]; a
+ * Rows that find no match, as outer joins keep them. Rows are those of [[RangeScannerSuite]]; a
  * row without a match comes with `None`.
  */
-abstract class UnmatchedRowsContract extends SlowTests with ScanOfRows with RandomRows {
+class UnmatchedRowsSuite extends ScanLaws with RandomRows {
+
+  override protected def forms: Seq[ScanForm] = {
+    import ScanForm._
+    Seq(Generated, Interpreted) ++ Seq(1, 2, 7).map(inMemory) :+ OffHeap
+  }
+
   private type Found = (Option[Int], Option[Int])
 
   private def rows(key: Any)(bounds: (Any, Any)*): Seq[Row] =
