@@ -5,6 +5,7 @@ package org.apache.spark.sql.rangejoin.partitioning
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
+import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
@@ -60,23 +61,6 @@ trait BucketsTest extends SemanticsTest {
   /** The join types whose rows can be in buckets. */
   protected val BucketTypes: Seq[String] = JoinTypes.filter(_ != FullOuter)
 
-  /** Values of a BIGINT `p` about the ends of the type and about 0. */
-  protected val Extremes: Seq[String] = {
-    val max = Long.MaxValue
-    Seq(s"$max", s"${max - 1}", s"${-max}", s"${-max} - 1", "0", "1", "-1", "NULL", "5", "6")
-  }
-
-  /** Whether under ANSI mode, a condition of which bounds overflow or raise for some of these, and a join type. */
-  protected def unknownBounds(more: String*): Seq[(Boolean, String, String)] = for {
-    ansi <- Seq(true, false)
-    condition <- Seq(
-      "r.p BETWEEN l.p - 2 AND l.p + 2",
-      "l.p BETWEEN r.p - 2 AND r.p + 2",
-      "abs(l.p - r.p) <= 2",
-      "r.p BETWEEN 10 DIV l.p AND l.p") ++ more
-    joinType <- Seq(Inner, RightOuter, LeftAnti)
-  } yield (ansi, condition, joinType)
-
   /**
    * Tables of sums that are one expression for Spark, whose canonical form has terms in another order, and two
    * numbers: the value of the other side is the greater one.
@@ -97,28 +81,141 @@ trait BucketsTest extends SemanticsTest {
     "(l.a + l.b) + l.c <= r.v AND (l.c + l.b) + l.a >= r.v"
   }
 
-  /**
-   * Compares with stock under several numbers of buckets, each with one of the engines.
-   *
-   * @param run gives the rows of a query under these settings, whose plan it looks at
-   */
+  /** Those that a case may run under. */
+  protected def bucketEngines: Seq[Settings]
+
+  /** The rows of a query under settings, of which each join is by buckets, as is seen in its plan. */
+  protected def rowsByBuckets(df: DataFrame, joins: Int, settings: Settings): Seq[String]
+
+  /** Compares with stock under several numbers of buckets, each with one of the engines; every join has to be one by these. */
   protected def checkBuckets(
       query: => DataFrame,
-      joins: Int,
-      counts: Seq[Int],
-      settings: Settings,
-      engines: Seq[Settings]
-  )(run: (DataFrame, Settings) => Seq[String]): Int = {
+      joins: Int = 1,
+      counts: Seq[Int] = Seq(1, 2, 7, 200),
+      settings: Settings = Nil): Int = {
     val expected = withConf(settings ++ RangeJoinTest.Oracle: _*)(rows(query))
     counts.zipWithIndex.foreach { case (count, i) =>
-      val engine = engines(Math.floorMod(expected.hashCode + i, engines.size))
+      val engine = bucketEngines(Math.floorMod(expected.hashCode + i, bucketEngines.size))
       withConf((engine ++ settings) :+ (Buckets -> count.toString): _*) {
         val df = query
         assert(rangeJoins(df).size == joins, executedPlan(df))
-        val found = run(df, engine ++ settings)
+        val found = rowsByBuckets(df, joins, engine ++ settings)
         assertSameRows(found, expected, s"under $count buckets, $engine\n${executedPlan(df)}")
       }
     }
     expected.size
+  }
+}
+
+/** What holds of joins by buckets of a range, with keys that are split and without keys. */
+trait BucketLaws extends BucketsTest {
+
+  /** A key of the rows, of which no bucket has all. */
+  protected def key: String
+
+  /** Types of the range, the first of which is quick. */
+  protected def types: Seq[String]
+
+  private val Band = "l.p BETWEEN r.p - 3 AND r.p + 3"
+  private val Equal = "l.p BETWEEN r.p AND r.p"
+  private val Columns = "k INT, p INT, s INT, e INT"
+
+  protected def intervals(dataType: String = "INT", key: String = this.key, rows: Int = 50): Unit =
+    keyedIntervals(dataType, key, rows)
+
+  protected def checkShape(shape: String, joinType: String, counts: Int*): Int =
+    checkBuckets(joinOn(joinType, keyed(shape)), counts = counts)
+
+  protected def typesAndIntervals: Seq[(String, String)] =
+    for (joinType <- BucketTypes; shape <- Intervals) yield (joinType, shape)
+
+  testOfCases("every shape, in one bucket, in few and in more than there are rows", 7)(for {
+    joinType <- BucketTypes
+    (shape, counts) <- Intervals.map(_ -> Seq(1, 2, 7, 60)) ++
+      Seq(StrictOverlap, HalfOpen, UpTo, Above, Equal, Band).map(_ -> Seq(7))
+    count <- counts
+  } yield (joinType, shape, count)) { cases =>
+    intervals()
+    for ((joinType, shape, count) <- cases) checkShape(shape, joinType, count)
+  }
+
+  for ((dataType, i) <- types.zipWithIndex if TypesOfLine.knows(dataType))
+    test(s"every shape over $dataType", slowIf(i > 0): _*) {
+      intervals(dataType)
+      val found = for ((shape, joinType, count) <- Seq(
+          (Within, LeftOuter, 2),
+          (Around, Inner, 7),
+          (Overlap, LeftAnti, 60),
+          (StrictOverlap, RightOuter, 2),
+          (HalfOpen, LeftSemi, 7),
+          (UpTo, Existence, 30),
+          (Above, Inner, 2),
+          (Equal, LeftOuter, 7)
+        )) yield checkShape(shape, joinType, count)
+      assert(found.count(_ > 0) > found.size / 2)
+    }
+
+  // Without a key not INNER: stock's own rows depend on the node.
+  test("sums of the same numbers in two orders are two bounds") {
+    val range = sumsInTwoOrders()
+    for (joinType <- Seq(LeftOuter, LeftAnti)) checkShape(range, joinType, 40)
+  }
+
+  testOfCases("bounds that overflow or raise are unknown, on either side", 8)(for {
+    mode <- Seq(true, false)
+    condition <- Seq(
+      "r.p BETWEEN l.p - 2 AND l.p + 2",
+      "l.p BETWEEN r.p - 2 AND r.p + 2",
+      "abs(l.p - r.p) <= 2",
+      "r.p BETWEEN 10 DIV l.p AND l.p",
+      "r.p >= l.p - 2 AND r.p <= l.p",
+      "l.p - r.p BETWEEN -2 AND 2"
+    )
+    joinType <- Seq(Inner, RightOuter, LeftAnti)
+  } yield (mode, condition, joinType)) { cases =>
+    val max = Long.MaxValue
+    val extremes =
+      Seq(s"$max", s"${max - 1}", s"${-max}", s"${-max} - 1", "0", "1", "-1", "NULL", "5", "6")
+        .map(v => s"1, $v")
+    tables("k INT, p BIGINT")(extremes: _*)(extremes.reverse: _*)
+    for ((mode, shape, joinType) <- cases) ansi(mode) {
+      withConf(Buckets -> "30")(
+        checkUnlessStockRaises(
+          joinOn(joinType, keyed(shape)),
+          oneIn(bucketEngines.size)(bucketEngines)))
+    }
+  }
+
+  testOfCases("all rows equal, and one interval over everything", 5)(typesAndIntervals) { cases =>
+    tables(Columns)(
+      Seq.fill(30)("1, 5, 5, 5"): _*)(Seq.fill(20)("1, 5, 5, 5") :+ "1, 5, 0, 9": _*)
+    for ((joinType, shape) <- cases) checkShape(shape, joinType, 7)
+    table("l", Columns)((1 to 50).map(i => s"1, $i, $i, ${i + 1}"): _*)
+    table("r", Columns)("1, 25, -1000, 1000", "1, 1, 60, 70")
+    for ((joinType, shape) <- cases) checkShape(shape, joinType, 7)
+  }
+
+  testOfCases("a side without rows", 5)(
+    for (empty <- Seq("r", "l"); joinType <- BucketTypes) yield (empty, joinType)) { cases =>
+    for ((empty, joinType) <- cases) {
+      tables(Columns)(
+        (1 to 20).map(i => s"${i % 2}, $i, $i, ${i + 3}"): _*)(
+        (1 to 20).map(i => s"${1 + i % 2}, $i, $i, ${i + 3}"): _*)
+      emptied(empty)
+      def query = joinOn(joinType, keyed(Within))
+      val expected = withConf(Flag -> "false")(rows(query))
+      for (settings <- bothEngines)
+        withConf(settings :+ (Buckets -> "7"): _*)(assertSameRows(rows(query), expected, joinType))
+    }
+  }
+
+  testOfCases("a residual condition, and one of a single side", 6)(for {
+    joinType <- BucketTypes
+    (range, count) <- Seq(
+      "l.p BETWEEN r.s AND r.e AND l.id % 2 <> r.id % 2" -> 7,
+      "r.p BETWEEN l.s AND l.e AND l.id > 7 AND r.id < 30" -> 2)
+  } yield (joinType, range, count)) { cases =>
+    intervals()
+    for ((joinType, range, count) <- cases) checkShape(range, joinType, count)
   }
 }

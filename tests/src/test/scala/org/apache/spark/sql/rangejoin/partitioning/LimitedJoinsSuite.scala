@@ -26,9 +26,12 @@ class LimitedJoinsSuite extends SmallSidesTest {
     for (adaptive <- Seq("true", "false"))
       withConf(Sizes ++ settings :+ (Adaptive -> adaptive): _*)(block)
 
+  /** By query: the views of a test stay the same. */
+  private val stock = scala.collection.mutable.Map[String, Seq[String]]()
+
   /** Runs a query that a limit ends, and checks that its rows are some of all. */
   private def ran(query: String, most: Int): DataFrame = {
-    val all = withConf(Flag -> "false")(rows(sql(query)))
+    val all = stock.getOrElseUpdate(query, withConf(Flag -> "false")(rows(sql(query))))
     val df = sql(s"$query LIMIT $most")
     for (_ <- 1 to 2) {
       val found = rows(df)
@@ -50,7 +53,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
   }
 
   test("partitions are joined with each other, and nothing is shuffled, for the rows of a limit") {
-    views()
+    views(200)
     eachMode() {
       for ((from, shuffles) <- Seq(
           s"l JOIN r ON $Dense" -> 0,
@@ -69,23 +72,23 @@ class LimitedJoinsSuite extends SmallSidesTest {
   }
 
   test("a task stops with the rows of the limit, and searches the range") {
-    views()
+    views(200)
     eachMode() {
       val first = ran(of(s"l JOIN r ON $Dense"), 5)
       assert(only(products(first)).metrics("numOutputRows").value <= 2 * 5)
-      // In none of the pairs of partitions: 250,000 pairs of rows.
+      // In none of the pairs of partitions.
       val none = ran(of("l JOIN r ON r.p BETWEEN l.p + 5000 AND l.p + 5004"), 5)
       assert(isProduct(none) && only(products(none)).metrics("numCandidates").value == 0)
       // All rows there are, each once.
       val band = of(s"l JOIN r ON $Band")
       val all = ran(band, 10000)
-      assertSameRows(rows(all), withConf(Flag -> "false")(rows(sql(band))), band)
+      assertAsStock(all, sql(band))
       assert(isProduct(all))
     }
   }
 
   test("where there is no memory for an index its rows are sorted, and partitions may be empty") {
-    views()
+    views(200)
     eachMode(InternalConf.IndexLimit.key -> "1") {
       val df = ran(of(s"l JOIN r ON $Band"), 10000)
       assert(only(products(df)).metrics("sortedPartitions").value > 0)
@@ -98,7 +101,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
   }
 
   test("a limit below other operators, in a subquery and in a write") {
-    views()
+    views(200)
     eachMode() {
       val limited = s"SELECT l.id, r.id AS b, r.p FROM l JOIN r ON $Dense LIMIT 7"
       def checked(query: String, expected: Row): Unit = {
@@ -119,7 +122,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
   }
 
   test("what is above a limit", Slow) {
-    views()
+    views(200)
     eachMode() {
       val join = s"SELECT l.id, r.id AS b, l.p, r.p AS q FROM l JOIN r ON $Dense"
       val all = withConf(Flag -> "false")(rows(sql(join))).toSet
@@ -149,7 +152,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
   )
 
   test("of other joins Spark's broadcast is kept, and indexed") {
-    views()
+    views(200)
     eachMode() {
       for (query <- Preserving) {
         val df = ran(query, 5)
@@ -161,7 +164,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
   }
 
   test("a side that is large is not broadcast for a limit") {
-    views()
+    views(200)
     // Of an RDD of unknown size.
     spark.createDataFrame(
       spark.table("r").rdd,
@@ -171,7 +174,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
       assert(plannedBuckets(df) == 2, executedPlan(df))
       assert(df.collect().length == 5)
     }
-    views()
+    views(200)
     eachMode(RangeJoinConf.Broadcast.key -> "false") {
       assert(bucketNodes(ran(s"SELECT l.id FROM l LEFT SEMI JOIN r ON $Band", 5)).size == 2)
     }
@@ -180,11 +183,11 @@ class LimitedJoinsSuite extends SmallSidesTest {
   private def plannedBuckets(df: DataFrame): Int = nodes[RangeBucketExec](df).size
 
   test("what needs all rows, a large limit and a hint") {
-    views()
+    views(200)
     eachMode() {
       def isBucketed(query: String): Boolean = {
         val df = sql(query)
-        assertSameRows(rows(df), withConf(Flag -> "false")(rows(sql(query))), query)
+        assertAsStock(df, sql(query))
         !isProduct(df)
       }
       assert(isBucketed(s"SELECT count(*) FROM l JOIN r ON $Dense LIMIT 5"))
@@ -202,7 +205,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
   }
 
   test("rows of RDDs, whose partitions are not looked at, and a hint for stock Spark's product") {
-    views()
+    views(200)
     val missing = spark.sparkContext.textFile("/no/such/file").map(Row(_))
     spark.createDataFrame(missing, StructType(Seq(StructField("s", StringType))))
       .createOrReplaceTempView("missing")
@@ -229,7 +232,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
   }
 
   test("ranges with one end, where there is no memory for an index") {
-    views()
+    views(200)
     withConf(Sizes :+ (InternalConf.IndexLimit.key -> "0"): _*) {
       for (on <- Seq("r.p >= l.p", "r.p <= l.p", "r.p < l.p AND l.id <> r.id")) {
         val of = s"FROM l JOIN r ON $on"
@@ -245,7 +248,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
   }
 
   test("an observed side") {
-    views()
+    views(200)
     eachMode() {
       val seen = Observation()
       val observed = spark.table("l").observe(seen, count(lit(1)).as("n")).as("l")
@@ -255,7 +258,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
   }
 
   test("an error of a row is that of the query") {
-    views()
+    views(200)
     eachMode(SQLConf.ANSI_ENABLED.key -> "true") {
       val query = s"SELECT l.id, r.id FROM l JOIN (SELECT * FROM r WHERE 1 / (id - 1) < 2) r " +
         s"ON $Dense LIMIT 5"

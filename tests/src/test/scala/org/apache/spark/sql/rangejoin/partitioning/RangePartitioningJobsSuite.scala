@@ -36,7 +36,7 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
           val sampled = above.boundsOf(isOwner)
           assert(collectWithSubqueries(sampled) { case w: DeferShuffleExec => w }.isEmpty, sampled)
         }
-        assertSameRows(rows(df), withConf(Flag -> "false")(rows(query)), executedPlan(df).toString)
+        assertAsStock(df, query)
       }
   }
 
@@ -84,7 +84,7 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
       try {
         Planning.threads.clear()
         val df = query
-        assertSameRows(rows(df), withConf(Flag -> "false")(rows(query)), executedPlan(df).toString)
+        assertAsStock(df, query)
         assert(bucketNodes(df).size == 2, executedPlan(df))
       } finally spark.experimental.extraStrategies = before
       assert(!Planning.threads.isEmpty)
@@ -197,7 +197,7 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
     withConf(Sampling: _*) {
       val df = query
       assert(bucketNodes(df).size == 4, executedPlan(df))
-      assertSameRows(rows(df), withConf(Flag -> "false")(rows(query)), executedPlan(df).toString)
+      assertAsStock(df, query)
     }
   }
 
@@ -245,7 +245,7 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
       Thread.currentThread.interrupt()
       intercept[InterruptedException](partitioning.get())
       assert(partitioning.layout.isEmpty)
-      assertSameRows(rows(df), withConf(Flag -> "false")(rows(query)), executedPlan(df).toString)
+      assertAsStock(df, query)
     }
   }
 }

@@ -22,10 +22,10 @@ trait SmallSidesTest extends RangePartitioningTest with JobsTest {
     InternalConf.RangePartitioningThreshold.key -> "1000"
   )
 
-  protected def views(): Unit =
+  protected def views(rows: Int = 500): Unit =
     for ((name, seed) <- Seq("l" -> 3, "r" -> 5)) {
       // Ids are not known to be in order, or aggregates by them would need no shuffle.
-      spark.range(1, 501, 1, 4).selectExpr(
+      spark.range(1, rows + 1L, 1, 4).selectExpr(
         "pmod(id, 1000) AS id",
         "int(id % 6) AS g",
         s"pmod(hash(id, $seed), 1000) AS p"

@@ -3,10 +3,10 @@
 package org.apache.spark.sql.rangejoin.skew
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.rangejoin.RangeJoinTest.{AdaptiveEngines, Engines, Settings}
+import org.apache.spark.sql.rangejoin.RangeJoinTest.{AdaptiveEngines, Settings}
 import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
-import org.apache.spark.sql.rangejoin.partitioning.BucketsTest
+import org.apache.spark.sql.rangejoin.partitioning.{BucketLaws, BucketsTest}
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest._
 
 import org.scalatest.tagobjects.Slow
@@ -20,16 +20,13 @@ trait SkewTest extends BucketsTest {
   protected def shuffles(df: DataFrame): Seq[SkewReshuffleExec] =
     collect(executedPlan(df)) { case node: SkewReshuffleExec => node }
 
-  /**
-   * Compares with stock under several numbers of buckets; every join has to have its keys split, which is
-   * seen only once it has run.
-   */
-  protected def checkSplit(
-      query: => DataFrame,
-      joins: Int = 1,
-      counts: Seq[Int] = Seq(1, 2, 7, 200),
-      settings: Settings = Nil
-  ): Int = checkBuckets(query, joins, counts, settings, AdaptiveEngines) { (df, _) =>
+  override protected def bucketEngines: Seq[Settings] = AdaptiveEngines
+
+  /** That keys are split is seen only once the join has run. */
+  override protected def rowsByBuckets(
+      df: DataFrame,
+      joins: Int,
+      settings: Settings): Seq[String] = {
     val found = rows(df)
     assert(shuffles(df).size == 2 * joins, executedPlan(df))
     found
@@ -37,53 +34,12 @@ trait SkewTest extends BucketsTest {
 }
 
 /** Joins with keys that are split by the range, against stock Spark. */
-class SkewSuite extends SkewTest {
+class SkewSuite extends SkewTest with BucketLaws {
 
-  private val Band = "l.p BETWEEN r.p - 3 AND r.p + 3"
+  override protected def key: String = "int(IF(id % 8 = 0, NULL, id % 3))"
 
-  private def intervals(
-      dataType: String = "INT",
-      key: String = "int(IF(id % 8 = 0, NULL, id % 3))",
-      rows: Int = 60): Unit = keyedIntervals(dataType, key, rows)
-
-  for (joinType <- BucketTypes)
-    testOfCases(
-      s"$joinType in every shape, by few buckets and by more than there are rows",
-      5)(Seq(
-      Within -> Seq(2),
-      Around -> Seq(7),
-      Overlap -> Seq(1, 2, 7, 200),
-      StrictOverlap -> Seq(2),
-      HalfOpen -> Seq(7),
-      UpTo -> Seq(30),
-      Above -> Seq(2),
-      Band -> Seq(7)
-    )) { cases =>
-      intervals()
-      for ((shape, counts) <- cases) checkSplit(joinOn(joinType, keyed(shape)), counts = counts)
-    }
-
-  for (dataType <-
-      Seq("BIGINT", "DOUBLE", "DECIMAL(38,4)", "TIMESTAMP", "STRING", "STRING COLLATE UTF8_LCASE")
-    if TypesOfLine.knows(dataType))
-    test(s"ranges of $dataType", slowIf(dataType != "STRING"): _*) {
-      intervals(dataType)
-      for ((shape, joinType, count) <- Seq(
-          (Within, Inner, 2),
-          (Around, LeftOuter, 7),
-          (Overlap, RightOuter, 30),
-          (StrictOverlap, LeftSemi, 2),
-          (HalfOpen, LeftAnti, 7),
-          (UpTo, Existence, 30),
-          (Above, Inner, 2)
-        )) checkSplit(joinOn(joinType, keyed(shape)), counts = Seq(count))
-    }
-
-  test("sums of the same numbers in two orders are two bounds") {
-    val range = sumsInTwoOrders()
-    for (joinType <- Seq(Inner, LeftOuter, LeftAnti))
-      checkSplit(joinOn(joinType, s"l.k = r.k AND $range"), counts = Seq(20))
-  }
+  override protected def types: Seq[String] =
+    Seq("TIMESTAMP", "BIGINT", "DOUBLE", "DECIMAL(38,4)", "STRING", "STRING COLLATE UTF8_LCASE")
 
   testOfCases("keys whose equality is not that of their bytes", 4)(
     Seq(
@@ -98,75 +54,33 @@ class SkewSuite extends SkewTest {
     )) { keys =>
     for ((key, shape) <- keys if TypesOfLine.knows(key)) {
       intervals(key = key)
-      val found = for (joinType <- Seq(Inner, LeftAnti))
-        yield checkSplit(joinOn(joinType, keyed(shape)), counts = Seq(7))
+      val found = Seq(Inner, LeftAnti).map(checkShape(shape, _, 7))
       assert(found.head > 0, key)
     }
   }
 
-  testOfCases("several keys, null-safe equality, and a computed key", 2)(
-    Seq(Inner, LeftOuter, RightOuter, LeftAnti)) { joinTypes =>
+  testOfCases("several keys, null-safe equality, and a computed key", 5)(for {
+    joinType <- Seq(Inner, LeftOuter, RightOuter, LeftAnti)
+    (condition, count) <- Seq(
+      s"l.k = r.k AND l.id % 2 = r.id % 2 AND $Around" -> 30,
+      s"l.k <=> r.k AND $Overlap" -> 30,
+      s"l.k + 1 = r.k AND $Within" -> 7)
+  } yield (joinType, condition, count)) { cases =>
     intervals()
-    for (joinType <- joinTypes) {
-      checkSplit(
-        joinOn(joinType, s"l.k = r.k AND l.id % 2 = r.id % 2 AND $Around"),
-        counts = Seq(2, 30))
-      checkSplit(joinOn(joinType, s"l.k <=> r.k AND $Overlap"), counts = Seq(30))
-      checkSplit(joinOn(joinType, s"l.k + 1 = r.k AND $Within"), counts = Seq(7))
-    }
-  }
-
-  testOfCases("bounds that overflow or raise are unknown, on either side", 5)(unknownBounds()) {
-    cases =>
-      val ofOneKey = Extremes.map(v => s"1, $v")
-      tables("k INT, p BIGINT")(ofOneKey: _*)(ofOneKey.reverse: _*)
-      for ((mode, shape, joinType) <- cases) ansi(mode) {
-        withConf(Buckets -> "30")(
-          checkUnlessStockRaises(joinOn(joinType, keyed(shape)), AdaptiveEngines))
-      }
-  }
-
-  private def typesAndIntervals: Seq[(String, String)] =
-    for (joinType <- BucketTypes; shape <- Intervals) yield (joinType, shape)
-
-  testOfCases("all rows equal, one interval over everything, and no rows on one side", 5)(
-    typesAndIntervals) { cases =>
-    tables("k INT, p INT, s INT, e INT")(
-      Seq.fill(30)("1, 5, 5, 5"): _*)(Seq.fill(20)("1, 5, 5, 5") :+ "1, 5, 0, 9": _*)
-    for ((joinType, shape) <- cases)
-      checkSplit(joinOn(joinType, keyed(shape)), counts = Seq(7))
-    table("l", "k INT, p INT, s INT, e INT")((1 to 50).map(i => s"1, $i, $i, ${i + 1}"): _*)
-    table("r", "k INT, p INT, s INT, e INT")("1, 25, -1000, 1000", "1, 1, 60, 70")
-    for ((joinType, shape) <- cases)
-      checkSplit(joinOn(joinType, keyed(shape)), counts = Seq(7))
+    for ((joinType, condition, count) <- cases)
+      checkBuckets(joinOn(joinType, condition), counts = Seq(count))
   }
 
   testOfCases("keys that one side does not have", 5)(typesAndIntervals) { cases =>
     tables("k INT, p INT, s INT, e INT")(
       (1 to 20).map(i => s"${i % 2}, $i, $i, ${i + 3}"): _*)(
       (1 to 20).map(i => s"${1 + i % 2}, $i, $i, ${i + 3}"): _*)
-    for ((joinType, shape) <- cases)
-      checkSplit(joinOn(joinType, keyed(shape)), counts = Seq(7))
-  }
-
-  testOfCases("a side without rows", 5)(
-    for (empty <- Seq("r", "l"); joinType <- BucketTypes) yield (empty, joinType)) { cases =>
-    for ((empty, joinType) <- cases) {
-      tables("k INT, p INT, s INT, e INT")(
-        (1 to 20).map(i => s"${i % 2}, $i, $i, ${i + 3}"): _*)(
-        (1 to 20).map(i => s"${1 + i % 2}, $i, $i, ${i + 3}"): _*)
-      emptied(empty)
-      val expected = withConf(Flag -> "false")(rows(joinOn(joinType, keyed(Within))))
-      for (settings <- Engines) withConf(settings :+ (Buckets -> "7"): _*) {
-        val df = joinOn(joinType, keyed(Within))
-        assertSameRows(rows(df), expected, executedPlan(df).toString)
-      }
-    }
+    for ((joinType, shape) <- cases) checkShape(shape, joinType, 7)
   }
 
   test("many rows of a NULL key are scattered, and kept by the joins that keep them", Slow) {
     intervals(key = "int(IF(id % 8 = 0, 1, NULL))", rows = 400)
-    for (joinType <- BucketTypes) checkSplit(joinOn(joinType, keyed(Around)), counts = Seq(7))
+    for (joinType <- BucketTypes) checkShape(Around, joinType, 7)
   }
 
   test("a few rows are longer than all that a sample has seen") {
@@ -175,20 +89,6 @@ class SkewSuite extends SkewTest {
       .createOrReplaceTempView("l")
     spark.sql("SELECT int(id) AS id, 1 AS k, int(id * 5003) AS p FROM range(0, 200, 1, 2)")
       .createOrReplaceTempView("r")
-    val found = for (joinType <- Seq(LeftOuter, LeftAnti))
-      yield checkSplit(joinOn(joinType, keyed("r.p BETWEEN l.s AND l.e")), counts = Seq(40))
-    assert(found.head > 20300)
-  }
-
-  test("a residual condition, and one of a single side", Slow) {
-    intervals()
-    for (joinType <- BucketTypes) {
-      checkSplit(
-        joinOn(joinType, keyed("l.p BETWEEN r.s AND r.e AND l.id % 2 <> r.id % 2")),
-        counts = Seq(7))
-      checkSplit(
-        joinOn(joinType, keyed("r.p BETWEEN l.s AND l.e AND l.id > 7 AND r.id < 50")),
-        counts = Seq(2))
-    }
+    assert(checkShape("r.p BETWEEN l.s AND l.e", LeftOuter, 40) > 20300)
   }
 }
