@@ -39,25 +39,10 @@ trait BestCopiesTest extends BestMatchesTest {
   private val KnownTimes = "l.t IS NOT NULL AND r.t IS NOT NULL"
   private val OtherTimes = "l.t <> r.t AND l.v < 4"
 
-  /** A side with many ties, some NULL, in several partitions. */
-  protected def side(name: String, rows: Int, dataType: String, random: Random): Unit = {
-    val values = Seq.tabulate(rows) { id =>
-      val t = if (random.nextInt(25) == 0) "NULL" else random.nextInt(120).toString
-      val k = if (random.nextInt(25) == 0) "NULL" else random.nextInt(3).toString
-      s"($id, $t, ${random.nextInt(5)}, $k)"
-    }
-    val t = dataType match {
-      case "DATE"      => "date_add(DATE '2024-01-01', t)"
-      case "TIMESTAMP" => "timestamp_seconds(t * 60)"
-      case "DOUBLE"    =>
-        "CASE t WHEN 3 THEN double('NaN') WHEN 4 THEN -0D WHEN 5 THEN 0D ELSE t / 4D END"
-      case other => s"CAST(t AS $other)"
-    }
-    spark.sql(
-      s"""SELECT /*+ REPARTITION(3) */ id, $t AS t, v, k
-         |FROM VALUES ${values.mkString(", ")} AS v(id, t, v, k)""".stripMargin)
-      .createOrReplaceTempView(name)
-  }
+  /** Sides in several partitions. */
+  protected def spread(left: Int, right: Int, seed: Int, dataType: String = "BIGINT"): Unit =
+    for (((name, rows), i) <- Seq("l" -> left, "r" -> right).zipWithIndex)
+      side(name, rows, seed + i, partitions = 3)(valueOf(dataType))
 
   private def view(name: String, rows: DataFrame): Unit =
     rows.selectExpr("*", "t - t AS k").createOrReplaceTempView(name)
@@ -94,11 +79,9 @@ trait BestCopiesTest extends BestMatchesTest {
 
   for ((dataType, seed) <- Types.zipWithIndex)
     test(s"every ranking, from either end, over $dataType", slowIf(!quickTypes(dataType)): _*) {
-      val random = new Random(seed)
       // Zeros of either sign are ties.
       val t = if (dataType == "DOUBLE") "r.t + 0D AS rt" else "r.t AS rt"
-      side("l", 90, dataType, random)
-      side("r", 150, dataType, random)
+      spread(90, 150, seed, dataType)
       val queries = for {
         range <- Seq("r.t <= l.t", "r.t < l.t", "l.t <= r.t", "l.t < r.t")
         direction <- Seq("ASC", "DESC")
@@ -109,14 +92,12 @@ trait BestCopiesTest extends BestMatchesTest {
           ranked(range, s"r.t $direction", "dense_rank()", 2, shown = "r.id AS rid")
         )
       } yield query
-      oneIn(5)(queries).foreach(checkCopies(_))
+      oneIn(7)(queries).foreach(checkCopies(_))
     }
 
   for ((dataType, seed) <- Types.zipWithIndex)
     test(s"the nearest rows, over $dataType", slowIf(!quickTypes(dataType)): _*) {
-      val random = new Random(20 + seed)
-      side("l", 90, dataType, random)
-      side("r", 150, dataType, random)
+      spread(90, 150, 20 + seed, dataType)
       val distance = distanceOf(dataType)
       val ofInner = for {
         range <- Seq("true", KnownTimes)
@@ -137,23 +118,20 @@ trait BestCopiesTest extends BestMatchesTest {
           Seq("rank()" -> 3, "rank()" -> 1) ++ Some("dense_rank()" -> 2).filter(_ => exact)
         order <- Seq(by, s"$by, r.id")
       } yield ranked(range, order, function, limit, shown = "r.id AS rid")
-      (oneIn(4)(ofInner) ++ oneIn(8)(withTies)).foreach(checkCopies(_))
+      (oneIn(5)(ofInner) ++ oneIn(11)(withTies)).foreach(checkCopies(_))
     }
 
   testOfCases("the nearest rows by distances that do not quite rise with the times", 3)(Seq(
     // Whole seconds of times that have fractions.
-    "unix_timestamp(l.t) - unix_timestamp(r.t)" -> "timestamp_millis(1700000000000 + t * 137)",
-    "CAST(l.t AS BIGINT) - CAST(r.t AS BIGINT)" -> "timestamp_millis(t * 301)",
+    "unix_timestamp(l.t) - unix_timestamp(r.t)" -> "timestamp_millis(1700000000000 + $ * 137)",
+    "CAST(l.t AS BIGINT) - CAST(r.t AS BIGINT)" -> "timestamp_millis($ * 301)",
     // The night that clocks go back.
-    "l.t - r.t" -> "timestamp_seconds(1729983600 + t * 120)"
+    "l.t - r.t" -> valueOf("NIGHT")("$")
   )) { times =>
-    val random = new Random(30)
     withConf("spark.sql.session.timeZone" -> "Europe/Berlin") {
       for ((difference, value) <- times) {
-        for ((name, rows) <- Seq("l" -> 90, "r" -> 200)) {
-          side(name, rows, "INT", random)
-          spark.table(name).selectExpr("id", s"$value AS t", "v", "k").createOrReplaceTempView(name)
-        }
+        for ((name, rows) <- Seq("l" -> 90, "r" -> 200))
+          side(name, rows, rows, partitions = 3)(value.replace("$", _))
         val distance = s"abs($difference)"
         val queries = for {
           range <- Seq("true", KnownTimes, OtherTimes)
@@ -233,7 +211,7 @@ trait BestCopiesTest extends BestMatchesTest {
         (0L to 40L).map(least + _) ++ (-20L to 20L))
       ansi <- Seq(true, false)
     } yield (few, ofRight, ansi)
-    for ((few, ofRight, ansi) <- oneIn(3)(cases)) withConf(
+    for ((few, ofRight, ansi) <- oneIn(5)(cases)) withConf(
       "spark.sql.ansi.enabled" -> ansi.toString) {
       view("l", few.zipWithIndex.toDF("t", "id"))
       view("r", ofRight.zipWithIndex.toDF("t", "id"))
@@ -271,9 +249,7 @@ trait BestCopiesTest extends BestMatchesTest {
     function <- Seq("max(r.t)", "min(r.t)", "max(struct(r.t, r.id))", "min(struct(r.t, r.id))")
     group <- Seq("l.id", "l.v")
   } yield (range, function, group)) { cases =>
-    val random = new Random(7)
-    side("l", 90, "BIGINT", random)
-    side("r", 150, "BIGINT", random)
+    spread(90, 150, 7)
     for ((range, function, group) <- cases)
       checkCopies(s"SELECT $group, $function FROM l LEFT JOIN r ON ${keyed(range)} GROUP BY $group")
   }
@@ -297,12 +273,13 @@ trait BestCopiesTest extends BestMatchesTest {
     import spark.implicits._
     val ends = Seq(Long.MinValue, Long.MinValue + 1, -5L, 0L, 5L, Long.MaxValue - 1, Long.MaxValue)
     view("l", ends.zipWithIndex.toDF("t", "id"))
-    for {
-      pair <- oneIn(4)(ends.combinations(2).toSeq)
+    val cases = for {
+      pair <- ends.combinations(2).toSeq
       range <- Seq("r.t <= l.t", "r.t < l.t", "r.t >= l.t", "r.t > l.t")
-      direction = if (range.contains("<")) "DESC" else "ASC"
-    } {
+    } yield (pair, range)
+    for ((pair, range) <- oneIn(11)(cases)) {
       view("r", pair.toDF("t"))
+      val direction = if (range.contains("<")) "DESC" else "ASC"
       checkCopies(ranked(range, s"r.t $direction"), buckets = Some(6))
     }
   }
@@ -337,9 +314,7 @@ trait BestCopiesTest extends BestMatchesTest {
   }
 
   test("other conditions and other orders need all copies") {
-    val random = new Random(8)
-    side("l", 60, "BIGINT", random)
-    side("r", 80, "BIGINT", random)
+    spread(60, 80, 8)
     for (more <- Seq("r.v <> l.v", "r.v + l.v > 3")) {
       checkCopies(ranked(s"r.t <= l.t AND $more", "r.t DESC"), best = false)
     }
@@ -353,10 +328,8 @@ trait BestCopiesTest extends BestMatchesTest {
 
   testOfCases("of an inner join the side that is ranked for is the owner, larger or not", 2)(
     Seq((400, 60), (60, 400))) { sizes =>
-    val random = new Random(9)
     for ((left, right) <- sizes) {
-      side("l", left, "BIGINT", random)
-      side("r", right, "BIGINT", random)
+      spread(left, right, 9)
       for (range <- Seq("r.t <= l.t", "r.t > l.t"); direction <- Seq("ASC", "DESC"))
         checkCopies(ranked(range, s"r.t $direction", limit = 2, joinType = "INNER"))
       checkCopies(s"SELECT l.id, max(r.t) FROM l JOIN r ON ${keyed("r.t <= l.t")} GROUP BY l.id")

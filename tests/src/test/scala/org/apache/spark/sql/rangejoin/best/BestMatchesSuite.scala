@@ -2,8 +2,6 @@
 
 package org.apache.spark.sql.rangejoin.best
 
-import scala.util.Random
-
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
@@ -15,27 +13,6 @@ import org.scalatest.tagobjects.Slow
 class BestMatchesSuite extends BestMatchesTest {
   import BestMatchesSuite._
   import BestMatchesTest._
-
-  /** Rows of a few keys with many ties, some NULL, and intervals from `t` to `u`. */
-  private def side(name: String, rows: Int, seed: Int, range: String = "BIGINT"): Unit = {
-    val random = new Random(seed)
-    val values = Seq.tabulate(rows) { id =>
-      val t = if (random.nextInt(20) == 0) "NULL" else random.nextInt(150).toString
-      val k = if (random.nextInt(30) == 0) "NULL" else random.nextInt(3).toString
-      s"($id, $k, $t, ${random.nextInt(12)}, ${random.nextInt(5)})"
-    }
-    spark.sql(
-      s"""SELECT id, k, ${cast("t", range)} AS t, ${cast("t + d", range)} AS u, v
-         |FROM VALUES ${values.mkString(", ")} AS v(id, k, t, d, v)""".stripMargin)
-      .createOrReplaceTempView(name)
-  }
-
-  private def cast(value: String, to: String): String = to match {
-    case "DATE"      => s"date_add(DATE '2024-01-01', $value)"
-    case "TIMESTAMP" => s"timestamp_seconds($value * 60)"
-    case "DOUBLE"    => s"CASE WHEN $value = 3 THEN double('NaN') ELSE $value / 4D END"
-    case other       => s"cast($value AS $other)"
-  }
 
   private def ranked(
       range: String,
@@ -60,8 +37,7 @@ class BestMatchesSuite extends BestMatchesTest {
       Overlap -> "LEFT")
     direction <- Seq("ASC", "DESC")
   } yield (range, joinType, direction)) { cases =>
-    side("l", 120, 1)
-    side("r", 150, 2)
+    bothSides(120, 150, 1)(valueOf("BIGINT"))
     for ((range, joinType, direction) <- cases) {
       check(ranked(range, s"r.t $direction", joinType = joinType))
       check(ranked(range, s"r.t $direction", "row_number()", 3, joinType))
@@ -96,8 +72,7 @@ class BestMatchesSuite extends BestMatchesTest {
       "min_by(r.t + 1, r.t)" -> "l.id"
     )
   } yield (range, joinType, functions, by)) { cases =>
-    side("l", 120, 3)
-    side("r", 150, 4)
+    bothSides(120, 150, 3)(valueOf("BIGINT"))
     for ((range, joinType, functions, by) <- cases) check(
       s"SELECT $by, $functions FROM l $joinType JOIN r ON l.k = r.k AND $range AND r.v <= l.v GROUP BY $by")
     check(
@@ -108,20 +83,18 @@ class BestMatchesSuite extends BestMatchesTest {
   test("types of the range", Slow) {
     for (range <-
         Seq("INT", "DATE", "TIMESTAMP", "DOUBLE", "FLOAT", "DECIMAL(10, 2)", "SMALLINT")) {
-      side("l", 90, 5, range)
-      side("r", 120, 6, range)
+      bothSides(90, 120, 5)(valueOf(range))
       check(ranked("r.t <= l.t", "r.t DESC", "rank()", 2, "LEFT", "l.id, r.id AS rid"))
       check(ranked("r.t >= l.t AND r.t <= l.u", "r.t", "rank()", 1, "LEFT", "l.id, r.id AS rid"))
     }
   }
 
-  testOfCases("a row has no more than its best matches, with and without a residual", 3)(for {
+  testOfCases("a row has no more than its best matches, with and without a residual", 5)(for {
     range <- OneSided
     residual <- Seq("", " AND r.v <> l.v")
     form <- Forms :+ OnDisk
   } yield (range, residual, form)) { cases =>
-    side("l", 200, 7)
-    side("r", 400, 8)
+    bothSides(200, 400, 7)(valueOf("BIGINT"))
     for ((range, residual, form) <- cases; engine <- nextEngine)
       withConf(engine ++ form.settings: _*) {
         val direction = if (range.contains(">=") || range.startsWith("l")) "ASC" else "DESC"
@@ -132,8 +105,7 @@ class BestMatchesSuite extends BestMatchesTest {
   }
 
   test("a streamed side that is sorted by its key is sorted by its bound as well") {
-    side("l", 100, 7)
-    side("r", 100, 8)
+    bothSides(100, 100, 7)(valueOf("BIGINT"))
     for (range <- OneSided)
       compare(ranked(range, "r.t"), Forms.take(1), nextEngine) { df =>
         val sorts = collect(executedPlan(df)) { case sort: RangeSortExec => sort.sortOrder.size }
@@ -145,8 +117,7 @@ class BestMatchesSuite extends BestMatchesTest {
     range <- Ranges
     joinType <- Seq("INNER", "LEFT") if joinType == "LEFT" || range != PointInInterval
   } yield (range, joinType)) { cases =>
-    side("l", 120, 9)
-    side("r", 200, 10)
+    bothSides(120, 200, 9)(valueOf("BIGINT"))
     val spills = Seq(
       "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold" -> "1",
       "spark.sql.sortMergeJoinExec.buffer.spill.threshold" -> "7",
@@ -172,8 +143,7 @@ class BestMatchesSuite extends BestMatchesTest {
   }
 
   test("without a key, by range buckets and over a broadcast") {
-    side("l", 120, 11)
-    side("r", 150, 12)
+    bothSides(120, 150, 11)(valueOf("BIGINT"))
     for (joinType <- Seq("INNER", "LEFT")) {
       val query = s"""SELECT l.id, max(struct(r.t, r.id))
                      |FROM l $joinType JOIN r ON r.t BETWEEN l.t AND l.u GROUP BY l.id""".stripMargin
@@ -182,8 +152,7 @@ class BestMatchesSuite extends BestMatchesTest {
   }
 
   test("keys that are split") {
-    side("l", 200, 13)
-    side("r", 300, 14)
+    bothSides(200, 300, 13)(valueOf("BIGINT"))
     val split = Forms.head.copy(settings = Seq("spark.sql.join.skew.buckets" -> "4"))
     for (joinType <- Seq("INNER", "LEFT"); direction <- Seq("ASC", "DESC")) {
       val by = s"r.t $direction, r.id"
@@ -194,8 +163,7 @@ class BestMatchesSuite extends BestMatchesTest {
   }
 
   test("what is ranked otherwise has all matches", Slow) {
-    side("l", 60, 17)
-    side("r", 80, 18)
+    bothSides(60, 80, 17)(valueOf("BIGINT"))
     val range = "r.t <= l.t"
     val merge = Seq(Forms.head)
     // Partitions of the side that is ranked, or of both.
@@ -236,8 +204,7 @@ class BestMatchesSuite extends BestMatchesTest {
   }
 
   test("the other side may be asked for its best matches, too", Slow) {
-    side("l", 100, 19)
-    side("r", 100, 20)
+    bothSides(100, 100, 19)(valueOf("BIGINT"))
     for {
       (range, joinType) <- Seq(
         UpTo -> "INNER",
@@ -261,8 +228,7 @@ class BestMatchesSuite extends BestMatchesTest {
   }
 
   test("reports say why all matches are ranked") {
-    side("l", 20, 23)
-    side("r", 20, 24)
+    bothSides(20, 20, 23)(valueOf("BIGINT"))
     val join = "FROM l JOIN r ON l.k = r.k AND r.t <= l.t"
     def ranking(partition: String, order: String) =
       s"SELECT * FROM (SELECT row_number() OVER (PARTITION BY $partition ORDER BY $order) AS n $join) WHERE n = 1"
@@ -284,8 +250,7 @@ class BestMatchesSuite extends BestMatchesTest {
   }
 
   test("EXPLAIN names what is wanted") {
-    side("l", 20, 21)
-    side("r", 20, 22)
+    bothSides(20, 20, 21)(valueOf("BIGINT"))
     for (form <- Forms) {
       val df = spark.sql(form.of(ranked("r.t <= l.t", "r.t DESC", limit = 3)))
       assert(executedPlan(df).toString.contains("best 3 by t#"))

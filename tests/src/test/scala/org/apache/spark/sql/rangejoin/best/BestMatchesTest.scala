@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.best
 
+import scala.util.Random
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins.BaseJoinExec
@@ -13,6 +15,36 @@ import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 /** What suites of rankings above a range join share. */
 trait BestMatchesTest extends RangeJoinTest {
   import BestMatchesTest._
+
+  /**
+   * A side with a few keys `k`, a time `t` with many ties, an end `u` that is no less, and a value `v`. Keys and times
+   * are NULL at times; all times of key 3 are.
+   *
+   * @param value a time, of a number
+   */
+  protected def side(name: String, rows: Int, seed: Int, keys: Int = 3, partitions: Int = 1)(
+      value: String => String): Unit = {
+    val random = new Random(seed)
+    def orNull(one: Int, in: Int) = if (random.nextInt(in) == 0) "NULL" else one.toString
+    val values = Seq.tabulate(rows) { id =>
+      val k = orNull(random.nextInt(keys), 30)
+      val n = if (k == "3") "NULL" else orNull(random.nextInt(150), 20)
+      s"($id, $k, $n, ${random.nextInt(12)}, ${random.nextInt(5)})"
+    }
+    def of(n: String) = s"IF(n IS NULL, NULL, ${value(n)})"
+    val hint = if (partitions > 1) s"/*+ REPARTITION($partitions) */" else ""
+    spark.sql(s"""SELECT $hint id, k, ${of("n")} AS t, ${of("(n + d)")} AS u, v
+      FROM VALUES ${values.mkString(", ")} AS v(id, k, n, d, v)""").createOrReplaceTempView(name)
+  }
+
+  protected def bothSides(
+      left: Int,
+      right: Int,
+      seed: Int,
+      keys: Int = 3)(value: String => String): Unit = {
+    side("l", left, seed, keys)(value)
+    side("r", right, seed + 1, keys)(value)
+  }
 
   protected def joinOf(df: DataFrame): SparkPlan =
     only(collect(executedPlan(df)) { case join: BaseJoinExec => join })
@@ -101,6 +133,24 @@ object BestMatchesTest {
       "spark.sql.join.rangePartitioning.deferShuffle.enabled" -> "false"
     )
   )
+
+  /** A value of a type that rises with a number. */
+  def valueOf(dataType: String)(n: String): String = dataType match {
+    case "DATE"          => s"date_add(DATE '2024-01-01', $n)"
+    case "TIMESTAMP"     => s"timestamp_seconds($n * 60)"
+    case "TIMESTAMP_NTZ" => s"TIMESTAMP_NTZ '2024-01-01 00:00:00' + make_dt_interval(0, 0, 0, $n)"
+    // The night that clocks go back in Berlin.
+    case "NIGHT" => s"timestamp_seconds(1729983600 + $n * 120)"
+    // Zeros of either sign, and NaN.
+    case "DOUBLE" | "FLOAT" =>
+      s"CAST(CASE $n WHEN 3 THEN double('NaN') WHEN 4 THEN -0D WHEN 5 THEN 0D ELSE $n / 4D END AS $dataType)"
+    case "STRING"         => s"concat(IF($n > 130, '2024-02-', '2024-01-'), lpad($n, 4, '0'))"
+    case "BINARY"         => s"CAST(concat('same prefix ', lpad($n, 4, '0')) AS BINARY)"
+    case "DECIMAL(38, 4)" =>
+      s"CAST('1234567890123456789012' AS DECIMAL(38, 4)) + CAST($n / 7 AS DECIMAL(10, 4))"
+    case "STRUCT" => s"named_struct('a', 1, 'b', $n)"
+    case other    => s"CAST($n AS $other)"
+  }
 
   /** The first pairs of each row of `l`, by the order of a ranking function. */
   def rankedPairs(

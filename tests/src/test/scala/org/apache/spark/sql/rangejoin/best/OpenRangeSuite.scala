@@ -2,8 +2,6 @@
 
 package org.apache.spark.sql.rangejoin.best
 
-import scala.util.Random
-
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.rangejoin.condition.Reason
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
@@ -16,22 +14,8 @@ class OpenRangeSuite extends BestMatchesTest {
   import BestMatchesTest._
   import OpenRangeSuite._
 
-  /** Among them rows with NULL as key or time, and a key all of whose times are NULL. */
-  private def side(name: String, rows: Int, seed: Int, value: String): Unit = {
-    val random = new Random(seed)
-    val values = Seq.tabulate(rows) { id =>
-      val k = if (random.nextInt(30) == 0) "NULL" else random.nextInt(4).toString
-      val t = if (k == "3" || random.nextInt(20) == 0) "NULL" else random.nextInt(200).toString
-      s"($id, $k, ${value.replace("$", t)}, ${random.nextInt(5)})"
-    }
-    spark.sql(s"SELECT * FROM VALUES ${values.mkString(", ")} AS v(id, k, t, v)")
-      .createOrReplaceTempView(name)
-  }
-
-  private def sides(seed: Int, value: String = "$"): Unit = {
-    side("l", 80, seed, value)
-    side("r", 160, seed + 1, value)
-  }
+  private def sides(seed: Int, value: String = "$"): Unit =
+    bothSides(80, 160, seed, keys = 4)(n => value.replace("$", n))
 
   /** Of those that tie, row_number takes any: so shows the distance alone, or all of them are ranked. */
   private def ranked(
@@ -42,11 +26,8 @@ class OpenRangeSuite extends BestMatchesTest {
       condition: String = "l.k = r.k"): String = {
     val shown = if (function == "row_number()") s"$by AS d" else "r.id AS rid, r.t AS rt"
     val order = if (by.endsWith("NULLS LAST")) by else s"$by NULLS LAST"
-    s"""SELECT * FROM (
-       |  SELECT l.id, ${shown.replace(" NULLS LAST", "")}, $function OVER (
-       |    PARTITION BY l.id ORDER BY $order) AS n
-       |  FROM l $joinType JOIN r ON $condition)
-       |WHERE n <= $limit""".stripMargin
+    val columns = s"l.id, ${shown.replace(" NULLS LAST", "")}"
+    rankedPairs(columns, function, order, joinType, condition, limit)
   }
 
   /** Compares with stock Spark, whose join it stays. */
@@ -54,7 +35,7 @@ class OpenRangeSuite extends BestMatchesTest {
     compare(query, Forms.take(1), nextEngine)(df => !joinOf(df).isInstanceOf[RangeJoinExec])
   }
 
-  testOfCases("the nearest rows of a key, by rank", 5)(for {
+  testOfCases("the nearest rows of a key, by rank", 8)(for {
     on <- Seq(true, false)
     (function, limit) <- Seq("row_number()" -> 3, "rank()" -> 2, "dense_rank()" -> 1)
     joinType <- Seq("INNER", "LEFT")
@@ -68,7 +49,7 @@ class OpenRangeSuite extends BestMatchesTest {
   test("NULL before all values: rows are in no order, and all are given") {
     sides(3)
     for (joinType <- Seq("INNER", "LEFT"); by <- Seq("abs(l.t - r.t)", "abs(r.t - l.t)"))
-      check(ranked(by, "rank()", 2, joinType).replace("NULLS LAST", "NULLS FIRST"), forms = Forms)
+      check(ranked(by, "rank()", 2, joinType).replace("NULLS LAST", "NULLS FIRST"))
   }
 
   test(
@@ -103,7 +84,7 @@ class OpenRangeSuite extends BestMatchesTest {
         joinOf(_).children.forall(_.outputOrdering.size == 2))
   }
 
-  testOfCases("types of the time", 5)(
+  testOfCases("types of the time", 7)(
     for (types <- Types.zipWithIndex; on <- Seq(true, false)) yield (types, on)) { cases =>
     for ((((value, zone, distances), i), on) <- cases) withConf(
       "spark.sql.session.timeZone" -> zone,

@@ -2,36 +2,13 @@
 
 package org.apache.spark.sql.rangejoin.best
 
-import scala.util.Random
-
 import org.scalatest.tagobjects.Slow
 
 /** Best matches and aggregates by values of which bounds are prefixes: texts, bytes, long decimals, structs. */
 class PrefixedValuesSuite extends BestMatchesTest {
   import BestMatchesTest._
 
-  /** From small numbers; most of the values of a type have one prefix, and some another. */
-  private val Types: Map[String, String => String] = Map(
-    "STRING" -> (n => s"concat(IF($n > 140, '2024-02-', '2024-01-'), lpad($n, 4, '0'))"),
-    "BINARY" -> (n => s"CAST(concat('same prefix ', lpad($n, 4, '0')) AS BINARY)"),
-    "DECIMAL(38, 4)" -> (n =>
-      s"CAST('1234567890123456789012' AS DECIMAL(38, 4)) + CAST($n / 7 AS DECIMAL(10, 4))"),
-    "STRUCT" -> (n => s"named_struct('a', 1, 'b', $n)")
-  )
-
-  /** Rows of a few keys with many ties, some of them NULL, and another value that is no less. */
-  private def side(name: String, rows: Int, seed: Int, value: String => String): Unit = {
-    val random = new Random(seed)
-    val values = Seq.tabulate(rows) { id =>
-      val t = if (random.nextInt(20) == 0) "NULL" else random.nextInt(150).toString
-      s"($id, ${random.nextInt(3)}, $t, ${random.nextInt(40)}, ${random.nextInt(5)})"
-    }
-    spark.sql(
-      s"""SELECT id, k, v, IF(n IS NULL, NULL, ${value("n")}) AS t,
-         |  IF(n IS NULL, NULL, ${value("(n + d)")}) AS u
-         |FROM VALUES ${values.mkString(", ")} AS v(id, k, n, d, v)""".stripMargin)
-      .createOrReplaceTempView(name)
-  }
+  private val Types = Seq("STRING", "BINARY", "DECIMAL(38, 4)", "STRUCT")
 
   private def ranked(
       range: String,
@@ -51,10 +28,9 @@ class PrefixedValuesSuite extends BestMatchesTest {
       "r.t BETWEEN l.t AND l.u",
       "r.t > l.t AND r.t < l.u")
 
-  for ((name, value) <- Types; range <- Ranges)
-    test(s"the first matches by $name where $range", slowButOneIn(3)(s"$name $range"): _*) {
-      side("l", 120, 1, value)
-      side("r", 150, 2, value)
+  for (name <- Types; range <- Ranges)
+    test(s"the first matches by $name where $range", slowButOneIn(4)(s"$name $range"): _*) {
+      bothSides(120, 150, 1)(valueOf(name))
       val rankings = for {
         by <- Seq("r.t ASC", "r.t DESC")
         query <- Seq(
@@ -76,16 +52,13 @@ class PrefixedValuesSuite extends BestMatchesTest {
       s"FROM l LEFT JOIN r ON l.k = r.k AND $range GROUP BY l.id"
 
   test("intervals of values give all matches") {
-    side("l", 60, 3, Texts)
-    side("r", 80, 4, Texts)
+    bothSides(60, 80, 3)(valueOf("STRING"))
     for (form <- Forms; by <- Seq("r.t DESC", "r.u"))
       check(
         ranked("l.t BETWEEN r.t AND r.u", by, shown = "l.id AS l_id, r.id", function = "rank()"),
         best = false,
         forms = Seq(form))
   }
-
-  private val Texts = Types("STRING")
 
   testOfCases("a range of a number and of a text of which all have one prefix", 7)(for {
     on <- Seq(
@@ -110,16 +83,14 @@ class PrefixedValuesSuite extends BestMatchesTest {
   }
 
   test("no more candidates than are wanted", Slow) {
-    side("l", 300, 5, Texts)
-    side("r", 3000, 6, Texts)
+    bothSides(300, 3000, 5)(valueOf("STRING"))
     for ((range, by) <- Seq("r.t <= l.t" -> "r.t DESC", "r.t >= l.t" -> "r.t");
       form <- Forms :+ OnDisk)
       compareMetric("numCandidates", 600L, ranked(range, by, limit = 2), Seq(form))
   }
 
   test("no pairs are made to be aggregated", Slow) {
-    side("l", 300, 5, Texts)
-    side("r", 3000, 6, Texts)
+    bothSides(300, 3000, 5)(valueOf("STRING"))
     for (range <- Seq("r.t <= l.t", "r.t BETWEEN l.t AND l.u"); form <- Forms :+ OnDisk)
       compareMetric("numPairs", 1000L, aggregated(range), Seq(form))
   }

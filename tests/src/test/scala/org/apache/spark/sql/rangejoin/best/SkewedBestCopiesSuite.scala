@@ -43,8 +43,8 @@ class SkewedBestCopiesSuite extends BestCopiesTest {
     val (a, b) = Seq.fill(400000)(random.nextLong()).distinct.groupBy(hash).values.collectFirst {
       case keys if keys.size > 1 => (keys(0), keys(1))
     }.get
-    for ((name, rows) <- Seq("l" -> 120, "r" -> 200)) {
-      side(name, rows, "BIGINT", random)
+    spread(120, 200, 10)
+    for (name <- Seq("l", "r")) {
       spark.table(name).selectExpr(
         "id",
         "t",
@@ -57,9 +57,7 @@ class SkewedBestCopiesSuite extends BestCopiesTest {
   }
 
   test("of an inner join the larger side is the owner where ties have to be kept") {
-    val random = new Random(11)
-    side("l", 60, "BIGINT", random)
-    side("r", 400, "BIGINT", random)
+    spread(60, 400, 11)
     for ((function, best) <- Seq("rank()" -> false, "row_number()" -> true)) {
       val shown = if (best) "r.t AS rt" else "r.id AS rid"
       checkCopies(
