@@ -216,7 +216,7 @@ trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
       pos: Position): Unit = for (one <- some) {
     val (fullName, more) =
       if (one == forms.head) (name, Nil)
-      else (s"$name: $one", slowButOneIn(5)(s"$name $one"))
+      else (s"$name: $one", slowButOneIn(3)(s"$name $one"))
     super.test(fullName, tags ++ more: _*)(planned(one)(body))
   }
 
