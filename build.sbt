@@ -75,13 +75,14 @@ lazy val builtFor = Compile / sourceGenerators += Def.task {
   Seq(file)
 }
 
-/** What the jar links to in Spark's jars, for `guard/Links`. */
+/** What the jar links to in Spark's jars outside of rules, which are guarded one by one; for `guard/Links`. */
 lazy val foreignLinks = Compile / resourceGenerators += Def.task {
   (Compile / compile).value
   (codegen / Compile / compile).value
   val folder = (Compile / resourceManaged).value / "org" / "apache" / "spark" / "sql" / "rangejoin"
   val classes = Seq((Compile / classDirectory).value, (codegen / Compile / classDirectory).value)
     .flatMap(of => (of ** "*.class").get)
+    .filterNot(file => RoomsOfRules(file.getParentFile.getName))
   val jars = (Compile / dependencyClasspath).value.map(_.data).filter(_.isFile)
   val (links, checksums) = ForeignLinks.of(classes, jars)
   for ((name, lines) <- Seq("links" -> links, "checksums" -> checksums)) yield {
@@ -89,6 +90,8 @@ lazy val foreignLinks = Compile / resourceGenerators += Def.task {
     folder / s"$name.txt"
   }
 }
+
+val RoomsOfRules = Set("explain", "guard", "hint", "plan", "pushdown", "rewrite")
 
 /** Modules of the JDK that Spark reaches into, as its own launcher opens them. */
 val sparkJvmOptions = Seq(

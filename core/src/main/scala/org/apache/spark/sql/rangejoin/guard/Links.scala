@@ -11,9 +11,9 @@ import scala.io.Source
 import scala.util.control.NonFatal
 
 /**
- * Whether this Spark has what the jar was compiled against: every class and member that our classes link to, as the build
- * has listed them (`project/ForeignLinks.scala`; `make links` prints the list). A task that finds out by itself fails,
- * and its query with it.
+ * Whether this Spark has what the jar was compiled against: every class and member that our classes outside of rules link
+ * to, as the build has listed them (`project/ForeignLinks.scala`; `make links` prints the list). A task that finds out by
+ * itself fails, and its query with it.
  *
  * Jars have a checksum of each of their classes. Where those are the ones that the jar was compiled against, that is all
  * that is read: a Spark as it was published costs some milliseconds. What depends on other classes is looked up by
