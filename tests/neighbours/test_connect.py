@@ -207,10 +207,10 @@ def test_features_of_a_client(client: SparkSession) -> None:
     events = client.range(80).selectExpr(
         "id % 4 AS k", f"{time.format(5)} AS t", "id AS v", f"{time.format(5)} AS known"
     )
-    spans = {"short": timedelta(seconds=3), "own": F.expr("INTERVAL '9' SECOND")}
+    spans: Any = {"short": timedelta(seconds=3), "own": F.expr("INTERVAL '9' SECOND")}
 
     def query() -> DataFrame:
-        tables = [
+        tables: Any = [
             rangejoin.Latest(events, "v", known_at="known", tie_break=events["v"].desc()),
             rangejoin.Windows(events, spans, {"v": ["count", "sum"]}),
         ]
