@@ -51,7 +51,7 @@ private[rangejoin] case class Demand(
   /** The best matches that a join is to return; or why it has to return all. */
   def bestOf(join: RangeJoinExec): Option[Either[String, BestMatches]] = best.map { wanted =>
     val left = join.left.outputSet
-    wanted.of(left, join.right.outputSet)
+    wanted.of(left, join.right.outputSet, join.leftKeys.zip(join.rightKeys))
       .filterOrElse(
         best => WantedPairs.areAll(join.joinType, best.streamedSide(left)),
         "write an INNER join, or an outer one that keeps the rows that are ranked for")

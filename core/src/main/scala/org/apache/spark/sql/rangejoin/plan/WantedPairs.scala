@@ -39,10 +39,22 @@ private[rangejoin] case class WantedPairs(
       Some(WantedPairs(partition.map(under), best.copy(order = order), beside.map(under)))
     }
 
-  /** The best matches that rows of one side have on the other side; or why that is not the question. */
-  def of(left: AttributeSet, right: AttributeSet): Either[String, BestMatches] = {
+  /**
+   * The best matches that rows of one side have on the other side; or why that is not the question.
+   *
+   * @param keys columns that are equal in a match, and may be partitioned by instead of each other
+   */
+  def of(
+      left: AttributeSet,
+      right: AttributeSet,
+      keys: Seq[(Expression, Expression)] = Nil): Either[String, BestMatches] = {
+    def isOf(streamed: AttributeSet)(e: Expression) =
+      e.deterministic && e.references.subsetOf(streamed)
+    def isKey(e: Expression) = keys.exists { case (a, b) =>
+      a.semanticEquals(e) || b.semanticEquals(e)
+    }
     val sides = Seq(left -> right, right -> left).filter { case (streamed, _) =>
-      (partition ++ beside).forall(e => e.deterministic && e.references.subsetOf(streamed))
+      beside.forall(isOf(streamed)) && partition.forall(e => isOf(streamed)(e) || isKey(e))
     }
     // Spark computes it in a node of its own, once more for each place that it is in.
     val hasPython = (best +: (partition ++ beside)).exists(_.exists(_.isInstanceOf[PythonUDF]))

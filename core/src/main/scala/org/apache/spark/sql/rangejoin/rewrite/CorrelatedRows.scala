@@ -225,7 +225,7 @@ private[rewrite] object CorrelatedRows {
     f.mode == Complete && !f.isDistinct && f.filter.isEmpty
 
   /** Whether plans give the same rows. Spark takes files to be the same by their paths, whenever they were listed. */
-  private def areSame(a: LogicalPlan, b: LogicalPlan): Boolean =
+  def areSame(a: LogicalPlan, b: LogicalPlan): Boolean =
     a.sameResult(b) && a.collectLeaves().zip(b.collectLeaves()).forall { case (x, y) =>
       sourceOf(x).forall(source => sourceOf(y).exists(_.eq(source)))
     }

@@ -13,8 +13,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.guard.{Guard, Guarded}
 
 /**
- * Finds the parts of a query that may have as-of joins or correlated subqueries to be rewritten as range joins, and puts
- * a [[RewrittenAfterCacheLookup]] on top of each.
+ * Finds the parts of a query that may have as-of joins, correlated subqueries or pairs [[JoinedBack]] to be rewritten as
+ * range joins, and puts a [[RewrittenAfterCacheLookup]] on top of each.
  *
  * Runs between analysis and optimizer (a plan normalization rule), which is before Spark looks for parts of the query in
  * its cache. So nothing may be rewritten yet: a cached part is found by its plan, and would depend on settings and on
@@ -44,12 +44,16 @@ object RewriteAfterCacheLookup extends Rule[LogicalPlan] {
   }
 
   private def mayBeRewritten(plan: LogicalPlan): Boolean =
+    asksOfRows(plan) || JoinedBack.mayBeIn(plan)
+
+  private def asksOfRows(plan: LogicalPlan): Boolean =
     plan.containsAnyPattern(AS_OF_JOIN, PLAN_EXPRESSION, LATERAL_JOIN)
 
   /** Common table expressions are rewritten together with what reads them. */
   private def isRewrittenHere(plan: LogicalPlan): Boolean = plan match {
-    case _: AsOfJoin | _: LateralJoin => true
-    case ctes: WithCTE                => mayBeRewritten(ctes)
+    case _: AsOfJoin | _: LateralJoin                => true
+    case join: Join if JoinedBack.of(join).isDefined => true
+    case ctes: WithCTE                               => asksOfRows(ctes) || JoinedBack.mayBeIn(ctes)
     case other => other.expressions.exists(_.containsPattern(PLAN_EXPRESSION))
   }
 
@@ -98,12 +102,17 @@ case class RewrittenAfterCacheLookup(
   /**
    * A number of a row is not deterministic, and the optimizer does not inline a common table expression that is not: one
    * that is read several times would be computed and shuffled as a whole, whatever is read of it. So these are inlined
-   * before rows are numbered.
+   * before rows are numbered. And whether two readers read the same rows shows where these are inlined.
    */
   private def rewritten(part: LogicalPlan): LogicalPlan = {
-    def joined(plan: LogicalPlan) = JoinMatches(plan, !isFileAsked)
+    def joined(plan: LogicalPlan) = JoinMatches(JoinedBack(plan), !isFileAsked)
     val found = joined(part)
-    if (found.fastEquals(part) || !part.containsPattern(CTE)) found else joined(InlineCTE()(part))
+    if (!part.containsPattern(CTE) || found.fastEquals(part) && !JoinedBack.mayBeIn(part)) found
+    else {
+      val inlined = InlineCTE()(part)
+      val foundThere = joined(inlined)
+      if (foundThere.fastEquals(inlined)) part else foundThere
+    }
   }
 
   override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan =

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package org.apache.spark.sql.rangejoin.rewrite
+
+import scala.util.Random
+
+import org.apache.spark.sql.catalyst.plans.logical.Window
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
+import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
+import org.apache.spark.sql.rangejoin.join.RangeJoinExec
+
+import org.scalatest.tagobjects.Slow
+
+/**
+ * Point-in-time queries in the form in which feature stores and other generators of SQL write them, in words of our own. A
+ * spine of drivers and times, and tables of what is known of drivers, each since a time.
+ */
+class GeneratedQueriesSuite extends RangeJoinTest {
+
+  /** Ties, NULLs, rows that are known twice, and drivers of whom nothing is known. */
+  private def tables(spine: Int = 80, events: Int = 240, seed: Int = 1): Unit = {
+    def time(column: String) = s"TIMESTAMP'2026-03-01' + make_interval(0, 0, 0, 0, 0, $column)"
+    spark.range(spine).selectExpr(
+      s"IF(pmod(hash(id, $seed), 13) = 5, NULL, pmod(hash(id, 2, $seed), 7)) AS driver",
+      s"IF(pmod(hash(id, $seed), 17) = 3, NULL, ${time(s"pmod(hash(id, 3, $seed), 60)")}) AS at",
+      "id % 3 AS label"
+    ).createOrReplaceTempView("spine")
+    for (name <- Seq("trips", "ratings")) spark.range(events).selectExpr(
+      s"IF(pmod(hash(id, '$name', $seed), 19) = 2, NULL, pmod(hash(id, 4, $seed), 6)) AS driver",
+      s"IF(pmod(hash(id, '$name', $seed), 23) = 7, NULL, ${time(s"pmod(hash(id, 5, $seed), 70)")}) AS since",
+      s"IF(pmod(hash(id, 6, $seed), 5) = 1, NULL, ${time(s"pmod(hash(id, 7, $seed), 3)")}) AS written",
+      s"IF(id % 11 = 4, NULL, pmod(hash(id, '$name'), 50)) AS value"
+    ).createOrReplaceTempView(name)
+  }
+
+  /**
+   * Compares with stock Spark.
+   *
+   * @param ranked how many range joins give the best matches alone
+   * @param pairs how many give pairs
+   */
+  private def check(
+      query: String,
+      ranked: Int,
+      pairs: Int = 0,
+      aggregated: Int = 0,
+      settings: Settings = Nil): Unit = {
+    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(query)))
+    for (engine <- nextEngine) withConf(engine ++ settings: _*) {
+      val df = spark.sql(query)
+      def clue = s"$query\nunder $engine\n${executedPlan(df)}"
+      assertSameRows(rows(df), expected, clue)
+      val joins = collect(executedPlan(df)) { case join: RangeJoinExec => join }
+      val inAggregates = nodes[AggregateMatchesExec](df).flatMap(_.join)
+      assert(joins.count(_.best.isDefined) == ranked, clue)
+      assert(inAggregates.size == aggregated, clue)
+      assert(joins.size - ranked - aggregated == pairs, clue)
+    }
+  }
+
+  // ---------------------------------------------------------------- Feast
+
+  /** The view of one table in Feast's SQL for Spark: every earlier row, and those of them that are the latest. */
+  private def feastView(name: String, ttl: Option[Int], written: Boolean): String = {
+    val created = if (written) ", written" else ""
+    val upTo = ttl.fold("")(hours => s"AND e.since >= s.at - $hours * INTERVAL '1' HOUR")
+    val once = s"""once AS (
+      SELECT row_id, since, max(written) AS written FROM base GROUP BY row_id, since),"""
+    s"""
+      WITH keys AS (SELECT driver, at, row_id FROM entities GROUP BY driver, at, row_id),
+      events AS (
+        SELECT since$created, driver AS driver, value AS ${name}_value FROM $name
+        WHERE since <= TIMESTAMP'2026-03-04'),
+      base AS (
+        SELECT e.*, s.at, s.row_id FROM events AS e INNER JOIN keys AS s
+        ON TRUE AND e.since <= s.at $upTo AND e.driver = s.driver),
+      ${if (written) once else ""}
+      latest AS (
+        SELECT since$created, row_id FROM (
+          SELECT *, row_number() OVER (
+            PARTITION BY row_id ORDER BY since DESC${if (written) ", written DESC"
+      else ""}) AS number
+          FROM base ${if (written) "INNER JOIN once USING (row_id, since, written)" else ""})
+        WHERE number = 1)
+      SELECT base.* FROM base INNER JOIN latest USING (row_id, since$created)"""
+  }
+
+  private def feast(ttl: Option[Int], written: Boolean, names: String*): String = {
+    spark.sql("SELECT *, concat(CAST(driver AS STRING), CAST(at AS STRING)) AS row_id FROM spine")
+      .createOrReplaceTempView("entities")
+    for (name <- names)
+      spark.sql(feastView(name, ttl, written)).createOrReplaceTempView(s"${name}_cleaned")
+    val joins = names.map(name =>
+      s"LEFT JOIN (SELECT row_id, ${name}_value FROM ${name}_cleaned) USING (row_id)")
+    s"SELECT driver, at, label, ${names.map(_ + "_value").mkString(", ")} FROM entities ${joins.mkString(" ")}"
+  }
+
+  test("Feast: the latest row of each table, with and without a time to live") {
+    tables()
+    for (ttl <- Seq(None, Some(9)); written <- Seq(false, true))
+      check(feast(ttl, written, "trips"), ranked = 1)
+    check(feast(None, written = true, "trips", "ratings"), ranked = 2)
+  }
+
+  test("pairs joined with the greatest time of their row", Slow) {
+    tables()
+    val base = "WITH base AS (SELECT s.label, s.at, s.driver, e.since, e.written, e.value " +
+      "FROM spine s JOIN trips e ON e.driver = s.driver AND e.since <= s.at) "
+    def last(function: String) =
+      s"(SELECT label, driver, at, $function AS since FROM base GROUP BY label, driver, at) AS m"
+    check(
+      base + s"SELECT base.* FROM base JOIN ${last("max(since)")} USING (label, driver, at, since)",
+      1)
+    check(
+      base + s"SELECT b.value, m.since, m.at FROM ${last("max(since)")} JOIN base b " +
+        "ON m.label = b.label AND b.driver = m.driver AND m.at = b.at AND b.since = m.since",
+      1
+    )
+    check(
+      base.replace("<= s.at", "BETWEEN s.at - INTERVAL 9 HOURS AND s.at") +
+        s"SELECT base.* FROM base JOIN ${last("min(since)")} USING (label, driver, at, since)",
+      1
+    )
+    // Compared with less than they are ranked by, or with something else.
+    for (query <- Seq(
+        s"SELECT base.* FROM base JOIN ${last("max(since)")} USING (label, driver, since)",
+        s"SELECT base.* FROM base JOIN ${last("max(since)")} USING (label, driver, at)",
+        s"SELECT base.* FROM base JOIN ${last("max(written)")} ON base.label = m.label AND " +
+          "base.driver = m.driver AND base.at = m.at AND base.since = m.since",
+        s"SELECT base.* FROM base JOIN ${last("max(since)")} ON base.label = m.label AND " +
+          "base.driver = m.driver AND base.at = m.at AND base.written = m.since AND base.since = m.since",
+        s"SELECT base.* FROM base JOIN ${last("max(since)")} ON base.label = m.label AND " +
+          "base.driver = m.driver AND base.at = m.at AND base.since = m.since AND base.written = base.since",
+        s"SELECT base.* FROM base LEFT JOIN ${last("max(since)")} USING (label, driver, at, since)"
+      )) {
+      val df = spark.sql(base + query)
+      assertSameRows(
+        rows(df),
+        withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(base + query))),
+        query)
+      assert(!execution(df).optimizedPlan.exists(_.isInstanceOf[Window]), query)
+    }
+  }
+
+  test("the same with DataFrames") {
+    tables()
+    val base = spark.sql("SELECT s.label, s.at, s.driver, e.since, e.value " +
+      "FROM spine s JOIN trips e ON e.driver = s.driver AND e.since <= s.at")
+    val keys = Seq("label", "driver", "at")
+    val latest = base.groupBy(keys.head, keys.tail: _*).agg("since" -> "max")
+      .withColumnRenamed("max(since)", "since")
+    def query = base.join(latest, keys :+ "since")
+    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(query))
+    for (engine <- nextEngine) withConf(engine: _*) {
+      val df = query
+      assertSameRows(rows(df), expected, executedPlan(df).toString)
+      val joins = collect(executedPlan(df)) { case join: RangeJoinExec => join }
+      assert(joins.map(_.best.isDefined) == Seq(true), executedPlan(df))
+    }
+  }
+
+  test("random tables in Feast's queries", Slow) {
+    val random = new Random(20261130)
+    for (_ <- 0 until 12) {
+      tables(2 + random.nextInt(60), 2 + random.nextInt(200), random.nextInt())
+      val ttl = Some(random.nextInt(40)).filter(_ => random.nextBoolean())
+      check(feast(ttl, random.nextBoolean(), "trips"), ranked = 1)
+    }
+  }
+
+  // ---------------------------------------------------------------- Hopsworks
+
+  test("Hopsworks: rank() by the key of either side and the time of the spine") {
+    tables()
+    def feature(number: Int, name: String, of: String) =
+      s"""right_$number AS (SELECT * FROM (
+        SELECT s.label, s.driver, s.driver AS key_driver, s.at AS key_at, e.value AS ${name}_value,
+          rank() OVER (PARTITION BY $of.driver, s.at ORDER BY e.since DESC) AS number
+        FROM spine s INNER JOIN $name e ON s.driver = e.driver AND s.at >= e.since) WHERE number = 1)"""
+    for (of <- Seq("e", "s"))
+      check(
+        s"""WITH ${feature(0, "trips", of)}, ${feature(1, "ratings", of)}
+          SELECT a.label, a.driver, a.trips_value, b.ratings_value FROM right_0 a INNER JOIN right_1 b
+          ON a.key_driver = b.key_driver AND a.key_at = b.key_at""",
+        ranked = 2
+      )
+  }
+
+  test("Hopsworks: row_number() of numbered rows, joined back") {
+    tables()
+    spark.table("spine").selectExpr("monotonically_increasing_id() AS row", "*").cache()
+      .createOrReplaceTempView("numbered")
+    try check(
+        """WITH lookup AS (SELECT s.row, e.value,
+          row_number() OVER (PARTITION BY s.row ORDER BY e.since DESC, e.value) AS number
+          FROM numbered s LEFT JOIN trips e ON s.driver = e.driver AND s.at >= e.since)
+        SELECT s.row, s.driver, s.at, f.value FROM numbered s LEFT JOIN lookup f
+        ON s.row = f.row AND f.number = 1 ORDER BY s.row""",
+        ranked = 1
+      )
+    finally spark.catalog.uncacheTable("numbered")
+  }
+
+  // ---------------------------------------------------------------- dbt
+
+  test("dbt: snapshots, joined at a time and with one another") {
+    tables()
+    for (name <- Seq("trips", "ratings")) spark.sql(
+      s"SELECT driver, value, since AS valid_from, lead(since) OVER (PARTITION BY driver ORDER BY since) AS valid_to FROM $name")
+      .createOrReplaceTempView(s"${name}_snapshot")
+    check(
+      "SELECT s.*, d.value FROM spine s LEFT JOIN trips_snapshot d ON s.driver = d.driver " +
+        "AND s.at >= d.valid_from AND (s.at < d.valid_to OR d.valid_to IS NULL)",
+      ranked = 0,
+      pairs = 1
+    )
+    check(
+      "SELECT s.*, d.value FROM spine s LEFT JOIN trips_snapshot d ON s.driver = d.driver " +
+        "AND s.at >= d.valid_from AND s.at < coalesce(d.valid_to, TIMESTAMP'9999-12-31')",
+      ranked = 0,
+      pairs = 1
+    )
+    check(
+      "WITH a AS (SELECT *, coalesce(valid_to, TIMESTAMP'9999-12-31') AS until FROM trips_snapshot), " +
+        "b AS (SELECT *, coalesce(valid_to, TIMESTAMP'9999-12-31') AS until FROM ratings_snapshot) " +
+        "SELECT a.driver, a.value, b.value, greatest(a.valid_from, b.valid_from), least(a.until, b.until) " +
+        "FROM a LEFT JOIN b ON a.driver = b.driver AND a.valid_from <= b.until AND a.until >= b.valid_from",
+      ranked = 0,
+      pairs = 1
+    )
+  }
+
+  // ---------------------------------------------------------------- windows of a spine
+
+  test("one common table expression a window, joined back by the id of the spine") {
+    tables()
+    spark.table("spine").selectExpr("monotonically_increasing_id() AS row", "*").cache()
+      .createOrReplaceTempView("numbered")
+    def window(hours: Int) =
+      s"""w$hours AS (SELECT s.row, count(e.driver) AS n$hours, sum(e.value) AS s$hours FROM numbered s
+        LEFT JOIN trips e ON e.driver = s.driver AND e.since <= s.at AND e.since > s.at - INTERVAL $hours HOURS
+        GROUP BY s.row)"""
+    try check(
+        s"""WITH ${Seq(3, 14, 30).map(window).mkString(", ")}
+        SELECT * FROM numbered JOIN w3 USING (row) JOIN w14 USING (row) JOIN w30 USING (row)""",
+        ranked = 0,
+        aggregated = 3
+      )
+    finally spark.catalog.uncacheTable("numbered")
+  }
+}
