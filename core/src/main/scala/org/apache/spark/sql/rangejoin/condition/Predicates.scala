@@ -52,9 +52,10 @@ private[rangejoin] object Predicates extends PredicateHelper {
    * sum, which changes a sum of doubles, and may make a sum of decimals overflow.
    */
   def valueForm(e: Expression): Expression =
-    if (e.exists(hasTermsInOrder)) withoutNames(e) else e.canonicalized
+    if (hasTermsInOrder(e)) withoutNames(e) else e.canonicalized
 
-  private def hasTermsInOrder(e: Expression): Boolean = e match {
+  /** Whether there is a sum or a product in it of which Spark's canonical form changes the order. */
+  def hasTermsInOrder(e: Expression): Boolean = e.exists {
     case a: Add      => a.children.exists(_.isInstanceOf[Add])
     case m: Multiply => m.children.exists(_.isInstanceOf[Multiply])
     case _           => false

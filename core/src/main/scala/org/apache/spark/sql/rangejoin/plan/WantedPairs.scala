@@ -137,12 +137,17 @@ private[rangejoin] object WantedPairs {
     val others = extremes.collect { case (function, None) => anyOf(function) }
     wanted.headOption
       .filter(first => isPlain && others.forall(_.isDefined) && wanted.forall(isSame(_, first)))
-      .map(first =>
-        WantedPairs(grouping, first.copy(limit = wanted.map(_.limit).max), others.flatten))
+      .map { first =>
+        // Where one function wants all that tie, the others may see them.
+        val ranking = wanted.map(_.ranking).find(_ == Ranking.Rank).getOrElse(first.ranking)
+        val best = first.copy(limit = wanted.map(_.limit).max, ranking = ranking)
+        WantedPairs(grouping, best, others.flatten)
+      }
   }
 
   private def isSame(a: BestMatches, b: BestMatches): Boolean =
-    a.order.direction == b.order.direction && Predicates.haveSameValue(a.order.child, b.order.child)
+    a.order.direction == b.order.direction && a.order.nullOrdering == b.order.nullOrdering &&
+      Predicates.haveSameValue(a.order.child, b.order.child)
 
   private def extremeOf(function: AggregateFunction): Option[BestMatches] = {
     // A NULL is passed over, and any of those that tie will do.

@@ -100,6 +100,8 @@ private[rewrite] object JoinedBack extends SQLConfHelper {
     for {
       // One condition for each column.
       _ <- Option(equal).filter(_.size == ofRows.size)
+      // The row's own columns take the place of those that they are equal to.
+      if latest.output.forall(column => NumberedRows.areEqualSame(column.dataType))
       first <- FirstOfGroups.of(latest)
       same <- SameRows.of(first.rows, rows)
       // Each column is compared with itself, and each of the ranking is compared.
@@ -260,7 +262,8 @@ private[rewrite] object FirstOfGroups {
           case a: Attribute => below.getOrElse(a, a)
         })).splitAt(first.order.size - part.order.size)
       val keys = first.keys.flatMap(below.get)
-      val isFiner = keys.size == first.keys.size &&
+      // Rows with a NULL are left out before the groups are ranked, which loses no group where they are not ranked at all.
+      val isFiner = part.isOfKnown && keys.size == first.keys.size &&
         AttributeSet(part.keys) == AttributeSet(keys ++ before.map(_.child)) &&
         last.map(_.canonicalized) == part.order.map(_.canonicalized)
       if (isFiner)
@@ -278,7 +281,10 @@ private[rewrite] object SameRows {
     val ((coreA, ofA), (coreB, ofB)) = (named(a), named(b))
     def position(core: LogicalPlan, column: Option[Attribute]) =
       column.map(c => core.output.indexWhere(_.exprId == c.exprId)).filter(_ >= 0)
-    if (!CorrelatedRows.areSame(coreA, coreB)) None
+    if (!CorrelatedRows.areSame(
+        coreA,
+        coreB) || coreA.exists(_.expressions.exists(Predicates.hasTermsInOrder)))
+      None
     else Some((x, y) =>
       position(coreA, ofA.get(x)).exists(position(coreB, ofB.get(y)).contains))
   }

@@ -53,6 +53,16 @@ class BestMatchesSuite extends BestMatchesTest {
     }
   }
 
+  test("a function of all rows that tie beside one of any of them") {
+    bothSides(60, 200, 5)(valueOf("BIGINT"))
+    for (functions <- Seq(
+        "max(r.t), max(struct(r.t, r.id))",
+        "max(struct(r.t, r.id)), max(r.t)",
+        "max_by(r.t, r.t), max(struct(r.t, r.v, r.id))"
+      ))
+      check(s"SELECT l.id, $functions FROM l LEFT JOIN r ON l.k = r.k AND $UpTo GROUP BY l.id")
+  }
+
   testOfCases("aggregates of the rows at one end", 5)(for {
     (range, joinType) <- Seq(
       UpTo -> "LEFT",

@@ -143,6 +143,46 @@ class GeneratedQueriesSuite extends RangeJoinTest {
     }
   }
 
+  private def checkRows(query: String): Unit = {
+    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(query)))
+    assertSameRows(rows(spark.sql(query)), expected, query)
+  }
+
+  test("a finer group is lost if its first row has a NULL") {
+    spark.sql("SELECT 1 AS id, 1 AS k, 5 AS t").createOrReplaceTempView("one")
+    spark.sql(
+      "SELECT * FROM VALUES (1, 2, 1, 9), (1, 3, 1, NULL), (1, 3, 2, 7) AS many(k, t, c, v)")
+      .createOrReplaceTempView("many")
+    for (order <- Seq("v", "c NULLS LAST, v NULLS LAST")) {
+      val columns = if (order == "v") "v" else "c, v"
+      checkRows(s"""WITH base AS (SELECT s.id, e.t, e.c, e.v FROM one s JOIN many e ON s.k = e.k AND e.t <= s.t),
+        once AS (SELECT id, t, $columns FROM (
+          SELECT *, row_number() OVER (PARTITION BY id, t ORDER BY $order) n FROM base) WHERE n = 1),
+        latest AS (SELECT id, t, $columns FROM (
+          SELECT *, row_number() OVER (PARTITION BY id ORDER BY t DESC, $order) n
+          FROM base JOIN once USING (id, t, $columns)) WHERE n = 1)
+        SELECT base.* FROM base JOIN latest USING (id, t, $columns)""")
+    }
+  }
+
+  test("columns that are equal and not the same, and sums in another order") {
+    spark.sql(
+      "SELECT * FROM VALUES (1, 0.0D, 5), (1, -0.0D, 5) AS signs(k, d, t)").createOrReplaceTempView(
+      "signs")
+    spark.sql(
+      "SELECT * FROM VALUES (1, 3, 10), (1, 4, 11) AS late(k, t, v)").createOrReplaceTempView(
+      "late")
+    checkRows("""WITH base AS (SELECT s.d, e.t, e.v FROM signs s JOIN late e ON s.k = e.k AND e.t <= s.t)
+      SELECT base.d AS d, m.d AS of_group, v FROM base JOIN (SELECT d, max(t) AS t FROM base GROUP BY d) m
+      ON base.d = m.d AND base.t = m.t""")
+    def base(sum: String) = s"""SELECT s.id, e.t, $sum AS w, e.v FROM (
+      SELECT 1 AS id, k, t, 0.1D * k AS a, 0.2D * k AS b, 0.3D * k AS c FROM signs) s
+      JOIN late e ON s.k = e.k AND e.t <= s.t"""
+    checkRows(s"""SELECT p.* FROM (${base("s.a + s.b + s.c")}) p JOIN (
+      SELECT id, w, max(t) AS t FROM (${base(
+        "s.c + s.b + s.a")}) GROUP BY id, w) m USING (id, w, t)""")
+  }
+
   test("the same with DataFrames") {
     tables()
     val base = spark.sql("SELECT s.label, s.at, s.driver, e.since, e.value " +
