@@ -49,7 +49,7 @@ private[rewrite] object JoinedBack extends SQLConfHelper {
   /** The rows of a join, by a ranking; None if it is no such join, or no range join finds them. */
   def of(join: Join): Option[LogicalPlan] = firstsOf(join).flatMap { first =>
     import first.{isOfKnown, keys, order, rows}
-    val known = (keys ++ order.map(_.child)).map[Expression](IsNotNull(_)).reduce(And(_, _))
+    val known = (keys ++ order.map(_.child)).map(IsNotNull(_): Expression).reduce(And(_, _))
     val frame = SpecifiedWindowFrame(RowFrame, UnboundedPreceding, CurrentRow)
     val rank = Alias(
       WindowExpression(Rank(order.map(_.child)), WindowSpecDefinition(keys, order, frame)),
