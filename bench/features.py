@@ -27,16 +27,13 @@ import json
 import os
 import statistics
 import tempfile
-import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import engines
 import processes
 from feature_shapes import CASES, OF_KIND, SPARK, TABLES, duckdb_sql, polars_frame, results, write
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from sessions import AGGREGATED, FLAG, SMALL, cpu_seconds, session, stages
@@ -82,28 +79,6 @@ def polars_run(case: str, folder: str) -> list[int]:
     return [int(x or 0) for x in polars_frame(case, folder).select(sums).collect().row(0)]
 
 
-def end(with_what: Record) -> None:
-    """Prints what was found, and ends this process and its JVM at once."""
-    print(json.dumps(with_what), flush=True)
-    gateway: Any = SparkContext._gateway
-    jvm = getattr(gateway, "proc", None)
-    if jvm:
-        jvm.kill()
-    os._exit(0)
-
-
-def timed(run: Callable[[], list[int]], limit: float) -> tuple[float, list[int]]:
-    """Seconds and result of one run, which has to be done within the limit."""
-    alarm = threading.Timer(limit, end, [{"reason": f"not done in {limit:g} s"}])
-    alarm.daemon = True
-    alarm.start()
-    begin = time.monotonic()
-    found = run()
-    seconds = time.monotonic() - begin
-    alarm.cancel()
-    return seconds, found
-
-
 def measure(what: Record, contestant: str) -> None:
     """Runs a contestant in this process; prints its seconds and its result."""
     case, folder, limit = what["case"], what["folder"], what["limit"]
@@ -124,11 +99,11 @@ def measure(what: Record, contestant: str) -> None:
         def run(of: str) -> list[int]:
             return {"duckdb": duckdb_run, "polars": polars_run}[contestant](case, of)
 
-    timed(lambda: run(what["small"]), limit)
+    processes.timed(lambda: run(what["small"]), limit)
     for _ in range(2):
         known = stages(spark).keys() if contestant in SPARK else ()
         before = time.process_time()
-        seconds, found = timed(lambda: run(folder), limit)
+        seconds, found = processes.timed(lambda: run(folder), limit)
         processor = time.process_time() - before
         if contestant in SPARK:
             ran = [stage for number, stage in stages(spark).items() if number not in known]
@@ -136,7 +111,7 @@ def measure(what: Record, contestant: str) -> None:
         record = {"seconds": seconds, "processor": processor, "rows": found}
         if seconds > limit / 2:
             break
-    end(record)
+    processes.end(record)
 
 
 # ---------------------------------------------------------------- in the process that measures

@@ -6,8 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
+
+from pyspark import SparkContext
 
 #: What a measurement printed, or None and why there is none.
 Outcome = tuple[dict[str, Any] | None, str | None]
@@ -21,6 +26,49 @@ OUT_OF_MEMORY = (
     "memory allocation of",
     "MemoryError",
 )
+
+
+# ---------------------------------------------------------------- in such a process
+
+
+def jvm() -> Any:
+    """The process of Spark, if there is one."""
+    gateway: Any = SparkContext._gateway
+    return getattr(gateway, "proc", None)
+
+
+def peak() -> int | None:
+    """MiB that the JVM, or this process where it has none, has taken at most; on Linux."""
+    of = jvm()
+    status = Path(f"/proc/{of.pid if of else os.getpid()}/status")
+    if not status.exists():
+        return None
+    sizes = [line.split()[1] for line in status.read_text().splitlines() if "VmHWM" in line]
+    return int(sizes[0]) // 1024 if sizes else None
+
+
+def end(with_what: dict[str, Any]) -> None:
+    """Prints what was found, and ends this process and its JVM, which may be busy, at once."""
+    print(json.dumps({**with_what, "peak": peak()}), flush=True)
+    of = jvm()
+    if of:
+        of.kill()
+    os._exit(0)
+
+
+def timed(run: Callable[[], list[int]], limit: float) -> tuple[float, list[int]]:
+    """Seconds and result of one run; ends this process where it is not done within the limit."""
+    alarm = threading.Timer(limit, end, [{"reason": f"not done in {limit:g} s"}])
+    alarm.daemon = True
+    alarm.start()
+    begin = time.monotonic()
+    result = run()
+    seconds = time.monotonic() - begin
+    alarm.cancel()
+    return seconds, result
+
+
+# ---------------------------------------------------------------- in the process that measures
 
 
 def run(program: str, case: str, contestant: str, heap: str, limit: int) -> Outcome:

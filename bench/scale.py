@@ -33,8 +33,6 @@ import os
 import resource
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -44,7 +42,6 @@ import comet
 import engines
 import processes
 import scale_chart
-from pyspark import SparkContext
 from pyspark import __file__ as pyspark_file
 from pyspark.sql import SparkSession
 from scale_shapes import SHAPES, engine_run, spark_queries, write
@@ -74,48 +71,6 @@ class Task:
 
 
 # ---------------------------------------------------------------- in the process of a contestant
-
-
-def jvm() -> Any:
-    """The process of Spark, if there is one."""
-    gateway: Any = SparkContext._gateway
-    return getattr(gateway, "proc", None)
-
-
-def peak() -> int | None:
-    """MiB that the JVM, or this process where it has none, has taken at most; on Linux."""
-    of = jvm()
-    status = Path(f"/proc/{of.pid if of else os.getpid()}/status")
-    if not status.exists():
-        return None
-    sizes = [line.split()[1] for line in status.read_text().splitlines() if "VmHWM" in line]
-    return int(sizes[0]) // 1024 if sizes else None
-
-
-def give_up(limit: float) -> None:
-    """Ends this process before its run is done."""
-    end({"reason": f"not done in {limit:g} s"})
-
-
-def end(with_what: Record) -> None:
-    """Prints what was found, and ends this process and its JVM, which may be busy, at once."""
-    print(json.dumps({**with_what, "peak": peak()}), flush=True)
-    of = jvm()
-    if of:
-        of.kill()
-    os._exit(0)
-
-
-def timed(run: Callable[[], list[int]], limit: float) -> tuple[float, list[int]]:
-    """Seconds and result of one run, which has to be done within the limit."""
-    alarm = threading.Timer(limit, give_up, [limit])
-    alarm.daemon = True
-    alarm.start()
-    begin = time.monotonic()
-    result = run()
-    seconds = time.monotonic() - begin
-    alarm.cancel()
-    return seconds, result
 
 
 def spark_session(task: Task, contestant: str) -> SparkSession:
@@ -162,12 +117,12 @@ def measure(text: str, contestant: str) -> None:
         print(json.dumps({}))
         return
     run = runner(task, contestant)
-    timed(run, task.limit)
+    processes.timed(run, task.limit)
     seconds: list[float] = []
     while len(seconds) < task.runs and sum(seconds) < task.limit:
-        taken, rows = timed(run, task.limit)
+        taken, rows = processes.timed(run, task.limit)
         seconds.append(taken)
-    end({"seconds": seconds, "result": rows})
+    processes.end({"seconds": seconds, "result": rows})
 
 
 # ---------------------------------------------------------------- in the process of all
