@@ -27,9 +27,9 @@ import org.apache.spark.sql.execution.joins.BaseJoinExec
  *   1. whose tests are of one type, if they share no columns,
  *   1. that was written first,
  *
- * unless the condition names the range that drives the join ([[DrivenBy]]): that choice was made from a sample, which says more
- * than the form. The halves of an overlap, `a.start < b.end` and `b.start < a.end`, compare
- * columns of the same names crosswise. Neither makes a range with an unrelated test, as `a.id < b.id`.
+ * unless the condition names the range that drives the join ([[DrivenBy]]): that choice was made from a sample, which says
+ * more than the form. The halves of an overlap, `a.start < b.end` and `b.start < a.end`, compare columns of the same
+ * names crosswise. Neither makes a range with an unrelated test, as `a.id < b.id`.
  *
  * Which side is streamed is up to the join type ([[JoinTypeBehavior]]). Where the join type leaves the choice, points
  * are buffered and intervals streamed: points leave the window in the order they came, so that it holds no more than

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates, RangeExtractor}
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates, RangeCondition}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.plan.AggregatedPairs
 
@@ -43,8 +43,9 @@ private[rewrite] object AggregatedMatches {
     val join = NumberedRows.joined(numbered, filtered, ofBoth)
     for {
       condition <- join.condition
-      column <- Predicates.columnOfMatch(condition, rangeFirst(join))
       if isServed(join) && NumberedRows.canJoin(left, right, conditions)
+      range <- NumberedRows.rangeOfRow(join)
+      column <- Predicates.columnOfMatch(condition, rangeFirst(right.output, range))
       ofMatches = functions.map(f => nullable(onlyOfMatches(f, right.outputSet, column), right))
       sides <-
         AggregatedPairs(Seq(id), ofMatches).sides(numbered.outputSet, right.outputSet).toOption
@@ -55,13 +56,12 @@ private[rewrite] object AggregatedMatches {
   /** Without a key Spark joins and aggregates distinct left values by the range. */
   private def isServed(join: Join): Boolean =
     SQLConf.get.getConf(RangeJoinConf.AggregatedMatches) &&
-      NumberedRows.keysOf(join).nonEmpty && NumberedRows.dependsOnRow(join)
+      NumberedRows.keysOf(join).nonEmpty
 
-  /** The right columns, first those that matches are in the order of: a function of a window may ask whether they are NULL. */
-  private def rangeFirst(join: Join): Seq[Attribute] = {
-    val ordered = RangeExtractor.extract(join, Some(LeftSide)).toOption.flatMap(_.sortBound)
-    val (first, others) = join.right.output.partition(column =>
-      ordered.exists(_.child.semanticEquals(column)))
+  /** First those that matches are in the order of: a function of a window may ask whether they are NULL. */
+  private def rangeFirst(columns: Seq[Attribute], range: RangeCondition): Seq[Attribute] = {
+    val (first, others) =
+      columns.partition(column => range.sortBound.exists(_.child.semanticEquals(column)))
     first ++ others
   }
 

@@ -40,8 +40,8 @@ private[rewrite] object JoinedBack extends SQLConfHelper {
     plan.containsPattern(JOIN) && plan.containsAnyPattern(AGGREGATE, WINDOW) &&
       conf.getConf(RangeJoinConf.BestMatches)
 
-  /** Whether common table expressions have a join that is read twice. */
-  def mayBeIn(ctes: WithCTE): Boolean = mayBeIn(ctes: LogicalPlan) && {
+  /** Whether it may be in common table expressions: one with a join is read twice. */
+  def mayBeRead(ctes: WithCTE): Boolean = mayBeIn(ctes) && {
     val read = ctes.collect { case ref: CTERelationRef => ref.cteId }
     ctes.cteDefs.exists(cte => cte.containsPattern(JOIN) && read.count(_ == cte.id) > 1)
   }
@@ -50,12 +50,9 @@ private[rewrite] object JoinedBack extends SQLConfHelper {
   def of(join: Join): Option[LogicalPlan] = firstsOf(join).flatMap { first =>
     import first.{isOfKnown, keys, order, rows}
     val known = (keys ++ order.map(_.child)).map(IsNotNull(_): Expression).reduce(And(_, _))
-    val frame = SpecifiedWindowFrame(RowFrame, UnboundedPreceding, CurrentRow)
-    val rank = Alias(
-      WindowExpression(Rank(order.map(_.child)), WindowSpecDefinition(keys, order, frame)),
-      "rank")()
-    val ranks = Window(Seq(rank), keys, order, if (isOfKnown) Filter(known, rows) else rows)
-    val best = Filter(And(EqualTo(rank.toAttribute, Literal(1, IntegerType)), known), ranks)
+    val ranked = if (isOfKnown) Filter(known, rows) else rows
+    val (ranks, rank) = RankedMatches.numbered(ranked, Rank(order.map(_.child)), keys, order)
+    val best = Filter(And(EqualTo(rank, Literal(1, IntegerType)), known), ranks)
     if (!rows.deterministic || !isServed(rows, Demand.below(best, ranks))) None
     else {
       val columns = join.output.map { column =>
@@ -119,10 +116,10 @@ private[rewrite] object JoinedBack extends SQLConfHelper {
 
   /** Whether a range join finds the best matches. */
   private def isServed(plan: LogicalPlan, demand: Demand): Boolean = plan match {
-    case SubqueryAlias(_, child)         => isServed(child, demand)
-    case view: View                      => isServed(view.child, demand)
-    case project: Project                => isServed(project.child, demand.below(project))
-    case Filter(condition, Inners(join)) =>
+    case SubqueryAlias(_, child) => isServed(child, demand)
+    case view: View              => isServed(view.child, demand)
+    case project: Project        => isServed(project.child, demand.below(project))
+    case Filter(condition, join: Join) if join.joinType == Inner =>
       isServed(
         join.copy(condition = Some(join.condition.fold(condition)(And(_, condition)))),
         demand)
@@ -138,12 +135,6 @@ private[rewrite] object JoinedBack extends SQLConfHelper {
     case _ => false
   }
 
-  private object Inners {
-    def unapply(plan: LogicalPlan): Option[Join] = plan match {
-      case join: Join if join.joinType == Inner => Some(join)
-      case _                                    => None
-    }
-  }
 }
 
 /**
@@ -262,7 +253,7 @@ private[rewrite] object FirstOfGroups {
           case a: Attribute => below.getOrElse(a, a)
         })).splitAt(first.order.size - part.order.size)
       val keys = first.keys.flatMap(below.get)
-      // Rows with a NULL are left out before the groups are ranked, which loses no group where they are not ranked at all.
+      // By row_number() a part whose first row has a NULL is lost as a whole; a rank of the others would find another row.
       val isFiner = part.isOfKnown && keys.size == first.keys.size &&
         AttributeSet(part.keys) == AttributeSet(keys ++ before.map(_.child)) &&
         last.map(_.canonicalized) == part.order.map(_.canonicalized)
@@ -281,10 +272,9 @@ private[rewrite] object SameRows {
     val ((coreA, ofA), (coreB, ofB)) = (named(a), named(b))
     def position(core: LogicalPlan, column: Option[Attribute]) =
       column.map(c => core.output.indexWhere(_.exprId == c.exprId)).filter(_ >= 0)
-    if (!CorrelatedRows.areSame(
-        coreA,
-        coreB) || coreA.exists(_.expressions.exists(Predicates.hasTermsInOrder)))
-      None
+    // Two plans are the same to Spark if they add in another order, which may give another sum.
+    val hasOrderedTerms = coreA.exists(_.expressions.exists(Predicates.hasTermsInOrder))
+    if (hasOrderedTerms || !CorrelatedRows.areSame(coreA, coreB)) None
     else Some((x, y) =>
       position(coreA, ofA.get(x)).exists(position(coreB, ofB.get(y)).contains))
   }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.LeftOuter
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor}
+import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeCondition, RangeExtractor}
 import org.apache.spark.sql.types._
 
 /** The left side of a join, with a number of each row: what is grouped by it is of one row. */
@@ -33,16 +33,19 @@ private[rewrite] object NumberedRows {
   }
 
   /**
-   * Whether it depends on the left row which rows match it: Spark folds what is constant, and a join that loses its keys or its
-   * range would make all pairs.
+   * The range of a join, if it depends on the left row which rows match it: Spark folds what is constant, and a join that
+   * loses its keys or its range would make all pairs.
    */
-  def dependsOnRow(join: Join): Boolean = {
+  def rangeOfRow(join: Join): Option[RangeCondition] = {
     val columns = join.left.outputSet -- constants(join.left)
     def dependsOnColumns(expressions: Seq[Expression]) =
       expressions.exists(_.references.exists(columns.contains))
     val keys = keysOf(join)
-    (keys.isEmpty || dependsOnColumns(keys)) &&
-    RangeExtractor.extract(join, Some(LeftSide)).exists(range => dependsOnColumns(range.predicates))
+    if (keys.nonEmpty && !dependsOnColumns(keys)) None
+    else {
+      RangeExtractor.extract(join, Some(LeftSide)).toOption
+        .filter(range => dependsOnColumns(range.predicates))
+    }
   }
 
   /** Columns of which all rows have the same value, as far as the plan shows. */

@@ -26,8 +26,8 @@ import org.apache.spark.sql.rangejoin.plan.AggregatedPairs
 object OptimizeNumberedRows extends Rule[LogicalPlan] with AliasHelper {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    plan.transformDownWithPruning(_.containsAnyPattern(Patterns: _*)) {
-      case RewrittenAfterCacheLookup(part, _, _) => part
+    RewrittenAfterCacheLookup.removed(plan).transformDownWithPruning(
+      _.containsAnyPattern(WINDOW, AGGREGATE)) {
       case Project(columns, RankedMatches.First(join))
           if columns.forall(_.references.subsetOf(join.left.outputSet)) =>
         Project(columns, join.left)
@@ -47,8 +47,6 @@ object OptimizeNumberedRows extends Rule[LogicalPlan] with AliasHelper {
           case None => limit
         }
     }
-
-  private val Patterns = Seq(WINDOW, AGGREGATE, RewrittenAfterCacheLookup.Pattern)
 
   /** The columns of an aggregate, where those of left rows are no functions. */
   private def ofRows(aggregate: Aggregate): Seq[NamedExpression] =

@@ -61,7 +61,7 @@ private[rewrite] object RankedMatches {
       best <- wanted.of(numbered.outputSet, right.outputSet).toOption
       if NumberedRows.canJoin(left, right, conditions)
       join <- served(NumberedRows.joined(numbered, right, conditions), best)
-      if NumberedRows.dependsOnRow(join)
+      if NumberedRows.rangeOfRow(join).isDefined
       column <- best.column
       if !column.nullable || join.condition.exists(Predicates.refusesNull(_, column))
     } yield RankedMatches(
@@ -75,12 +75,20 @@ private[rewrite] object RankedMatches {
 
   private def ranked(join: Join, order: Seq[SortOrder], limit: Int, id: Attribute): LogicalPlan = {
     val partition = NumberedRows.keysOf(join) :+ id
+    val (window, rank) = numbered(join, RowNumber(), partition, order)
+    Filter(LessThanOrEqual(rank, Literal(limit, IntegerType)), window)
+  }
+
+  /** Rows with their place in their partition, and that place. */
+  def numbered(
+      rows: LogicalPlan,
+      by: Expression,
+      partition: Seq[Expression],
+      order: Seq[SortOrder]): (Window, Attribute) = {
     val frame = SpecifiedWindowFrame(RowFrame, UnboundedPreceding, CurrentRow)
-    val rank = Alias(
-      WindowExpression(RowNumber(), WindowSpecDefinition(partition, order, frame)),
-      "rank")()
-    val window = Window(Seq(rank), partition, order, join)
-    Filter(LessThanOrEqual(rank.toAttribute, Literal(limit, IntegerType)), window)
+    val spec = WindowSpecDefinition(partition, order, frame)
+    val place = Alias(WindowExpression(by, spec), "rank")()
+    (Window(Seq(place), partition, order, rows), place.toAttribute)
   }
 
   /** Whether a range join of these sides finds the best matches of left rows. */

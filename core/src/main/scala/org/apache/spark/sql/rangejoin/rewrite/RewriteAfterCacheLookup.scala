@@ -53,8 +53,8 @@ object RewriteAfterCacheLookup extends Rule[LogicalPlan] {
   private def isRewrittenHere(plan: LogicalPlan): Boolean = plan match {
     case _: AsOfJoin | _: LateralJoin                => true
     case join: Join if JoinedBack.of(join).isDefined => true
-    case ctes: WithCTE                               => asksOfRows(ctes) || JoinedBack.mayBeIn(ctes)
-    case other => other.expressions.exists(_.containsPattern(PLAN_EXPRESSION))
+    case ctes: WithCTE => asksOfRows(ctes) || JoinedBack.mayBeRead(ctes)
+    case other         => other.expressions.exists(_.containsPattern(PLAN_EXPRESSION))
   }
 
   /** Whether a query asks which file a row is from: where the matches of a row end, the next row has been read. */
@@ -123,7 +123,7 @@ case class RewrittenAfterCacheLookup(
 }
 
 private[rangejoin] object RewrittenAfterCacheLookup {
-  val Pattern: TreePattern = NATURAL_LIKE_JOIN
+  private val Pattern: TreePattern = NATURAL_LIKE_JOIN
 
   private val Rewriting = Guarded.ofJoins("rewrite.JoinMatches")
 
