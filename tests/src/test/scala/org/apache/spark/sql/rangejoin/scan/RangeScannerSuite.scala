@@ -18,16 +18,6 @@ class RangeScannerSuite extends ScanLaws with RandomRows {
 
   private val Unknown = (Long.MinValue, Long.MaxValue)
 
-  private def rows(key: Any)(bounds: (Any, Any)*): Seq[Row] =
-    bounds.map { case (first, second) => Row(key, long(first), long(second)) }
-
-  private def points(key: Any)(values: Any*): Seq[Row] = rows(key)(values.map(v => (v, v)): _*)
-
-  private def long(bound: Any): Any = bound match {
-    case number: Int => number.toLong
-    case other       => other
-  }
-
   /** A scan in which no pair is unknown: all candidates are in the result, none is asked about. */
   private def scanKnown(streamed: Seq[Row], buffered: Seq[Row]): Scan = {
     val found = scan(streamed, buffered)

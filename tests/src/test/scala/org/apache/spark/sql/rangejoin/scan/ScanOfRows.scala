@@ -78,6 +78,17 @@ trait ScanOfRows extends TaskMemory {
 
   override protected def offHeap: Boolean = form.offHeap
 
+  /** Rows of a key by their bounds, and those whose two bounds are one value. */
+  protected def rows(key: Any)(bounds: (Any, Any)*): Seq[Row] =
+    bounds.map { case (first, second) => Row(key, long(first), long(second)) }
+
+  protected def points(key: Any)(values: Any*): Seq[Row] = rows(key)(values.map(v => (v, v)): _*)
+
+  private def long(bound: Any): Any = bound match {
+    case number: Int => number.toLong
+    case other       => other
+  }
+
   /** Number of random cases. */
   protected def seeds: Int = if (form.offHeap) 100 else 600
 

@@ -19,16 +19,6 @@ class UnmatchedRowsSuite extends ScanLaws with RandomRows {
 
   private type Found = (Option[Int], Option[Int])
 
-  private def rows(key: Any)(bounds: (Any, Any)*): Seq[Row] =
-    bounds.map { case (first, second) => Row(key, long(first), long(second)) }
-
-  private def points(key: Any)(values: Any*): Seq[Row] = rows(key)(values.map(v => (v, v)): _*)
-
-  private def long(bound: Any): Any = bound match {
-    case number: Int => number.toLong
-    case other       => other
-  }
-
   private def pair(s: Int, b: Int): Found = (Some(s), Some(b))
   private def unmatched(s: Int): Found = (Some(s), None)
   private def left(b: Int): Found = (None, Some(b))
