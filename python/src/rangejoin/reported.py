@@ -107,19 +107,19 @@ def missing_symbols(jvm: Any) -> list[str] | None:
     if not can_load(jvm, LINKS_CLASS):
         return None
     # The loader that has the jar: it may have come by `spark.jars`.
-    extension = jvm.org.apache.spark.util.Utils.classForName(EXTENSION_CLASS, False, False)
-    return _words(_class(jvm, LINKS_CLASS)(extension.getClassLoader()).missing())
+    return _words(getattr(jvm, LINKS_CLASS)(_extension(jvm).getClassLoader()).missing())
 
 
 def switched_off(jvm: Any, session: Any) -> list[str] | None:
     """What of the extension is switched off in a session and why; None where it cannot tell."""
     if not can_load(jvm, GUARD_CLASS):
         return None
-    return _words(_class(jvm, GUARD_CLASS).of(session).switchedOff())
+    return _words(getattr(jvm, GUARD_CLASS).of(session).switchedOff())
 
 
-def _class(jvm: Any, name: str) -> Any:
-    return getattr(jvm, name)
+def _extension(jvm: Any) -> Any:
+    """The class of the extension, as an object of Java."""
+    return jvm.org.apache.spark.util.Utils.classForName(EXTENSION_CLASS, False, False)
 
 
 def _words(sequence: Any) -> list[str]:
@@ -192,8 +192,8 @@ def _java(jvm: Any) -> str:
 def _loaded_from(jvm: Any) -> str:
     if not can_load(jvm, EXTENSION_CLASS):
         return f"nowhere: the driver has no class {EXTENSION_CLASS}"
-    loaded = jvm.org.apache.spark.util.Utils.classForName(EXTENSION_CLASS, False, False)
-    return PurePath(loaded.getProtectionDomain().getCodeSource().getLocation().getPath()).name
+    source = _extension(jvm).getProtectionDomain().getCodeSource()
+    return PurePath(source.getLocation().getPath()).name
 
 
 def _checked(spark: SparkSession) -> str:
