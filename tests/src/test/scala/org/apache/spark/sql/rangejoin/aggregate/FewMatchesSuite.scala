@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.aggregate
 
+import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.execution.{InputAdapter, SubqueryExec}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
@@ -85,11 +86,13 @@ class FewMatchesSuite extends RangeJoinTest {
   }
 
   test("groups are aggregated in the join where no aggregate merges them before the last one") {
+    // From 4.3 on pairs pass through one hash map there, and through two before.
+    val areFew = SPARK_VERSION >= "4.3"
     sides(rowsOfKey = 1)
     // Rows of `range` are partitioned by their number.
-    check(query(clauses = "GROUP BY l.id"), areFew = false)
+    check(query(clauses = "GROUP BY l.id"), areFew)
     spark.table("l").coalesce(1).createOrReplaceTempView("l")
-    check(query(clauses = "GROUP BY g"), areFew = false)
+    check(query(clauses = "GROUP BY g"), areFew)
     check(query(), areFew = true)
   }
 
