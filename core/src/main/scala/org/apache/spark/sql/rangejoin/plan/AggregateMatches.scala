@@ -38,7 +38,7 @@ private[plan] object AggregateMatches {
   def of(join: RangeJoinExec, demand: Demand): Option[SparkPlan] =
     for {
       wanted <- demand.aggregates
-      if join.best.isEmpty && wanted.servedBy(join).isRight && !isSlower(join, wanted, demand)
+      if join.best.isEmpty && wanted.servedBy(join).isRight && !isSlower(join, wanted)
     } yield AggregateMatchesExec(wanted.grouping, wanted.functions, wanted.buffers, unfused(join))
 
   /** What gives the buffers that are wanted; None if a plan gives rows. */
@@ -57,10 +57,9 @@ private[plan] object AggregateMatches {
   /**
    * Whether pairs are aggregated faster by Spark's generated code. Without groups it needs no hash map, and with a residual
    * every pair is tested anyway. And an index that has been built may show that no row has more than a few matches: a
-   * buffer for each row costs more than these. Not if a final aggregate is next, since pairs would pass through two hash
-   * maps, nor if it can be left out ([[MatchesInPlace]]).
+   * buffer for each row costs more than these. Not if the aggregate above can be left out ([[MatchesInPlace]]).
    */
-  private def isSlower(join: RangeJoinExec, wanted: AggregatedPairs, demand: Demand): Boolean = {
+  private def isSlower(join: RangeJoinExec, wanted: AggregatedPairs): Boolean = {
     val isTotal = wanted.grouping.isEmpty
     val few = if (isTotal) FewRowsOfAll else FewRows
     def hasFew = join match {
@@ -68,7 +67,7 @@ private[plan] object AggregateMatches {
       case _                                 => false
     }
     isTotal && join.hasResidual ||
-    !demand.isMergedAtOnce && hasFew && StreamedNumber.among(wanted.grouping, join).isEmpty
+    hasFew && StreamedNumber.among(wanted.grouping, join).isEmpty
   }
 
   /** The most rows of a key that are few, if there are groups, each of which may have one streamed row only. */

@@ -5,7 +5,6 @@ package org.apache.spark.sql.rangejoin.plan
 import org.apache.spark.internal.config.ConfigEntry
 import org.apache.spark.sql.catalyst.expressions.NamedExpression
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project, Window}
-import org.apache.spark.sql.execution.aggregate.HashAggregateExec
 import org.apache.spark.sql.execution.{ExpandExec, ProjectExec, SortExec, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.best.BestMatches
@@ -18,22 +17,17 @@ import org.apache.spark.sql.rangejoin.join.RangeJoinExec
  *
  * It is handed down from the operator, through projections and sorts, to the join. What the operator makes of the rows
  * stays the same whatever the join returns for it, as long as the join returns at least what is wanted.
- *
- * @param isFinal whether the operator is a final aggregate with groups, which takes buffers as they are
- * @param isMergedAtOnce whether such an aggregate is next above the operator
  */
 private[rangejoin] case class Demand(
     best: Option[WantedPairs] = None,
-    aggregates: Option[AggregatedPairs] = None,
-    isFinal: Boolean = false,
-    isMergedAtOnce: Boolean = false) {
+    aggregates: Option[AggregatedPairs] = None) {
 
   /** What is wanted of the children of an operator, if this is what is wanted of its own rows. */
   def below(operator: SparkPlan): Demand = operator match {
     case SortExec(_, false, _, _) => this
     case ProjectExec(columns, _)  => below(columns)
     case expand: ExpandExec       => copy(None, aggregates.flatMap(_.below(expand)))
-    case other                    => Demand.of(other).copy(isMergedAtOnce = isFinal)
+    case other                    => Demand.of(other)
   }
 
   /** The same for a logical plan. */
@@ -84,11 +78,7 @@ private[rangejoin] object Demand {
 
   /** What an operator wants of its input. */
   private def of(operator: SparkPlan): Demand =
-    of(WantedPairs.of(operator), AggregatedPairs.of(operator)).copy(isFinal = operator match {
-      case aggregate: HashAggregateExec =>
-        aggregate.groupingExpressions.nonEmpty && MergedBuffers.areFinal(aggregate)
-      case _ => false
-    })
+    of(WantedPairs.of(operator), AggregatedPairs.of(operator))
 
   /** What settings allow of it. */
   private def of(best: => Option[WantedPairs], aggregates: => Option[AggregatedPairs]): Demand = {

@@ -66,7 +66,7 @@ private[rewrite] object JoinedBack extends SQLConfHelper {
 
   /** All that tie for the first place of their group, if a join gives them. */
   def firstsOf(join: Join): Option[FirstOfGroups] = join match {
-    case Join(left, right, Inner, Some(condition), JoinHint.NONE) =>
+    case Join(left, right, Inner, Some(condition), JoinHint.NONE) if mayBeIn(join) =>
       val equal = Predicates.split(condition).map {
         case EqualTo(a: Attribute, b: Attribute) => Some(a -> b)
         case _                                   => None
