@@ -50,8 +50,8 @@ object TestSession {
     "spark.memory.debugFill" -> "true",
     // Generated code that does not compile is an error, and not a reason to interpret.
     SQLConf.CODEGEN_FALLBACK.key -> "false",
-    // Spark's tests check its own logical rules after each of them, which takes as long as the tests.
-    SQLConf.PLAN_CHANGE_VALIDATION.key -> "false",
+    // Plans are checked after each logical rule, as in Spark's own tests, if that is asked for: it takes as long as the tests.
+    SQLConf.PLAN_CHANGE_VALIDATION.key -> sys.env.getOrElse("RANGEJOIN_VALIDATION", "false"),
     // Else tasks ask the driver for each class that a compiler guesses at, and does not find.
     "spark.sql.artifact.isolation.enabled" -> "false",
     // Collations for which blanks at the end say nothing: 4.0 has them behind a setting.

@@ -14,10 +14,9 @@ import org.apache.spark.sql.rangejoin.plan.AggregatedPairs
  * The aggregated matches of each left row, as plain operators of Spark's:
  *
  * {{{
- *   Project       the left columns, and the functions
- *     Aggregate     by the keys of the join, the number of the left row, and its columns
- *       Join          LEFT OUTER, by the conditions
- *         Project       the left side, and a number of each row
+ *   Aggregate     by the keys of the join, the number of the left row, and its columns: these, and the functions
+ *     Join          LEFT OUTER, by the conditions
+ *       Project       the left side, and a number of each row
  * }}}
  *
  * The join aggregates the matches of a row by itself, and as each row is a group by itself, nothing has to be
@@ -37,20 +36,42 @@ private[rewrite] object AggregatedMatches {
       right: LogicalPlan,
       conditions: Seq[Expression],
       functions: Seq[AggregateExpression]): Option[AggregatedMatches] = {
-    val (numbered, id) = NumberedRows.of(left)
-    val (ofRight, ofBoth) = conditions.partition(_.references.subsetOf(right.outputSet))
+    val renamed = Renamed.of(left.output)
+    val (numbered, id) = NumberedRows.of(renamed.over(left))
+    val (ofRight, ofBoth) =
+      conditions.map(renamed(_)).partition(_.references.subsetOf(right.outputSet))
     val filtered = ofRight.reduceOption(And(_, _)).fold(right)(Filter(_, right))
     val join = NumberedRows.joined(numbered, filtered, ofBoth)
     for {
       condition <- join.condition
-      if isServed(join) && NumberedRows.canJoin(left, right, conditions)
+      if isServed(join) && NumberedRows.canJoin(numbered, right, ofBoth)
       range <- NumberedRows.rangeOfRow(join)
       column <- Predicates.columnOfMatch(condition, rangeFirst(right.output, range))
-      ofMatches = functions.map(f => nullable(onlyOfMatches(f, right.outputSet, column), right))
+      ofMatches = functions.map(f =>
+        nullable(onlyOfMatches(renamed(f), right.outputSet, column), right))
       sides <-
         AggregatedPairs(Seq(id), ofMatches).sides(numbered.outputSet, right.outputSet).toOption
       if sides.contains(LeftSide) && !ofMatches.exists(_.exists(_.isInstanceOf[PythonUDF]))
-    } yield aggregated(join, left.output, id, ofMatches)
+    } yield aggregated(join, left.output, renamed, id, ofMatches)
+  }
+
+  /**
+   * Left columns that have other names below the aggregate: it does not group by them, and gives them again by a function.
+   * A function whose result has the id of a column that it reads is no valid plan.
+   */
+  private case class Renamed(names: AttributeMap[Alias]) {
+    def over(left: LogicalPlan): LogicalPlan =
+      if (names.isEmpty) left
+      else Project(left.output.map(column => names.getOrElse(column, column)), left)
+
+    def apply[E <: Expression](e: E): E =
+      e.transform { case a: Attribute => names.get(a).fold(a)(_.toAttribute) }.asInstanceOf[E]
+  }
+
+  private object Renamed {
+    def of(columns: Seq[Attribute]): Renamed = Renamed(AttributeMap(
+      columns.filterNot(column => NumberedRows.areEqualSame(column.dataType))
+        .map(column => column -> Alias(column, s"${column.name} of row")())))
   }
 
   /** Without a key Spark joins and aggregates distinct left values by the range. */
@@ -95,24 +116,24 @@ private[rewrite] object AggregatedMatches {
   private def aggregated(
       join: Join,
       left: Seq[Attribute],
+      renamed: Renamed,
       id: Attribute,
       functions: Seq[AggregateExpression]): AggregatedMatches = {
-    val (grouped, others) = left.partition(column => NumberedRows.areEqualSame(column.dataType))
-    val kept = AttributeMap(others.map(column =>
-      column -> Alias(MaxBy(column, id).toAggregateExpression(), column.name)()))
-    val results = functions.map(f => Alias(f, f.aggregateFunction.prettyName)())
-    val aggregate = Aggregate(
-      (NumberedRows.keysOf(join) ++ Seq(id) ++ grouped).distinct,
-      grouped ++ others.map(kept) ++ results,
-      join)
-    val columns = left.map(column =>
-      kept.get(column).fold[NamedExpression](column)(alias =>
-        Alias(alias.toAttribute, column.name)(
+    val grouped = left.filterNot(renamed.names.contains)
+    val columns = left.map { column =>
+      renamed.names.get(column).fold[NamedExpression](column) { below =>
+        Alias(MaxBy(below.toAttribute, id).toAggregateExpression(), column.name)(
           column.exprId,
           column.qualifier,
-          Some(column.metadata))))
+          Some(column.metadata))
+      }
+    }
+    val results = functions.map(f => Alias(f, f.aggregateFunction.prettyName)())
     AggregatedMatches(
-      Project(columns ++ results.map(_.toAttribute), aggregate),
+      Aggregate(
+        (NumberedRows.keysOf(join) ++ Seq(id) ++ grouped).distinct,
+        columns ++ results,
+        join),
       functions.map(_.resultId).zip(results.map(_.toAttribute)).toMap)
   }
 
