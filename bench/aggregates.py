@@ -22,7 +22,8 @@ the range join gives all pairs.
     repeated    count of every earlier row by a correlated subquery, where rows have 600 kinds of
                 keys and times, or 60,000 with another column; stock Spark asks for each kind once
     windows     count and sum of 1,000 matches a row, and of 3 and of 10 windows within these, by
-                CASE; `joins` is a join for each of three windows, joined back by the row
+                CASE; `joins` are a join for each window, joined back by the row, and
+                `subqueries` two correlated ones for each
     fanout      count, sum and max of 0.1, 1, 10, 100, 1,000 and 10,000 matches a row
 
 DuckDB, Polars and polars-bio, where they are installed, have a process for each run, in which the
@@ -93,13 +94,34 @@ def values(on: str, functions: str, apart: bool) -> Query:
     return query
 
 
+def windows_of(count: int) -> list[str]:
+    """The conditions of some windows, the longest of which has 1,000 matches a row."""
+    ends = (i * 1000 // count * STEP - 1 for i in range(1, count + 1))
+    return [f"l.k = r.k AND r.t BETWEEN l.t - {end} AND l.t" for end in ends]
+
+
+def windows_asked(count: int) -> Query:
+    """Count and sum of some windows, each by two correlated subqueries."""
+    shown = ", ".join(
+        f"(SELECT {f} FROM r WHERE {on}) AS a{i}_{j}"
+        for i, on in enumerate(windows_of(count))
+        for j, f in enumerate(SIMPLE.split(";"))
+    )
+
+    def query(left: DataFrame, right: DataFrame) -> DataFrame:
+        left.createOrReplaceTempView("l")
+        right.createOrReplaceTempView("r")
+        return left.sparkSession.sql(f"SELECT l.*, {shown} FROM l")
+
+    return query
+
+
 def windows_joined(count: int) -> Query:
     """Count and sum of some windows, each by a join of its own, joined back by the row."""
 
     def query(left: DataFrame, right: DataFrame) -> DataFrame:
         result = left
-        for i in range(1, count + 1):
-            on = f"l.k = r.k AND r.t BETWEEN l.t - {i * 1000 // count * STEP - 1} AND l.t"
+        for i, on in enumerate(windows_of(count)):
             features = of_each(on, SIMPLE)(left, right)
             renamed = features.selectExpr("v", f"a0 AS c{i}", f"a1 AS s{i}")
             result = result.join(renamed, "v", "left")
@@ -321,7 +343,11 @@ def cases(rows: int) -> dict[str, Case]:
             Contestant(f"{count} windows", of_each(thousand, windows(count)), settings=ON)
             for count in (1, 3, 10)
         ]
-        + [Contestant("3 joins", windows_joined(3), settings=ON)],
+        + [
+            Contestant(f"{count} {name}", spelling(count), settings=ON)
+            for count in (3, 10)
+            for name, spelling in (("joins", windows_joined), ("subqueries", windows_asked))
+        ],
         rows,
         rows,
         100,
