@@ -8,7 +8,13 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, Inner, JoinType}
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
 import org.apache.spark.sql.execution.columnar.{CachedRDDBuilder, InMemoryTableScanExec}
-import org.apache.spark.sql.execution.joins.{BaseJoinExec, BroadcastHashJoinExec, BroadcastNestedLoopJoinExec, CartesianProductExec, ShuffledHashJoinExec}
+import org.apache.spark.sql.execution.joins.{
+  BaseJoinExec,
+  BroadcastHashJoinExec,
+  BroadcastNestedLoopJoinExec,
+  CartesianProductExec,
+  ShuffledHashJoinExec
+}
 import org.apache.spark.sql.execution.{
   CommandResultExec,
   InputAdapter,

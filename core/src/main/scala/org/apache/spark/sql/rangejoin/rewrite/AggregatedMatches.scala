@@ -134,7 +134,8 @@ private[rewrite] object AggregatedMatches {
         (NumberedRows.keysOf(join) ++ Seq(id) ++ grouped).distinct,
         columns ++ results,
         join),
-      functions.map(_.resultId).zip(results.map(_.toAttribute)).toMap)
+      functions.map(_.resultId).zip(results.map(_.toAttribute)).toMap
+    )
   }
 
   /** Such an aggregate, and the join below it. */

@@ -114,27 +114,37 @@ private[rewrite] object JoinedBack extends SQLConfHelper {
     )
   }
 
-  /** Whether a range join finds the best matches. */
-  private def isServed(plan: LogicalPlan, demand: Demand): Boolean = plan match {
-    case SubqueryAlias(_, child) => isServed(child, demand)
-    case view: View              => isServed(view.child, demand)
-    case project: Project        => isServed(project.child, demand.below(project))
-    case Filter(condition, join: Join) if join.joinType == Inner =>
-      isServed(
-        join.copy(condition = Some(join.condition.fold(condition)(And(_, condition)))),
-        demand)
-    case join: Join =>
-      demand.best.flatMap(_.of(join.left.outputSet, join.right.outputSet).toOption).exists { best =>
-        val streamed = best.streamedSide(join.left.outputSet)
-        // The optimizer has not come to it yet.
-        val asked = join.copy(condition = join.condition.map(ReplacedExpressions(_)))
-        WantedPairs.areAll(join.joinType, streamed) &&
-        Predicates.conditionBesideKeys(join).isDefined &&
-        RangeExtractor.extract(asked, Some(streamed)).exists(BestOrder.of(_, best).isDefined)
-      }
-    case _ => false
+  /**
+   * Whether a range join finds the best matches.
+   *
+   * @param asked by filters above, which the optimizer has not put into the join yet
+   */
+  private def isServed(plan: LogicalPlan, demand: Demand, asked: Seq[Expression] = Nil): Boolean = {
+    val (core, columns) = SameRows.named(plan)
+    val names = columns.toSeq.map { case (name, column) => Alias(column, name.name)(name.exprId) }
+    val (wanted, askedHere) = (
+      demand.below(names),
+      asked.map(_.transform { case a: Attribute => columns.getOrElse(a, a) }))
+    core match {
+      case Filter(condition, child)              => isServed(child, wanted, askedHere :+ condition)
+      case project: Project if askedHere.isEmpty => isServed(project.child, wanted.below(project), askedHere)
+      case join: Join
+          if askedHere.isEmpty || join.joinType == Inner =>
+        val conditions = join.condition ++ askedHere
+        isServedBy(join.copy(condition = conditions.reduceOption(And(_, _))), wanted)
+      case _ => false
+    }
   }
 
+  private def isServedBy(join: Join, demand: Demand): Boolean =
+    demand.best.flatMap(_.of(join.left.outputSet, join.right.outputSet).toOption).exists { best =>
+      val streamed = best.streamedSide(join.left.outputSet)
+      // The optimizer has not come to it yet.
+      val asked = join.copy(condition = join.condition.map(ReplacedExpressions(_)))
+      WantedPairs.areAll(join.joinType, streamed) &&
+      Predicates.conditionBesideKeys(join).isDefined &&
+      RangeExtractor.extract(asked, Some(streamed)).exists(BestOrder.of(_, best).isDefined)
+    }
 }
 
 /**
@@ -295,6 +305,8 @@ private[rewrite] object SameRows {
   private def columnOf(column: NamedExpression): Option[Attribute] = column match {
     case a: Attribute           => Some(a)
     case Alias(a: Attribute, _) => Some(a)
-    case _                      => None
+    // Views cast every column, most of them to the type that it has.
+    case Alias(Cast(a: Attribute, to, _, _), _) if to == a.dataType => Some(a)
+    case _                                                          => None
   }
 }

@@ -183,20 +183,31 @@ class GeneratedQueriesSuite extends RangeJoinTest {
         "s.c + s.b + s.a")}) GROUP BY id, w) m USING (id, w, t)""")
   }
 
-  test("the same with DataFrames") {
+  test("the same with DataFrames, filters above the join, and views by text") {
     tables()
     val base = spark.sql("SELECT s.label, s.at, s.driver, e.since, e.value " +
       "FROM spine s JOIN trips e ON e.driver = s.driver AND e.since <= s.at")
+    base.createOrReplaceTempView("base_by_frame")
+    spark.sql("CREATE OR REPLACE TEMP VIEW base_by_text AS SELECT s.label, s.at, s.driver, e.since, e.value " +
+      "FROM spine s JOIN trips e ON e.driver = s.driver AND e.since <= s.at")
+    val filtered = spark.table("spine").join(spark.table("trips"), "driver").where("since <= at")
     val keys = Seq("label", "driver", "at")
-    val latest = base.groupBy(keys.head, keys.tail: _*).agg("since" -> "max")
-      .withColumnRenamed("max(since)", "since")
-    def query = base.join(latest, keys :+ "since")
-    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(query))
-    for (engine <- nextEngine) withConf(engine: _*) {
-      val df = query
-      assertSameRows(rows(df), expected, executedPlan(df).toString)
-      val joins = collect(executedPlan(df)) { case join: RangeJoinExec => join }
-      assert(joins.map(_.best.isDefined) == Seq(true), executedPlan(df))
+    for (pairs <- Seq(
+        base,
+        filtered,
+        filtered.select("label", "driver", "at", "since", "value").where("value IS NOT NULL"),
+        spark.table("base_by_frame"),
+        spark.table("base_by_text"))) {
+      val latest = pairs.groupBy(keys.head, keys.tail: _*).agg("since" -> "max")
+        .withColumnRenamed("max(since)", "since")
+      def query = pairs.join(latest, keys :+ "since")
+      val expected = withConf(RangeJoinTest.Oracle: _*)(rows(query))
+      for (engine <- nextEngine) withConf(engine: _*) {
+        val df = query
+        assertSameRows(rows(df), expected, executedPlan(df).toString)
+        val joins = collect(executedPlan(df)) { case join: RangeJoinExec => join }
+        assert(joins.map(_.best.isDefined) == Seq(true), executedPlan(df))
+      }
     }
   }
 
