@@ -75,23 +75,44 @@ lazy val builtFor = Compile / sourceGenerators += Def.task {
   Seq(file)
 }
 
-/** What the jar links to in Spark's jars outside of rules, which are guarded one by one; for `guard/Links`. */
+/**
+ * What the jar links to in Spark's jars outside of rules, which are guarded one by one; of it, `entry.txt` for what
+ * registers rules. For `guard/Links`. And beside the jar, `links.txt` of all classes, for `make links` and
+ * `make doctored`.
+ */
 lazy val foreignLinks = Compile / resourceGenerators += Def.task {
   (Compile / compile).value
   (codegen / Compile / compile).value
   val folder = (Compile / resourceManaged).value / "org" / "apache" / "spark" / "sql" / "rangejoin"
   val classes = Seq((Compile / classDirectory).value, (codegen / Compile / classDirectory).value)
     .flatMap(of => (of ** "*.class").get)
-    .filterNot(file => RoomsOfRules(file.getParentFile.getName))
   val jars = (Compile / dependencyClasspath).value.map(_.data).filter(_.isFile)
-  val (links, checksums) = ForeignLinks.of(classes, jars)
-  for ((name, lines) <- Seq("links" -> links, "checksums" -> checksums)) yield {
-    IO.write(folder / s"$name.txt", lines.mkString("", "\n", "\n"))
-    folder / s"$name.txt"
+  val all = target.value / "links.txt"
+  val read = FileFunction.cached(streams.value.cacheDirectory / "links") { _ =>
+    val (entry, others) = classes.partition(isOfEntry)
+    val (links, checksums) =
+      ForeignLinks.of(entry ++ others.filterNot(c => RoomsOfRules(c.getParentFile.getName)), jars)
+    val lists = Seq(
+      folder / "entry.txt" -> ForeignLinks.of(entry, jars)._1,
+      folder / "links.txt" -> links,
+      folder / "checksums.txt" -> checksums,
+      all -> ForeignLinks.of(classes, jars)._1)
+    for ((file, lines) <- lists) IO.write(file, lines.mkString("", "\n", "\n"))
+    lists.map(_._1).toSet
   }
+  (read((classes ++ jars).toSet) - all).toSeq
 }
 
-val RoomsOfRules = Set("explain", "guard", "hint", "plan", "pushdown", "rewrite")
+val RoomsOfRules = Set("explain", "hint", "plan", "pushdown", "rewrite")
+
+/** Whether a class registers rules, or runs where one has failed: there is no guard around it. */
+def isOfEntry(file: File): Boolean =
+  file.getParentFile.getName == "guard" || Set(
+    "BuiltFor",
+    "ClassicSession",
+    "Hints",
+    "RangeJoinExtensions",
+    "RewrittenAfterCacheLookup")(file.getName.takeWhile(c => c != '$' && c != '.'))
 
 /** Modules of the JDK that Spark reaches into, as its own launcher opens them. */
 val sparkJvmOptions = Seq(
@@ -252,8 +273,11 @@ lazy val tests = project
   .settings(ofLine)
   .settings(
     publish / skip := true,
-    libraryDependencies ++= spark("sql", "test") :+
+    libraryDependencies ++= spark("sql", "test") ++ Seq(
       "org.scalatest" %% "scalatest" % "3.2.19" % "test",
+      // `make doctored` changes classes of Spark with it.
+      "org.ow2.asm" % "asm-commons" % "9.7.1" % "test"
+    ),
     Test / fork := true,
     Test / parallelExecution := true, // of JVMs; within one, suites run one after the other
     Test / javaOptions ++= sparkJvmOptions ++ testJvmOptions ++ Seq(
@@ -263,6 +287,7 @@ lazy val tests = project
       "-XX:MetaspaceSize=256m",
       "-Duser.timezone=America/Los_Angeles",
       s"-Drangejoin.jar=${(core / Compile / packageBin).value}",
+      s"-Drangejoin.links=${(core / target).value / "links.txt"}",
       s"-Drangejoin.pom=${(core / makePom).value}",
       s"-Drangejoin.home=${(ThisBuild / baseDirectory).value}"
     ),

@@ -76,7 +76,8 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) {
   import RangeJoinExtensions._
 
   override def apply(extensions: SparkSessionExtensions): Unit = Guard.entering {
-    if (supports(SPARK_VERSION)) register(extensions) else warnOnce(SPARK_VERSION)
+    if (!supports(SPARK_VERSION)) warnOnce(SPARK_VERSION)
+    else if (Guard.mayRegister) register(extensions)
   }
 
   /** A rule when it is first applied; tests put others in its place. */

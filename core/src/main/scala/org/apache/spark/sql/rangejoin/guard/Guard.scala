@@ -104,6 +104,14 @@ object Guard {
     try register
     catch { case error: LinkageError => refuse(error.toString) }
 
+  /**
+   * Whether rules can be registered, which Spark then makes where there is no guard: all that this links to is there.
+   */
+  def mayRegister: Boolean = {
+    Links.missingAtEntry.foreach(refuse)
+    refusal.isEmpty
+  }
+
   private def isRefused: Boolean = {
     Links.missing.foreach(refuse)
     refusal.isDefined

@@ -32,21 +32,30 @@ private[rangejoin] class Links(loader: ClassLoader) {
 
   /** The links that are not there, as a reader would name them. */
   def missing: Seq[String] = {
-    val changed = changedClasses
+    val changed = changedClasses(_ => true)
     if (changed.isEmpty) Nil else missingOf(lines("links"), changed)
+  }
+
+  /** Likewise of what registers our rules, and of what runs where one has failed. */
+  def missingAtEntry: Seq[String] = {
+    val entry = lines("entry")
+    val changed = changedClasses(entry.flatMap(_.split(' ').drop(1)).toSet)
+    if (changed.isEmpty) Nil else missingOf(entry, changed)
   }
 
   // ---------------------------------------------------------------- by checksums
 
-  /** Classes that are not what they were when the jar was compiled. */
-  private[guard] def changedClasses: Set[String] =
-    lines("checksums").map(_.split(' ')).groupBy(_.head).values.flatMap { ofJar =>
+  /** Classes that are not what they were when the jar was compiled, of those that are asked for. */
+  private[guard] def changedClasses(isWanted: String => Boolean): Set[String] = {
+    val wanted = lines("checksums").map(_.split(' ')).filter(words => isWanted(words(1)))
+    wanted.groupBy(_.head).values.flatMap { ofJar =>
       val jar = jarOf(ofJar.head(1))
       try ofJar.collect {
           case Array(_, name, checksum) if !jar.exists(isSame(_, name, checksum)) => name
         }
       finally jar.foreach(_.close())
     }.toSet
+  }
 
   private def jarOf(name: String): Option[JarFile] =
     Option(loader.getResource(name + ".class")).map(_.openConnection()).collect {
@@ -127,10 +136,15 @@ private[rangejoin] class Links(loader: ClassLoader) {
 object Links {
 
   /** What is not there, of which the first ones are named; once for each JVM. None where all is there. */
-  lazy val missing: Option[String] = {
+  lazy val missing: Option[String] = described(_.missing)
+
+  /** Likewise of what registers our rules. */
+  lazy val missingAtEntry: Option[String] = described(_.missingAtEntry)
+
+  private def described(missing: Links => Seq[String]): Option[String] = {
     // What cannot be looked at is not known to be missing.
     val found =
-      try new Links(getClass.getClassLoader).missing
+      try missing(new Links(getClass.getClassLoader))
       catch { case NonFatal(_) => Nil }
     found.headOption.map { _ =>
       val more = if (found.size > Named) s" and ${found.size - Named} more" else ""

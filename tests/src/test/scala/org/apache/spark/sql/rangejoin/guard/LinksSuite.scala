@@ -13,8 +13,15 @@ class LinksSuite extends AnyFunSuite {
 
   test("the Spark that the jar is compiled against is the same by its checksums") {
     assert(Links.lines("checksums").size > 500)
-    assert(links.changedClasses == Set.empty)
-    assert(Links.missing.isEmpty)
+    assert(links.changedClasses(_ => true) == Set.empty)
+    assert(Links.missing.isEmpty && Links.missingAtEntry.isEmpty)
+  }
+
+  test("what registers rules has a list of its own, as Spark makes rules where there is no guard") {
+    val entry = Links.lines("entry")
+    assert(entry.size < all.size && entry.forall(all.contains))
+    for (name <- Seq("catalyst/rules/Rule", "execution/SparkStrategy", "SparkSessionExtensions"))
+      assert(entry.exists(_.contains(s" org/apache/spark/sql/$name ")), name)
   }
 
   test("all that is listed is found by reflection as well") {
@@ -26,6 +33,27 @@ class LinksSuite extends AnyFunSuite {
     val gone = all.map(_.replace("TaskContext ", "NoContext "))
     assert(links.missingOf(gone, _ => false) == Nil)
     assert(links.missingOf(gone, Set("org/apache/spark/NoContext")).size > 1)
+  }
+
+  /** What is missing where a class is: before rules are registered, and before a plan is used. */
+  private def withoutClass(name: String): (Seq[String], Seq[String]) = {
+    val hiding = new Links(new ClassLoader(getClass.getClassLoader) {
+      override def loadClass(loaded: String, resolve: Boolean): Class[_] =
+        if (loaded == name) throw new ClassNotFoundException(name)
+        else super.loadClass(loaded, resolve)
+      // No checksums: all is looked up by reflection.
+      override def getResource(file: String): java.net.URL = null
+    })
+    (hiding.missingAtEntry, hiding.missing)
+  }
+
+  test("nothing is registered where a class is gone that rules are made with") {
+    val rule = "org.apache.spark.sql.catalyst.rules.Rule"
+    val (atEntry, atUse) = withoutClass(rule)
+    assert(atEntry.contains(s"class $rule") && atUse.contains(s"class $rule"))
+    val partitioning = "org.apache.spark.sql.catalyst.plans.physical.HashPartitioning"
+    val (nothing, later) = withoutClass(partitioning)
+    assert(nothing == Nil && later.exists(_.contains(partitioning)))
   }
 
   private val context = "org/apache/spark/TaskContext"
