@@ -115,6 +115,8 @@ TEST ?=
 SHARE ?=
 CASES ?= 1000
 SEED ?= 1
+SESSIONS ?= 16
+NAMED ?=
 PYTEST_ARGS ?=
 
 .DELETE_ON_ERROR:
@@ -122,7 +124,7 @@ PYTEST_ARGS ?=
 .DEFAULT_GOAL := help
 .SECONDEXPANSION:
 .PHONY: help setup jar jars wheel wheel-all demo check test test-all test-scala test-slow test-slow-scala test-slow-python test-python \
-	test-cluster test-lines fuzz-python test-neighbours test-engines spark-suites durations fuzz links docs publish-local lint lint-scala \
+	test-cluster test-lines fuzz-python test-neighbours test-engines spark-suites durations fuzz links doctored docs publish-local lint lint-scala \
 	lint-python format bench clean check-java check-python release release-check release-notes test-release publish-central
 
 help: ## list the targets
@@ -196,7 +198,11 @@ fuzz: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## compare random joins with s
 		--cases $(CASES) --seed $(SEED)"
 
 links: jar ## print what the jar links to in Spark and other jars (LINE=4.0)
-	@unzip -p $(JARS) org/apache/spark/sql/rangejoin/links.txt
+	@cat $(dir $(firstword $(JARS)))../links.txt
+
+doctored: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run queries on Sparks that lack what the jar links to (SHARE=1/60 SESSIONS=16 SEED=... NAMED=... LINE=4.0)
+	$(SBT) "tests/Test/runMain org.apache.spark.sql.rangejoin.doctored.DoctoredSparks \
+		--share $(or $(SHARE),1/1) --sessions $(SESSIONS) --seed $(SEED) $(if $(NAMED),--only $(NAMED))"
 
 # From Python: the Spark that users install, which for 3.5 is of another Scala than the tests are.
 fuzz-python: $(INSTALLED) ## the same from PySpark, for a line of Spark (CASES=... SEED=... LINE=3.5)
