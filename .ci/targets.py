@@ -39,8 +39,8 @@ def short(number: int) -> list[str]:
     ]
 
 
-def weekly() -> list[str]:
-    """All of `make test-all`, on every line."""
+def weekly(number: int) -> list[str]:
+    """All of `make test-all`, on every line, and Sparks that lack something, drawn anew."""
     targets = ["check", "test", "docs", "test-slow", "test-release", "fuzz CASES=10000"]
     targets += [f"test-engines SHARE={k}/4" for k in range(1, 5)]
     for line, published in lines().items():
@@ -51,9 +51,10 @@ def weekly() -> list[str]:
         if published:
             targets += [f"spark-suites LINE={line} SHARE={k}/3" for k in (1, 2, 3)]
         targets.append(f"test-neighbours LINE={line}")
+        targets.append(f"doctored LINE={line} SHARE=1/20 SESSIONS=100 SEED={number}")
     return [*targets, "test-scala LINE=3.5 SCALA=2.12"]
 
 
 if __name__ == "__main__":
     print(f"short={json.dumps(short(int(sys.argv[1])))}")
-    print(f"weekly={json.dumps(weekly())}")
+    print(f"weekly={json.dumps(weekly(int(sys.argv[1])))}")
