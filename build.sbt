@@ -96,7 +96,8 @@ lazy val foreignLinks = Compile / resourceGenerators += Def.task {
       folder / "entry.txt" -> ForeignLinks.of(entry, jars)._1,
       folder / "links.txt" -> links,
       folder / "checksums.txt" -> checksums,
-      all -> ForeignLinks.of(classes, jars)._1)
+      all -> ForeignLinks.of(classes, jars)._1
+    )
     for ((file, lines) <- lists) IO.write(file, lines.mkString("", "\n", "\n"))
     lists.map(_._1).toSet
   }

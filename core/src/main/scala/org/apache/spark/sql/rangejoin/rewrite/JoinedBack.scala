@@ -105,6 +105,8 @@ private[rewrite] object JoinedBack extends SQLConfHelper {
       if latest.output.forall(column => ofRows.get(column).exists(same(first.columns(column), _)))
       here = AttributeMap(latest.output.map(column => first.columns(column) -> ofRows(column)))
       if first.ranked.forall(here.contains)
+      // Another column may be NULL, or differ among rows that tie: then rows of the first rank are not equal.
+      if latest.output.forall(column => first.ranked.exists(_.exprId == first.columns(column).exprId))
     } yield FirstOfGroups(
       rows,
       first.keys.map(here),
@@ -127,7 +129,8 @@ private[rewrite] object JoinedBack extends SQLConfHelper {
       asked.map(_.transform { case a: Attribute => columns.getOrElse(a, a) }))
     core match {
       case Filter(condition, child)              => isServed(child, wanted, askedHere :+ condition)
-      case project: Project if askedHere.isEmpty => isServed(project.child, wanted.below(project), askedHere)
+      case project: Project if askedHere.isEmpty =>
+        isServed(project.child, wanted.below(project), askedHere)
       case join: Join
           if askedHere.isEmpty || join.joinType == Inner =>
         val conditions = join.condition ++ askedHere

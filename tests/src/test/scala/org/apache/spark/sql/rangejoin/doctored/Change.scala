@@ -5,7 +5,15 @@ package org.apache.spark.sql.rangejoin.doctored
 import java.util.regex.{Matcher, Pattern}
 
 import org.objectweb.asm.commons.{ClassRemapper, MethodRemapper, Remapper}
-import org.objectweb.asm.{ClassReader, ClassVisitor, ClassWriter, Handle, MethodVisitor, Opcodes, Type}
+import org.objectweb.asm.{
+  ClassReader,
+  ClassVisitor,
+  ClassWriter,
+  Handle,
+  MethodVisitor,
+  Opcodes,
+  Type
+}
 
 /** A change to Spark after which it works as before, and something that our jar links to is not there any more. */
 trait Change {

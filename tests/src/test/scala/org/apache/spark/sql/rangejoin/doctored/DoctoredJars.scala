@@ -41,7 +41,9 @@ final class DoctoredJars(classes: SparkClasses) {
     if (entry.endsWith(".class")) {
       val changed =
         try change.of(bytes)
-        catch { case NonFatal(e) => throw new IllegalStateException(s"$entry cannot be changed", e) }
+        catch {
+          case NonFatal(e) => throw new IllegalStateException(s"$entry cannot be changed", e)
+        }
       changed.map(change.nameOf(entry.stripSuffix(".class")) + ".class" -> _)
     } else {
       val text = new String(bytes, UTF_8)

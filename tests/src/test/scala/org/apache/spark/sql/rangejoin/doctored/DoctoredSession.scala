@@ -12,10 +12,10 @@ import java.util.jar.JarFile
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.apache.commons.io.FileUtils
-
 import org.apache.spark.sql.rangejoin.RangeJoinExtensions
 import org.apache.spark.sql.rangejoin.guard.{Guard, GuardedQueries}
+
+import org.apache.commons.io.FileUtils
 
 /** The class path of the queries: our jar, Spark's and others, and the classes of the queries in a jar. */
 final class SessionPath(directory: File) {
@@ -27,7 +27,8 @@ final class SessionPath(directory: File) {
 
   val others: Seq[File] = notSpark
 
-  private val queries = QueriesJar.write(directory, Seq(DoctoredQueries.getClass, GuardedQueries.getClass))
+  private val queries =
+    QueriesJar.write(directory, Seq(DoctoredQueries.getClass, GuardedQueries.getClass))
 
   /** What is doctored. */
   val doctored: Seq[File] = spark :+ queries
@@ -82,7 +83,8 @@ final class DoctoredSession(path: SessionPath, directory: File) {
     val ran = run(replaced, Some(Extension))
     lazy val withoutUs = run(replaced, None)
     if (ran.rows == stock.rows && ran.planned.nonEmpty) judged(symbol, ran)
-    else if (withoutUs.rows != stock.rows) Impossible(s"Spark fails without us: ${withoutUs.firstError}")
+    else if (withoutUs.rows != stock.rows)
+      Impossible(s"Spark fails without us: ${withoutUs.firstError}")
     else Failed(s"${if (ran.rows.isEmpty) "an error" else "other rows"}: ${ran.firstError}")
   }
 
@@ -91,7 +93,8 @@ final class DoctoredSession(path: SessionPath, directory: File) {
     val said = s"${ours.size} warnings, ${ran.planned} of $planned planned"
     if (ours.isEmpty && ran.planned == planned && !symbol.isListed) NotMet
     else if (ours.isEmpty) Failed(s"no warning, ${ran.planned} of $planned planned")
-    else if (!ours.forall(_.contains(Guard.Remedy)) || ran.off.isEmpty) Failed(s"$said, and no remedy")
+    else if (!ours.forall(_.contains(Guard.Remedy)) || ran.off.isEmpty)
+      Failed(s"$said, and no remedy")
     else if (symbol.isListed && (ours.size > 1 || ran.planned != "0")) Failed(said)
     else if (ours.distinct.size < ours.size) Failed(s"$said twice")
     else Passed(said)
@@ -104,8 +107,10 @@ final class DoctoredSession(path: SessionPath, directory: File) {
     val options = ManagementFactory.getRuntimeMXBean.getInputArguments.asScala
       .filterNot(o => o.startsWith("-Drangejoin.") || o.startsWith("-Xm"))
     val classPath = (path.after(replaced) ++ path.others).mkString(File.pathSeparator)
-    val command = Seq(Java) ++ options ++ Seq("-Xmx1g", "-cp", classPath, Main, directory.getPath) ++ extension
-    val process = new ProcessBuilder(command.asJava).redirectErrorStream(true).redirectOutput(errors).start()
+    val command =
+      Seq(Java) ++ options ++ Seq("-Xmx1g", "-cp", classPath, Main, directory.getPath) ++ extension
+    val process =
+      new ProcessBuilder(command.asJava).redirectErrorStream(true).redirectOutput(errors).start()
     if (!process.waitFor(Limit, TimeUnit.SECONDS)) process.destroyForcibly().waitFor()
     def read(name: String): String = {
       val file = new File(directory, name)

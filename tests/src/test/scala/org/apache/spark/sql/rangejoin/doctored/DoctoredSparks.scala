@@ -53,8 +53,9 @@ final class DoctoredSparks(directory: File, log: String => Unit) {
     val Seq(k, n) = share.split('/').toSeq.map(_.toInt): @unchecked
     val drawn = new Random(seed).shuffle(symbols.all.filter(isWanted))
       .zipWithIndex.collect { case (symbol, i) if i % n == k - 1 => symbol }
-    log(s"${symbols.all.size} symbols of Spark can be changed, ${symbols.impossible.size} cannot; " +
-      s"${drawn.size} in share $share")
+    log(
+      s"${symbols.all.size} symbols of Spark can be changed, ${symbols.impossible.size} cannot; " +
+        s"${drawn.size} in share $share")
     symbols.impossible.groupBy(_._2).toSeq.sortBy(-_._2.size).foreach { case (why, names) =>
       log(s"  ${names.size} cannot, as $why")
     }
@@ -68,7 +69,9 @@ final class DoctoredSparks(directory: File, log: String => Unit) {
   /** As many of each kind and of each list, as far as there are. */
   private def inTurns(symbols: Seq[Symbol]): Seq[Symbol] =
     symbols.groupBy(s => (Symbols.Kinds.indexOf(s.kind), s.list)).toSeq
-      .flatMap { case (of, same) => same.zipWithIndex.map { case (symbol, i) => (i, of) -> symbol } }
+      .flatMap { case (of, same) =>
+        same.zipWithIndex.map { case (symbol, i) => (i, of) -> symbol }
+      }
       .sortBy(_._1).map(_._2)
 
   private def of(symbol: Symbol, inSession: Boolean): Outcome = {
@@ -83,7 +86,8 @@ final class DoctoredSparks(directory: File, log: String => Unit) {
         if (inList.isFailed || !inSession) inList
         else timed("session")(sessions.of(symbol, replaced))
       }
-    if (inSession || outcome.isFailed) log(s"${symbol.kind} of ${symbol.list}, ${symbol.name}: $outcome")
+    if (inSession || outcome.isFailed)
+      log(s"${symbol.kind} of ${symbol.list}, ${symbol.name}: $outcome")
     outcome
   }
 
@@ -96,7 +100,8 @@ final class DoctoredSparks(directory: File, log: String => Unit) {
 
   private def summarize(results: Seq[(Symbol, Outcome)]): Int = {
     log("")
-    for ((kind, ofKind) <- results.groupBy(_._1.kind).toSeq.sortBy(of => Symbols.Kinds.indexOf(of._1)))
+    for ((kind, ofKind) <-
+        results.groupBy(_._1.kind).toSeq.sortBy(of => Symbols.Kinds.indexOf(of._1)))
       log(s"$kind: " + ofKind.groupBy(_._2.word).toSeq.sortBy(_._1).map { case (word, of) =>
         s"${of.size} $word"
       }.mkString(", "))

@@ -69,9 +69,9 @@ final class Symbols(classes: SparkClasses) {
     val member = name + descriptor
     val family = classes.family(owner, member)
     family.find(!classes.classes.contains(_)) match {
-      case Some(other)             => Left(s"it is a member of $other")
+      case Some(other)            => Left(s"it is a member of $other")
       case None if family.isEmpty => Left("it is not declared")
-      case None =>
+      case None                   =>
         val owns = (of: String) => classes.declaring(of, member).exists(family)
         Right(family -> new RenamedMember(name, descriptor, owns))
     }

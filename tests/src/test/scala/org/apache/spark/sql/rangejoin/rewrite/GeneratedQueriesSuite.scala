@@ -165,6 +165,19 @@ class GeneratedQueriesSuite extends RangeJoinTest {
     }
   }
 
+  test("a numbered row is compared by more than it is ranked by") {
+    spark.sql("SELECT 1 AS id, 1 AS k, 10 AS t").createOrReplaceTempView("one")
+    // The latest has no x; the latest two tie.
+    for (values <- Seq("(1, 5, NULL), (1, 3, 'z')", "(1, 5, 'x'), (1, 5, 'y'), (1, 3, 'z')")) {
+      spark.sql(s"SELECT * FROM VALUES $values AS many(k, t, x)").createOrReplaceTempView("many")
+      checkRows("""WITH pairs AS (SELECT o.id, m.t, m.x FROM one o JOIN many m ON o.k = m.k AND m.t <= o.t)
+        SELECT count(*) FROM pairs p JOIN (
+          SELECT id, t, x FROM (
+            SELECT *, row_number() OVER (PARTITION BY id ORDER BY t DESC) n FROM pairs) WHERE n = 1) q
+        ON p.id = q.id AND p.t = q.t AND p.x = q.x""")
+    }
+  }
+
   test("columns that are equal and not the same, and sums in another order") {
     spark.sql(
       "SELECT * FROM VALUES (1, 0.0D, 5), (1, -0.0D, 5) AS signs(k, d, t)").createOrReplaceTempView(
@@ -197,7 +210,8 @@ class GeneratedQueriesSuite extends RangeJoinTest {
         filtered,
         filtered.select("label", "driver", "at", "since", "value").where("value IS NOT NULL"),
         spark.table("base_by_frame"),
-        spark.table("base_by_text"))) {
+        spark.table("base_by_text")
+      )) {
       val latest = pairs.groupBy(keys.head, keys.tail: _*).agg("since" -> "max")
         .withColumnRenamed("max(since)", "since")
       def query = pairs.join(latest, keys :+ "since")
