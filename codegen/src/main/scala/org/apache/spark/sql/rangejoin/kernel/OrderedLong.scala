@@ -35,6 +35,15 @@ object OrderedLong {
     case _                    => false
   }
 
+  /** Whether a cast from one type to another keeps the long of every value. */
+  def isKept(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (a: IntegralType, b: IntegralType) => a.defaultSize <= b.defaultSize
+    case (FloatType, DoubleType)            => true
+    case (a: DecimalType, b: DecimalType)   =>
+      isLossless(b) && a.scale == b.scale && a.precision <= b.precision
+    case _ => false
+  }
+
   /** Encodes a value that is not NULL, in Spark's internal representation. */
   def encode(value: Any, dataType: DataType): Long = dataType match {
     case BooleanType                                       => ofBoolean(value.asInstanceOf[Boolean])

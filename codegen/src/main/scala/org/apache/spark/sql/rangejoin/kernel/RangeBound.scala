@@ -68,6 +68,13 @@ case class RangeBound(
   /** Whether a row with a NULL may match. */
   def readsNull: Boolean = child.nullable && longOfNull.isDefined
 
+  /** The greatest long of values; where longs are kept for NULL, several values may have it. */
+  def greatest: Long = nulls.fold(Long.MaxValue) {
+    case NullBound.BehindValues | NullBound.OutOfOrder => RangeBound.BehindValues - 1
+    case NullBound.Unknown                             => Long.MaxValue
+    case _                                             => Long.MaxValue - 1
+  }
+
   private def longOfNull: Option[Long] = nulls.flatMap {
     case NullBound.OpenEnd                        => Some(if (unboundedBelow) Low else High)
     case NullBound.OpenEndOnly                    => Some(if (unboundedBelow) High else Low)

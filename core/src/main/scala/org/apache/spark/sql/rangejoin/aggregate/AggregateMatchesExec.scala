@@ -95,7 +95,9 @@ case class AggregateMatchesExec(
       join.pairResidual,
       streamed.filter(join.references.contains),
       join.preservesStreamed,
-      windows.map(window => WindowedFunction.inTask(window.map(_._2), streamed, buffered))
+      windows.map { window =>
+        WindowedFunction.inTask(window.map(_._2), join.sortBound.get, streamed, buffered)
+      }
     )
   }
 

@@ -83,8 +83,9 @@ private[aggregate] final class AggregatedMatchIterator(
   }
 
   private def aggregateRun(): Int = scanner match {
-    case ofRuns: RunScanner if !hasWindows || areWindowsKnown => ofRuns.aggregateRun(runs)
-    case _                                                    => -1
+    case ofRuns: RunScanner if !hasWindows || ofRuns.mayBeRun && areWindowsKnown =>
+      ofRuns.aggregateRun(runs)
+    case _ => -1
   }
 
   private def areWindowsKnown: Boolean =
@@ -157,6 +158,9 @@ object AggregatedMatchIteratorFactory {
 
 /** A scanner whose candidates may be a run. */
 trait RunScanner extends CandidateScanner {
+
+  /** Whether the candidates of the current streamed row may be a run, as far as that is known without looking at it. */
+  def mayBeRun: Boolean
 
   /**
    * Aggregates the candidates of the current streamed row and ends its scan, if all of them are matches by their bounds

@@ -15,7 +15,7 @@ import org.apache.spark.sql.rangejoin.condition.{
   UnknownBounds
 }
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
-import org.apache.spark.sql.rangejoin.kernel.RangeBound
+import org.apache.spark.sql.rangejoin.kernel.{NullBound, RangeBound}
 import org.apache.spark.sql.types.DataType
 
 /**
@@ -45,9 +45,14 @@ private[rangejoin] case class WindowedFunction(
    * @param ordered what runs are in the order of
    */
   def isPartOfRuns(ordered: RangeBound): Boolean =
-    (window.sortBound ++ window.evictBound).forall { bound =>
-      WindowedFunction.isKnown(bound) && Predicates.haveSameValue(bound.child, ordered.child)
-    }
+    WindowedFunction.mayOrder(ordered) && bounds.forall { bound =>
+      WindowedFunction.isKnown(bound) && Predicates.haveSameLong(bound.child, ordered.child)
+    } &&
+      // A filter of rows that give something outside of the window is that their value is not NULL.
+      (outside.isEmpty || inside.filter.isEmpty || !ordered.readsNull)
+
+  /** The bounds of a buffered row. */
+  def bounds: Seq[RangeBound] = (window.sortBound ++ window.evictBound).toSeq
 
   /** Whether two functions have one window, and what is outside of it matters to both of them or to neither. */
   def isBeside(other: WindowedFunction): Boolean =
@@ -63,6 +68,11 @@ private[rangejoin] object WindowedFunction {
 
   /** Whether a bound of a row is its value, and is never unknown. */
   private def isKnown(bound: RangeBound): Boolean = !UnknownBounds.mayBe(bound)
+
+  /** Whether in the order of a bound rows are in the order of its values, and those with a NULL come behind them. */
+  private def mayOrder(bound: RangeBound): Boolean =
+    bound.nulls.forall(n => n == NullBound.BehindValues || n == NullBound.NoMatch) &&
+      isKnown(bound.copy(nulls = None))
 
   /**
    * Functions of both sides in groups, each with its number; each group has one window. Empty if a function is of no
@@ -84,14 +94,19 @@ private[rangejoin] object WindowedFunction {
   def of(function: AggregateExpression, join: RangeJoinExec): Option[WindowedFunction] =
     for {
       side <- join.aggregatedFor
-      ordered <- join.sortBound.filter(isKnown)
+      ordered <- join.sortBound
       found <- of(function, join.left.outputSet, join.right.outputSet, side)
       if found.isPartOfRuns(ordered) && !join.hasResidual
     } yield found
 
-  /** What a task needs of functions of one window. */
+  /**
+   * What a task needs of functions of one window.
+   *
+   * @param ordered what runs are in the order of
+   */
   def inTask(
       functions: Seq[WindowedFunction],
+      ordered: RangeBound,
       streamed: Seq[Attribute],
       buffered: Seq[Attribute]): RunWindow = {
     val (window, outside) = (functions.head.window, functions.flatMap(_.outside))
@@ -99,6 +114,7 @@ private[rangejoin] object WindowedFunction {
       window.lowerBound.map(bindReference[Expression](_, streamed)),
       window.upperBound.map(bindReference[Expression](_, streamed)),
       window.unknown,
+      ordered.greatest,
       functions.head.guard.map(bindReference(_, streamed)),
       MatchAggregation.of(functions.map(_.inside), buffered),
       if (outside.isEmpty) None else Some(MatchAggregation.of(outside, streamed))

@@ -21,6 +21,8 @@ import org.apache.spark.sql.types.LongType
  * @param lower where the window begins, over the streamed row; None if it has no begin
  * @param upper where it ends
  * @param unknown which of these may be unknown
+ * @param greatest the greatest long of values in a run; if it is not that of all longs, greater values have it as well,
+ *   and rows with a NULL come behind
  * @param guard over the streamed row
  * @param inside of the buffered row
  * @param outside of the streamed row; None if matches outside of the window give nothing
@@ -29,6 +31,7 @@ final case class RunWindow(
     lower: Option[Expression],
     upper: Option[Expression],
     unknown: UnknownBounds,
+    greatest: Long,
     guard: Option[Expression],
     inside: MatchAggregation,
     outside: Option[MatchAggregation])
@@ -118,6 +121,7 @@ private[aggregate] final class WindowedRuns(
     private[this] val merged = MatchAggregator.create(window.inside)
     private[this] val repeated = window.outside.map(new RepeatedAggregator(_)).orNull
     private[this] val joined = new JoinedRow
+    private[this] val greatest = window.greatest
     private[this] var lower = 0L
     private[this] var upper = 0L
     private[this] var isEmpty = false
@@ -130,11 +134,15 @@ private[aggregate] final class WindowedRuns(
       isEmpty = bounds.isNullAt(at) || bounds.isNullAt(at + 1) || bounds.isNullAt(at + 2) ||
         !bounds.getBoolean(at + 2)
       isEmpty || {
-        lower = if (hasLower) bounds.getLong(at) else 0L
-        upper = if (hasUpper) bounds.getLong(at + 1) else 0L
-        !window.unknown.inStreamed(lower, upper)
+        lower = if (hasLower) bounds.getLong(at) else Long.MinValue
+        upper = if (hasUpper) bounds.getLong(at + 1) else Long.MaxValue
+        !window.unknown.inStreamed(lower, upper) && isOutsideShared
       }
     }
+
+    /** Whether no end is among the values that share the greatest long. */
+    private def isOutsideShared: Boolean = greatest == Long.MaxValue ||
+      lower <= greatest && (upper < greatest || upper == Long.MaxValue)
 
     def aggregate(
         rows: Run,
@@ -144,8 +152,8 @@ private[aggregate] final class WindowedRuns(
         until: Int,
         common: Int): Unit = if (!isEmpty) {
       val first = if (hasLower) rows.firstFrom(from, until, lower) else from
-      val end =
-        if (hasUpper && upper < Long.MaxValue) rows.firstFrom(first, until, upper + 1) else until
+      val last = math.min(upper, greatest)
+      val end = if (last < Long.MaxValue) rows.firstFrom(first, until, last + 1) else until
       count = end - first
       if (count > 0) {
         val ofPart =

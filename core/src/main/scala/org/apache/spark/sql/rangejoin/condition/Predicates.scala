@@ -2,13 +2,14 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
+import scala.annotation.tailrec
 import scala.util.Try
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.Join
 import org.apache.spark.sql.catalyst.util.toPrettySQL
-import org.apache.spark.sql.rangejoin.kernel.OrderedValue
+import org.apache.spark.sql.rangejoin.kernel.{OrderedLong, OrderedValue}
 import org.apache.spark.sql.types.{AtomicType, DataType, DatetimeType}
 
 /** Parts of a condition. */
@@ -46,6 +47,16 @@ private[rangejoin] object Predicates extends PredicateHelper {
   /** Whether two expressions have the same value for each row, or both raise. */
   def haveSameValue(a: Expression, b: Expression): Boolean =
     a.deterministic && b.deterministic && valueForm(a) == valueForm(b)
+
+  /** Whether two expressions have the same value but for casts that keep its long. */
+  def haveSameLong(a: Expression, b: Expression): Boolean =
+    haveSameValue(withoutKeptCasts(a), withoutKeptCasts(b))
+
+  @tailrec
+  private def withoutKeptCasts(e: Expression): Expression = e match {
+    case Cast(child, to, _, _) if OrderedLong.isKept(child.dataType, to) => withoutKeptCasts(child)
+    case other                                                           => other
+  }
 
   /**
    * Equal for expressions that have the same value. Spark's canonical form is not enough: it reorders the terms of a

@@ -40,6 +40,9 @@ case class RangeCondition(
   def isOpen: Boolean =
     predicates.nonEmpty && predicates.forall(_.isInstanceOf[OpenRange])
 
+  /** Where everything is in the range: what the values of the buffered side are compared with. */
+  def point: Option[Expression] = predicates.collectFirst { case open: OpenRange => open.point }
+
   val upperBound: Option[RangeBound] = upperTest.map(streamedBound(_, unboundedBelow = false))
   val lowerBound: Option[RangeBound] = lowerTest.map(streamedBound(_, unboundedBelow = true))
   val sortBound: Option[RangeBound] = upperTest.map(bufferedBound(_, unboundedBelow = true))
@@ -228,7 +231,7 @@ object UnknownBounds {
  * A range that has no end: every value of one side is in it, for every point of the other. It is true of all pairs, and
  * its operands are never evaluated. A join without a range gets it if its matches are ranked by the distance of the
  * value from the point: then the rows of a key are read in the order of their values, and the nearest are found by a
- * search.
+ * search. Likewise if its matches are aggregated in windows of the value.
  *
  * @param value by which the rows of one side are ordered
  * @param point of the other side
@@ -237,6 +240,7 @@ object UnknownBounds {
  * @param excludesNaN whether the order of rows with NaN is not known either
  * @param greatest beyond it the distance wraps around, or raises; None where it never does
  * @param rounding how the distance is rounded, where all rows that tie by it are wanted; else None
+ * @param ofWindows whether it is there for windows of the value, and not for its distance from the point
  */
 case class OpenRange(
     value: Expression,
@@ -244,16 +248,19 @@ case class OpenRange(
     nulls: NullBound,
     excludesNaN: Boolean = false,
     greatest: Option[Long] = None,
-    rounding: Option[Rounding] = None)
+    rounding: Option[Rounding] = None,
+    ofWindows: Boolean = false)
     extends BinaryExpression with PlanningConjunct {
 
   override def left: Expression = value
 
   override def right: Expression = point
 
-  override def toString: String = s"$value at any distance from $point"
+  override def toString: String =
+    if (ofWindows) s"any $value" else s"$value at any distance from $point"
 
-  override def sql: String = s"${value.sql} at any distance from ${point.sql}"
+  override def sql: String =
+    if (ofWindows) s"any ${value.sql}" else s"${value.sql} at any distance from ${point.sql}"
 
   override protected def withNewChildrenInternal(
       newLeft: Expression,

@@ -115,6 +115,8 @@ final class IndexScanner(
    */
   def markRun(marks: MatchMarks): Boolean = cursor.markRun(marks)
 
+  override def mayBeRun: Boolean = cursor.mayBeRun
+
   override def aggregateRun(runs: RunAggregates): Int = cursor.aggregateRun(runs)
 
   /** The index of the current candidate among all rows. */

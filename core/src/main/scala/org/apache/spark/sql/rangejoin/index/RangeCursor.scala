@@ -302,6 +302,9 @@ final class RangeCursor(
   private def boundsDecide: Boolean =
     searching && !byBest && !streamedUnknown && !mayBeUnknown && !bySlabs
 
+  /** Whether the bounds decide about the rows that were found, if any were. */
+  def mayBeRun: Boolean = position >= end || boundsDecide
+
   /**
    * Aggregates all that is left of a search and goes to its end, if those are adjacent rows whose bounds say that they
    * match, or if they need not be visited.

@@ -115,8 +115,9 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
     val join = withBest(best.flatMap(BestOrder.served(range, _, ours.left.outputSet)))
     // Over an index that has been built there is no stock join any more.
     val hasBegun = stock.isInstanceOf[IndexedStageJoinExec]
+    def isServed = join.best.isDefined || demand.aggregates.exists(_.servedBy(join).isRight)
     val placed = join.placeable
-      .filterOrElse(!_.isOpen || join.best.isDefined || hasBegun, Reason.RankedSideBuilt)
+      .filterOrElse(!_.isOpen || isServed || hasBegun, Reason.RankedSideBuilt)
     placed.fold(
       reason => {
         stock.setTagValue(MarkRangeJoins.ReasonTag, reason)

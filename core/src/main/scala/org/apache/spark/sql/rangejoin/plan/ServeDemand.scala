@@ -21,6 +21,7 @@ import org.apache.spark.sql.rangejoin.partitioning.BestCopies
  *
  *   - The nearest matches of each row are wanted, and the join has no range: it gets an [[OpenRange]]. Then it is planned
  *     as a range join, which finds them by a search; stock Spark compares all rows of a key.
+ *   - Functions of each row's matches are of windows, and the join has no range: likewise ([[WindowsOfKeys]]).
  *   - Matches are counted, summed or ranked for each row of one of two small sides without a key: the other one is
  *     broadcast, if it costs about as much. Spark broadcasts the smaller side, whose rows cannot be streamed then, and all
  *     pairs are made.
@@ -48,6 +49,7 @@ object ServeDemand extends Rule[LogicalPlan] {
     case join: Join =>
       val best = demand.best.flatMap(_.of(join.left.outputSet, join.right.outputSet).toOption)
       val opened = best.filter(_.distance.exists(_.nearest)).flatMap(withOpenRange(join, _))
+        .orElse(demand.aggregates.flatMap(WindowsOfKeys.opened(join, _)))
       val result = streaming(opened.getOrElse(join), demand)
       best.flatMap(rankedSide(result, _)).foreach(result.setTagValue(RankedSide, _))
       result

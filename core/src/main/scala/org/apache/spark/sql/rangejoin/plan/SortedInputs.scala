@@ -74,7 +74,8 @@ private[plan] object SortedInputs {
           else join.streamed.contains(side) && range.residual.isEmpty
         val preferred =
           if (!isSearched) range.preferredOrderOf(side)
-          else if (range.isOpen) join.best.flatMap(_.point).map(pointOf)
+          else if (range.isOpen)
+            join.best.fold(range.point)(_.point).map(pointOf)
           else range.upperBound
         preferred.filter(MonotoneColumn.of(_).isDefined)
       case _ => None

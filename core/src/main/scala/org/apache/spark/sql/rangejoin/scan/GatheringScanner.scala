@@ -44,6 +44,8 @@ final class GatheringScanner private[scan] (
   override protected def beginBest(best: BestScan, point: Long): Unit =
     if (isGathered) best.switchOff() else super.beginBest(best, point)
 
+  override def mayBeRun: Boolean = !isGathered
+
   override protected def aggregateWindow(runs: RunAggregates): Int =
     if (isGathered) -1 else super.aggregateWindow(runs)
 

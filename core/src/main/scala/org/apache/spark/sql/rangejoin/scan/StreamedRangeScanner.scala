@@ -98,6 +98,8 @@ class StreamedRangeScanner private[scan] (
 
   override def keepStep(row: UnsafeRow): Unit = CandidateScanner.pointTo(windowRow, row)
 
+  override def mayBeRun: Boolean = true
+
   override def aggregateRun(runs: RunAggregates): Int = {
     window.use()
     val matches = if (closed) 0 else aggregateWindow(runs)

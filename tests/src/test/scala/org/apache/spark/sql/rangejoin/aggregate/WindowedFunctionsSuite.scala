@@ -138,7 +138,7 @@ class WindowedFunctionsSuite extends TiedTables {
     )
     for (function <- others)
       check(query(s"$function, count(*)"), isInJoin = false, hints = oneIn(3)(Hints))
-    check(query(Windowed.head, range = "r.t >= l.t - 30"), isInJoin = false)
+    check(query(Windowed.head, range = "r.x >= l.t - 30"), isInJoin = false)
     val df = spark.sql(query(others.head))
     assert(JoinReports.json(executedPlan(df)).contains("reads columns of both sides"))
   }
