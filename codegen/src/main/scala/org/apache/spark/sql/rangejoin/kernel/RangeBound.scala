@@ -68,17 +68,11 @@ case class RangeBound(
   /** Whether a row with a NULL may match. */
   def readsNull: Boolean = child.nullable && longOfNull.isDefined
 
-  /** The greatest long of values; where longs are kept for NULL, several values may have it. */
-  def greatest: Long = nulls.fold(Long.MaxValue) {
-    case NullBound.BehindValues | NullBound.OutOfOrder => RangeBound.BehindValues - 1
-    case NullBound.Unknown                             => Long.MaxValue
-    case _                                             => Long.MaxValue - 1
-  }
-
   private def longOfNull: Option[Long] = nulls.flatMap {
     case NullBound.OpenEnd                        => Some(if (unboundedBelow) Low else High)
     case NullBound.OpenEndOnly                    => Some(if (unboundedBelow) High else Low)
     case NullBound.BehindValues                   => Some(RangeBound.BehindValues)
+    case NullBound.BeforeValues                   => Some(RangeBound.BeforeValues)
     case NullBound.Unknown | NullBound.OutOfOrder => Some(unknown)
     case NullBound.NoMatch                        => None
   }
@@ -118,11 +112,14 @@ case class RangeBound(
   /** Keeps a value from being taken for an open end; see `beforeNulls` and `besideOpenEnds`. */
   private def besideReserved(value: Long): Long =
     if (isBeforeNulls) RangeBound.beforeNulls(value)
+    else if (isBehindNulls) RangeBound.behindNulls(value)
     else if (hasOpenEnds) RangeBound.besideOpenEnds(value, unboundedBelow)
     else value
 
   private def isBeforeNulls: Boolean =
     nulls.exists(n => n == NullBound.BehindValues || n == NullBound.OutOfOrder)
+
+  private def isBehindNulls: Boolean = nulls.contains(NullBound.BeforeValues)
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val isNull = if (nullable) JavaCode.isNullVariable(ctx.freshName("isNull")) else FalseLiteral
@@ -171,6 +168,7 @@ case class RangeBound(
   private def placedCode(result: ExprValue): String = {
     val self = RangeBound.getClass.getName.stripSuffix("$")
     if (isBeforeNulls) s"\n$result = $self.beforeNulls($result);"
+    else if (isBehindNulls) s"\n$result = $self.behindNulls($result);"
     else if (hasOpenEnds) s"\n$result = $self.besideOpenEnds($result, $unboundedBelow);"
     else ""
   }
@@ -207,6 +205,17 @@ object RangeBound {
   /** The long of a NULL that comes behind all values. */
   final val BehindValues = Long.MaxValue - 1
 
+  /** The long of a NULL that comes before all values, as Spark sorts it. */
+  final val BeforeValues = Long.MinValue + 1
+
+  /** The longs of values that have NULL before them, and the open end of the other side behind them. */
+  final val LeastBehindNulls = BeforeValues + 1
+  final val GreatestBehindNulls = Long.MaxValue - 1
+
+  /** The long of a value that has NULL before it. */
+  def behindNulls(value: Long): Long =
+    math.max(LeastBehindNulls, math.min(value, GreatestBehindNulls))
+
   /** The long of a value that has NULL behind it. */
   def beforeNulls(value: Long): Long = math.min(value, BehindValues - 1)
 
@@ -240,6 +249,9 @@ object NullBound {
 
   /** It passes, as all values do, and comes behind them. */
   case object BehindValues extends NullBound
+
+  /** It passes, as all values do, and comes before them. */
+  case object BeforeValues extends NullBound
 
   /** Its position is unknown; all values are before the open end of the other side. */
   case object OutOfOrder extends NullBound

@@ -45,7 +45,7 @@ private[rangejoin] case class WindowedFunction(
    * @param ordered what runs are in the order of
    */
   def isPartOfRuns(ordered: RangeBound): Boolean =
-    WindowedFunction.mayOrder(ordered) && bounds.forall { bound =>
+    WindowedFunction.longsOf(ordered).isDefined && bounds.forall { bound =>
       WindowedFunction.isKnown(bound) && Predicates.haveSameLong(bound.child, ordered.child)
     } &&
       // A filter of rows that give something outside of the window is that their value is not NULL.
@@ -69,10 +69,18 @@ private[rangejoin] object WindowedFunction {
   /** Whether a bound of a row is its value, and is never unknown. */
   private def isKnown(bound: RangeBound): Boolean = !UnknownBounds.mayBe(bound)
 
-  /** Whether in the order of a bound rows are in the order of its values, and those with a NULL come behind them. */
-  private def mayOrder(bound: RangeBound): Boolean =
-    bound.nulls.forall(n => n == NullBound.BehindValues || n == NullBound.NoMatch) &&
-      isKnown(bound.copy(nulls = None))
+  /** The longs of values in the order of a bound, where no other rows are among them; else None. */
+  private def longsOf(bound: RangeBound): Option[ValueLongs] =
+    if (!isKnown(bound.copy(nulls = None))) None
+    else {
+      bound.nulls match {
+        case None                         => Some(ValueLongs(Long.MinValue, Long.MaxValue))
+        case Some(NullBound.BeforeValues) => Some(ValueLongs.BehindNulls)
+        case Some(NullBound.NoMatch)      =>
+          Some(ValueLongs(Long.MinValue, RangeBound.GreatestBehindNulls))
+        case _ => None
+      }
+    }
 
   /**
    * Functions of both sides in groups, each with its number; each group has one window. Empty if a function is of no
@@ -114,7 +122,7 @@ private[rangejoin] object WindowedFunction {
       window.lowerBound.map(bindReference[Expression](_, streamed)),
       window.upperBound.map(bindReference[Expression](_, streamed)),
       window.unknown,
-      ordered.greatest,
+      longsOf(ordered).get,
       functions.head.guard.map(bindReference(_, streamed)),
       MatchAggregation.of(functions.map(_.inside), buffered),
       if (outside.isEmpty) None else Some(MatchAggregation.of(outside, streamed))

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   UnsafeRow
 }
 import org.apache.spark.sql.rangejoin.condition.UnknownBounds
-import org.apache.spark.sql.rangejoin.kernel.Run
+import org.apache.spark.sql.rangejoin.kernel.{RangeBound, Run}
 import org.apache.spark.sql.types.LongType
 
 /**
@@ -21,8 +21,7 @@ import org.apache.spark.sql.types.LongType
  * @param lower where the window begins, over the streamed row; None if it has no begin
  * @param upper where it ends
  * @param unknown which of these may be unknown
- * @param greatest the greatest long of values in a run; if it is not that of all longs, greater values have it as well,
- *   and rows with a NULL come behind
+ * @param longs of the values that rows are in the order of
  * @param guard over the streamed row
  * @param inside of the buffered row
  * @param outside of the streamed row; None if matches outside of the window give nothing
@@ -31,10 +30,29 @@ final case class RunWindow(
     lower: Option[Expression],
     upper: Option[Expression],
     unknown: UnknownBounds,
-    greatest: Long,
+    longs: ValueLongs,
     guard: Option[Expression],
     inside: MatchAggregation,
     outside: Option[MatchAggregation])
+
+/**
+ * The longs of values in a run. Where the first or the last of all longs are kept for something else, as for NULL before
+ * the values, the values beyond the least or the greatest have that one as well.
+ */
+final case class ValueLongs(least: Long, greatest: Long) {
+
+  /** Whether a range of values is one of longs: none of its ends is among values that share a long. */
+  def tellApart(lower: Long, upper: Long): Boolean =
+    (least == Long.MinValue || upper >= least && (lower > least || lower == Long.MinValue)) &&
+      (greatest == Long.MaxValue || lower <= greatest && (upper < greatest || upper == Long.MaxValue))
+}
+
+object ValueLongs {
+
+  /** Where rows with a NULL come before the values. */
+  val BehindNulls: ValueLongs =
+    ValueLongs(RangeBound.LeastBehindNulls, RangeBound.GreatestBehindNulls)
+}
 
 /**
  * Aggregates runs, and parts of them: each window is the part of a run between two bounds, which are searched for. Windows
@@ -121,7 +139,7 @@ private[aggregate] final class WindowedRuns(
     private[this] val merged = MatchAggregator.create(window.inside)
     private[this] val repeated = window.outside.map(new RepeatedAggregator(_)).orNull
     private[this] val joined = new JoinedRow
-    private[this] val greatest = window.greatest
+    private[this] val (least, greatest) = (window.longs.least, window.longs.greatest)
     private[this] var lower = 0L
     private[this] var upper = 0L
     private[this] var isEmpty = false
@@ -136,13 +154,9 @@ private[aggregate] final class WindowedRuns(
       isEmpty || {
         lower = if (hasLower) bounds.getLong(at) else Long.MinValue
         upper = if (hasUpper) bounds.getLong(at + 1) else Long.MaxValue
-        !window.unknown.inStreamed(lower, upper) && isOutsideShared
+        !window.unknown.inStreamed(lower, upper) && window.longs.tellApart(lower, upper)
       }
     }
-
-    /** Whether no end is among the values that share the greatest long. */
-    private def isOutsideShared: Boolean = greatest == Long.MaxValue ||
-      lower <= greatest && (upper < greatest || upper == Long.MaxValue)
 
     def aggregate(
         rows: Run,
@@ -151,7 +165,8 @@ private[aggregate] final class WindowedRuns(
         from: Int,
         until: Int,
         common: Int): Unit = if (!isEmpty) {
-      val first = if (hasLower) rows.firstFrom(from, until, lower) else from
+      val begin = math.max(lower, least)
+      val first = if (begin > Long.MinValue) rows.firstFrom(from, until, begin) else from
       val last = math.min(upper, greatest)
       val end = if (last < Long.MaxValue) rows.firstFrom(first, until, last + 1) else until
       count = end - first

@@ -4,7 +4,7 @@ package org.apache.spark.sql.rangejoin.condition
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
-import org.apache.spark.sql.rangejoin.kernel.{OrderedValue, RangeBound, WidenedSum}
+import org.apache.spark.sql.rangejoin.kernel.{NullBound, OrderedValue, RangeBound, WidenedSum}
 import org.apache.spark.sql.rangejoin.shims.TimestampPlusInterval
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.CalendarInterval
@@ -23,8 +23,10 @@ object MonotoneColumn {
 
   /** The column that the bound rises with, where that is proven. */
   def of(bound: RangeBound): Option[Attribute] =
-    // Rows with a NULL come first; where it is a bound, that is no proof of their place.
-    if (bound.trusted.isEmpty && !bound.readsNull) risesWith(bound.child) else None
+    // Rows with a NULL come first; where it is another bound, that is no proof of their place.
+    if (bound.trusted.isEmpty && (!bound.readsNull || bound.nulls.contains(NullBound.BeforeValues)))
+      risesWith(bound.child)
+    else None
 
   private def risesWith(e: Expression): Option[Attribute] = e match {
     case a: Attribute                                                    => Some(a)

@@ -236,7 +236,7 @@ object UnknownBounds {
  * @param value by which the rows of one side are ordered
  * @param point of the other side
  * @param nulls what a NULL value means: it matches nothing, if the condition of the join says so elsewhere; it is
- *   behind all values; or the order of the rows is not known
+ *   behind all values, or before them; or the order of the rows is not known
  * @param excludesNaN whether the order of rows with NaN is not known either
  * @param greatest beyond it the distance wraps around, or raises; None where it never does
  * @param rounding how the distance is rounded, where all rows that tie by it are wanted; else None

@@ -114,11 +114,11 @@ object Reason {
     override def remedy: Option[String] = None
   }
 
-  /** The side that matches are ranked for is built or broadcast, and so not streamed. */
+  /** The side that matches are ranked or aggregated for is built or broadcast, and so not streamed. */
   case object RankedSideBuilt extends Reason {
     override def cause: String =
-      "the matches are ranked for each row of the side that Spark broadcasts or builds a hash table of, and " +
-        "that side cannot be streamed"
+      "the matches are ranked or aggregated for each row of the side that Spark broadcasts or builds a hash " +
+        "table of, and that side cannot be streamed"
     override def remedy: Option[String] = Some(
       "give the other side the BROADCAST hint if it fits into memory, or this join the MERGE hint; a LEFT JOIN " +
         "that keeps the rows of this side streams them")

@@ -57,7 +57,7 @@ private[plan] object WindowsOfKeys {
       value <- first.bounds.headOption.map(_.child)
       end <- first.window.upperBound.orElse(first.window.lowerBound)
       if RangeExtractor.extract(join, Some(streamed)).forall(_.upperTest.isEmpty)
-      open = OpenRange(value, end.child, NullBound.BehindValues, ofWindows = true)
+      open = OpenRange(value, end.child, NullBound.BeforeValues, ofWindows = true)
       result = join.copy(condition = join.condition.map(And(_, open)))
       range <- RangeExtractor.extract(result, Some(streamed)).toOption
       // Where something else is asked of each pair, pairs are visited.

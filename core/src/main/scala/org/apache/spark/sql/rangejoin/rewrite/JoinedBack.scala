@@ -106,7 +106,8 @@ private[rewrite] object JoinedBack extends SQLConfHelper {
       here = AttributeMap(latest.output.map(column => first.columns(column) -> ofRows(column)))
       if first.ranked.forall(here.contains)
       // Another column may be NULL, or differ among rows that tie: then rows of the first rank are not equal.
-      if latest.output.forall(column => first.ranked.exists(_.exprId == first.columns(column).exprId))
+      if latest.output.forall(column =>
+        first.ranked.exists(_.exprId == first.columns(column).exprId))
     } yield FirstOfGroups(
       rows,
       first.keys.map(here),

@@ -119,11 +119,13 @@ class WindowsOfKeysSuite extends TiedTables {
     check(query(functions, by = "l.v") + " HAVING count(*) > 3")
   }
 
-  test("rows without a time, or without rows in any window, make groups as they do in stock Spark") {
+  test(
+    "rows without a time, or without rows in any window, make groups as they do in stock Spark") {
     spark.sql("SELECT * FROM VALUES (1, 1, 10), (2, 1, NULL), (3, 2, 10), (4, 3, 10), (5, 4, 10) " +
       "AS l(id, k, t)").createOrReplaceTempView("l")
-    spark.sql("SELECT * FROM VALUES (1, NULL, 1), (1, 10, 2), (1, 11, 4), (2, NULL, 8), (3, 99, 16) " +
-      "AS r(k, t, x)").createOrReplaceTempView("r")
+    spark.sql(
+      "SELECT * FROM VALUES (1, NULL, 1), (1, 10, 2), (1, 11, 4), (2, NULL, 8), (3, 99, 16) " +
+        "AS r(k, t, x)").createOrReplaceTempView("r")
     for {
       joinType <- Seq("JOIN", "LEFT JOIN")
       function <- Seq(
@@ -132,7 +134,8 @@ class WindowsOfKeysSuite extends TiedTables {
         "sum(CASE WHEN r.t <= l.t THEN r.x ELSE -1 END)",
         "count(CASE WHEN r.t <= l.t THEN r.x ELSE 1 END)",
         "avg(CASE WHEN r.t BETWEEN l.t AND l.t THEN r.x ELSE 0 END)",
-        "sum(r.x) FILTER (WHERE r.t >= l.t)")
+        "sum(r.x) FILTER (WHERE r.t >= l.t)"
+      )
       by <- Seq("l.id", "")
     } check(query(function, joinType, by = by), isInJoin = None, hasPairs = None)
   }
@@ -172,7 +175,8 @@ class WindowsOfKeysSuite extends TiedTables {
         "CAST(t AS DECIMAL(12, 3))" -> "7.5",
         "IF(t = 50, CAST('NaN' AS DOUBLE), CAST(t AS DOUBLE))" -> "7.5D",
         "CAST(t AS FLOAT)" -> "7",
-        "CAST(t AS SMALLINT)" -> "7S")
+        "CAST(t AS SMALLINT)" -> "7S"
+      )
     } {
       for (side <- Seq("l", "r"))
         spark.table(side).selectExpr("*", s"$time AS u").createOrReplaceTempView(s"${side}u")
@@ -280,12 +284,11 @@ class WindowsOfKeysSuite extends TiedTables {
           query("sum(CASE WHEN r.t BETWEEN l.t - 3 AND l.t THEN 10 / r.x END)", joinType),
           isInJoin = None,
           hasPairs = None)
-      for (
-        function <- Seq(
+      for (function <- Seq(
           "sum(CASE WHEN r.t BETWEEN l.t - 7 AND l.t THEN 10 / r.x END)",
           "sum(CASE WHEN r.t < l.t THEN r.x ELSE 10 / l.v END)",
-          "sum(CASE WHEN r.t >= l.t + 2147483647 THEN r.x ELSE 0 END)")
-      ) {
+          "sum(CASE WHEN r.t >= l.t + 2147483647 THEN r.x ELSE 0 END)"
+        )) {
         val stock = withConf(RangeJoinTest.Oracle: _*)(outcome(spark.sql(query(function))))
         assert(stock.isLeft, function)
         for (hint <- Hints; engine <- nextEngine) withConf(engine: _*) {
