@@ -143,10 +143,12 @@ private[rangejoin] object WindowedFunction {
       conjuncts = Predicates.split(choice.condition)
       (beside, windowed) = conjuncts.partition(e => reads(ofStreamed)(e) || reads(ofBuffered)(e))
       (buffered, guards) = beside.partition(reads(ofBuffered))
-      // Stock Spark evaluates conjuncts in their order, of each match as far as the first that does not hold.
-      inWindow = conjuncts.drop(conjuncts.lastIndexWhere(windowed.contains) + 1)
+      // Stock Spark evaluates conjuncts in their order, of each match as far as the first that is false. It goes on
+      // behind one that is NULL, as no row of the window is.
+      (before, inWindow) = conjuncts.splitAt(conjuncts.lastIndexWhere(windowed.contains) + 1)
+      isAsked = before.forall(!_.nullable) && inWindow.forall(reads(ofBuffered))
       if beside.forall(e =>
-        Predicates.neverRaises(e) || reads(ofBuffered)(e) && inWindow.exists(_.eq(e)))
+        Predicates.neverRaises(e) || isAsked && reads(ofBuffered)(e) && inWindow.exists(_.eq(e)))
       // It is not counted how many matches in the window such a condition refuses.
       if buffered.isEmpty || choice.outside.isEmpty
       window <- RangeExtractor

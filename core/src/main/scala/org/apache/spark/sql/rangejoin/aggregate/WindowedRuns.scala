@@ -66,6 +66,7 @@ private[aggregate] final class WindowedRuns(
     windows: Seq[RunWindow],
     tasks: TaskMemoryManager)
     extends RunAggregates(whole, tasks) {
+  import WindowedRuns.Known
 
   private[this] val shared =
     windows.map(_.inside).distinct.filterNot(_ == whole).map(of =>
@@ -140,8 +141,8 @@ private[aggregate] final class WindowedRuns(
     private[this] val repeated = window.outside.map(new RepeatedAggregator(_)).orNull
     private[this] val joined = new JoinedRow
     private[this] val (least, greatest) = (window.longs.least, window.longs.greatest)
-    private[this] var lower = 0L
-    private[this] var upper = 0L
+    private[this] var lower = Known
+    private[this] var upper = Known
     private[this] var isEmpty = false
     private[this] var count = 0
     private[this] var inside: UnsafeRow = _
@@ -149,13 +150,12 @@ private[aggregate] final class WindowedRuns(
     /** @return whether it is known where the window is, by columns of `bounds` from this one on */
     def begin(at: Int): Boolean = {
       count = 0
-      isEmpty = bounds.isNullAt(at) || bounds.isNullAt(at + 1) || bounds.isNullAt(at + 2) ||
-        !bounds.getBoolean(at + 2)
-      isEmpty || {
-        lower = if (hasLower) bounds.getLong(at) else Long.MinValue
-        upper = if (hasUpper) bounds.getLong(at + 1) else Long.MaxValue
-        !window.unknown.inStreamed(lower, upper) && window.longs.tellApart(lower, upper)
-      }
+      val (isLowerNull, isUpperNull) = (bounds.isNullAt(at), bounds.isNullAt(at + 1))
+      isEmpty = isLowerNull || isUpperNull || bounds.isNullAt(at + 2) || !bounds.getBoolean(at + 2)
+      // An end that could not be computed raises an error, even if the other end is NULL.
+      lower = if (isLowerNull) Known else if (hasLower) bounds.getLong(at) else Long.MinValue
+      upper = if (isUpperNull) Known else if (hasUpper) bounds.getLong(at + 1) else Long.MaxValue
+      !window.unknown.inStreamed(lower, upper) && (isEmpty || window.longs.tellApart(lower, upper))
     }
 
     def aggregate(
@@ -198,4 +198,10 @@ private[aggregate] final class WindowedRuns(
       joined(row, buffer)
     }
   }
+}
+
+private object WindowedRuns {
+
+  /** An end that is at no extreme of LONG, where one may be unknown. */
+  private val Known = 0L
 }

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.Join
 import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.rangejoin.kernel.{OrderedLong, OrderedValue}
-import org.apache.spark.sql.types.{AtomicType, DataType, DatetimeType}
+import org.apache.spark.sql.types.{AtomicType, DataType, DatetimeType, IntegralType}
 
 /** Parts of a condition. */
 private[rangejoin] object Predicates extends PredicateHelper {
@@ -81,13 +81,20 @@ private[rangejoin] object Predicates extends PredicateHelper {
     case _: Attribute | _: Literal => true
     case OrderedValue(child)       => neverRaises(child)
     case Coalesce(children)        => children.forall(neverRaises)
-    case _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull =>
+    case _: BinaryComparison | _: And | _: Or | _: Not | _: IsNull | _: IsNotNull | _: In | _: InSet |
+        _: StartsWith | _: EndsWith | _: Contains | _: Upper | _: Lower =>
       e.children.forall(neverRaises)
+    case rest: Remainder       => neverRaises(rest.left) && isNotZero(rest.right)
     case Cast(child, to, _, _) =>
       neverRaises(child) && isPlain(child.dataType) && Cast.canUpCast(child.dataType, to)
     case _: Add | _: Subtract | _: Multiply | _: Abs | _: UnaryMinus =>
       Distance.isFloating(e.dataType) && e.children.forall(neverRaises)
     case _ => false
+  }
+
+  private def isNotZero(e: Expression): Boolean = e match {
+    case Literal(value: Number, _: IntegralType) => value.longValue != 0
+    case _                                       => false
   }
 
   private def isPlain(dataType: DataType): Boolean = dataType match {

@@ -298,6 +298,31 @@ class WindowsOfKeysSuite extends TiedTables {
     }
   }
 
+  test("an error behind a NULL raises: stock Spark goes on with AND") {
+    spark.sql("SELECT * FROM VALUES (1, 1, 9223372036854775807L, CAST(NULL AS BIGINT), false), " +
+      "(2, 9, 1L, 1L, true) AS l(id, k, t, a, g)").createOrReplaceTempView("l")
+    spark.sql(
+      "SELECT * FROM VALUES (1, 5L, 3L, 0), (1, 7L, 4L, 1), (1, NULL, 4L, 0) AS r(k, t, x, z)")
+      .createOrReplaceTempView("r")
+    ansi(on = true) {
+      for (function <- Seq(
+          "sum(CASE WHEN r.t >= l.a AND r.t < l.t + 3 THEN r.x ELSE 0 END)",
+          "sum(CASE WHEN r.t < l.t + 3 AND r.t >= l.a THEN r.x ELSE 0 END)",
+          "sum(CASE WHEN r.t < l.t + 3 AND l.g THEN r.x ELSE 0 END)",
+          "sum(CASE WHEN l.a > 0 AND r.t < l.t + 3 THEN r.x ELSE 0 END)",
+          "sum(CASE WHEN r.t >= l.a AND 1 / r.z > 0 THEN 1 END)",
+          "sum(CASE WHEN r.t >= l.t AND 1 / r.z > 0 THEN 1 END)",
+          "sum(CASE WHEN r.t <= l.t AND 1 / r.z > 0 AND l.g THEN 1 END)"
+        )) {
+        val stock = withConf(RangeJoinTest.Oracle: _*)(outcome(spark.sql(query(function))))
+        assert(stock.isLeft, function)
+        for (hint <- Hints; engine <- nextEngine) withConf(engine: _*) {
+          assert(outcome(spark.sql(query(function).replace("HINT", hint))) == stock, function)
+        }
+      }
+    }
+  }
+
   test("a window on disk", Slow) {
     sides(left = 300, right = 3000)
     for (limit <- Seq(1, 7))
