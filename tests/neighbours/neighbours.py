@@ -71,6 +71,10 @@ def table_session(
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("SPARK_SUBMIT_OPTS", JVM_OPTIONS)
         session = rangejoin.configure(builder).getOrCreate()
+    # The JVM has the settings of its first session as properties: later ones would have them too.
+    jvm: Any = session.sparkContext._jvm
+    for key in settings:
+        jvm.java.lang.System.clearProperty(key)
     yield session
     session.stop()
 
