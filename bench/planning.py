@@ -19,7 +19,6 @@ from sessions import FLAG
 import rangejoin
 
 TABLES = 26
-EXTENSIONS = "spark.sql.extensions"
 
 
 def star(kind: str, has_ranges: bool) -> str:
@@ -68,7 +67,7 @@ def sessions() -> tuple[SparkSession, Any, Any]:
     )
     spark.sparkContext.setLogLevel("OFF")
     context: Any = spark.sparkContext._jsc.sc()
-    context.conf().set(EXTENSIONS, "org.apache.spark.sql.rangejoin.RangeJoinExtensions")
+    context.conf().set("spark.sql.extensions", rangejoin.EXTENSION_CLASS)
     sessions: Any = spark._jvm.org.apache.spark.sql.classic.SparkSession  # type: ignore[union-attr]
     sessions.clearActiveSession()
     sessions.clearDefaultSession()

@@ -40,8 +40,8 @@ case class RangeCondition(
   def isOpen: Boolean =
     predicates.nonEmpty && predicates.forall(_.isInstanceOf[OpenRange])
 
-  /** Where everything is in the range: what the values of the buffered side are compared with. */
-  def point: Option[Expression] = predicates.collectFirst { case open: OpenRange => open.point }
+  /** What it is if everything is in the range. */
+  def open: Option[OpenRange] = predicates.collectFirst { case open: OpenRange => open }
 
   val upperBound: Option[RangeBound] = upperTest.map(streamedBound(_, unboundedBelow = false))
   val lowerBound: Option[RangeBound] = lowerTest.map(streamedBound(_, unboundedBelow = true))

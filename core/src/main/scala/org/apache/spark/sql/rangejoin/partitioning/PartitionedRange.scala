@@ -51,7 +51,7 @@ object PartitionedRange {
       for {
         b <- behavior
         owner = b.streamed.getOrElse(likely)
-        open <- range.predicates.collectFirst { case open: OpenRange => open }
+        open <- range.open
         if owner == range.streamed
       } yield anyDistance(range, open, keeps = b.visitsAllStreamed && b.streamed.isDefined)
     } else behavior.filter(_ => tests.nonEmpty).map { b =>

@@ -75,7 +75,7 @@ private[plan] object SortedInputs {
         val preferred =
           if (!isSearched) range.preferredOrderOf(side)
           else if (range.isOpen)
-            join.best.fold(range.point)(_.point).map(pointOf)
+            join.best.fold(range.open.map(_.point))(_.point).map(pointOf)
           else range.upperBound
         preferred.filter(MonotoneColumn.of(_).isDefined)
       case _ => None

@@ -104,10 +104,8 @@ private[rewrite] object JoinedBack extends SQLConfHelper {
       // Each column is compared with itself, and each of the ranking is compared.
       if latest.output.forall(column => ofRows.get(column).exists(same(first.columns(column), _)))
       here = AttributeMap(latest.output.map(column => first.columns(column) -> ofRows(column)))
-      if first.ranked.forall(here.contains)
       // Another column may be NULL, or differ among rows that tie: then rows of the first rank are not equal.
-      if latest.output.forall(column =>
-        first.ranked.exists(_.exprId == first.columns(column).exprId))
+      if AttributeSet(here.keys) == AttributeSet(first.ranked)
     } yield FirstOfGroups(
       rows,
       first.keys.map(here),

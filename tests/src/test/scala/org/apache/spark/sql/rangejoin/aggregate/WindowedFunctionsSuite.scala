@@ -6,24 +6,13 @@ import scala.util.Random
 
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
-import org.apache.spark.sql.rangejoin.best.TiedTables
 import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 
 import org.scalatest.tagobjects.Slow
 
 /** Functions of several windows of the matches of each row are made in the join, from no pairs. */
-class WindowedFunctionsSuite extends TiedTables {
-
-  private val Hints = Seq("MERGE(r)", "SHUFFLE_HASH(r)", "BROADCAST(r)")
-
-  /** Keys and times with ties on both sides, some NULL, and more than one block of rows a key. */
-  private def sides(left: Int = 120, right: Int = 400): Unit = {
-    tiedTables(left, right)(
-      "CASE WHEN id % 11 = 4 THEN NULL ELSE pmod(hash(id), 100) END AS x",
-      "CAST(pmod(hash(id, 2), 1000) AS DECIMAL(9, 2)) AS m")
-    spark.table("l").selectExpr("*", "IF(v = 2, NULL, v * 9) AS w").createOrReplaceTempView("l")
-  }
+class WindowedFunctionsSuite extends WindowQueries {
 
   private def query(
       functions: String,
@@ -32,26 +21,19 @@ class WindowedFunctionsSuite extends TiedTables {
       by: String = "l.id"): String =
     s"SELECT /*+ HINT */ $by, $functions FROM l $joinType r ON l.k = r.k AND $range GROUP BY $by"
 
-  /** Compares with stock Spark; `pairs` are the pairs that were visited one by one. */
   private def check(
       query: String,
       isInJoin: Boolean = true,
       hasPairs: Option[Boolean] = Some(false),
       hints: Seq[String] = Hints,
-      settings: Settings = Nil): Unit = {
-    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(query)))
-    assert(expected.nonEmpty)
-    for (hint <- hints; engine <- nextEngine)
-      withConf((engine ++ settings :+ (InternalConf.LinearScanThreshold.key -> "0")): _*) {
-        val df = spark.sql(query.replace("HINT", hint))
-        def clue = s"$query\nby $hint under $engine\n${executedPlan(df)}"
-        assertSameRows(rows(df), expected, clue)
-        val matches = nodes[AggregateMatchesExec](df)
-        assert(matches.nonEmpty == isInJoin, clue)
-        for (aggregate <- matches; expected <- hasPairs)
-          assert((aggregate.metrics("numPairs").value > 0) == expected, clue)
-      }
-  }
+      settings: Settings = Nil): Unit =
+    checkFrame(
+      (hint: String) => spark.sql(query.replace("HINT", hint)),
+      query,
+      Some(isInJoin),
+      hasPairs,
+      hints,
+      settings)
 
   private val Windowed = Seq(
     "sum(CASE WHEN r.t >= l.t - 3 THEN r.x END)",
@@ -156,11 +138,7 @@ class WindowedFunctionsSuite extends TiedTables {
         hasPairs = None))
     val beyond = query("sum(IF(r.t >= l.t + 3, r.x, 0))", range = "r.t <= l.t")
     ansi(on = false)(check(beyond, hasPairs = None))
-    ansi(on = true) {
-      val stock = withConf(RangeJoinTest.Oracle: _*)(outcome(spark.sql(beyond)))
-      assert(stock.isLeft)
-      for (hint <- Hints) assert(outcome(spark.sql(beyond.replace("HINT", hint))) == stock)
-    }
+    ansi(on = true)(raisesAsStock(beyond))
   }
 
   test("what would raise for a row without matches in the window is asked of pairs") {
@@ -227,11 +205,7 @@ class WindowedFunctionsSuite extends TiedTables {
         "r.t < l.t AND r.t >= l.t - 200",
         "l.t + 4 > r.t")
       val sql = query(functions, one("JOIN", "LEFT JOIN"), range, one("l.id", "l.k", "l.id, l.v"))
-      val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(sql)))
-      for (hint <- oneIn(3)(Hints); engine <- nextEngine) withConf(engine: _*) {
-        val df = spark.sql(sql.replace("HINT", hint))
-        assertSameRows(rows(df), expected, s"$sql\nby $hint under $engine\n${executedPlan(df)}")
-      }
+      checkRows(sql, oneIn(3)(Hints))
     }
   }
 }

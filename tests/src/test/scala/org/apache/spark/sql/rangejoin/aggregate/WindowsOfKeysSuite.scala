@@ -4,27 +4,15 @@ package org.apache.spark.sql.rangejoin.aggregate
 
 import scala.util.Random
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
-import org.apache.spark.sql.rangejoin.best.TiedTables
-import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
+import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
 import org.scalatest.tagobjects.Slow
 
 /** Joins on keys alone below functions of windows are made from no pairs. */
-class WindowsOfKeysSuite extends TiedTables {
-
-  private val Hints = Seq("MERGE(r)", "SHUFFLE_HASH(r)", "BROADCAST(r)")
-
-  /** Keys and times with ties on both sides, some NULL, and more than one block of rows a key. */
-  private def sides(left: Int = 120, right: Int = 400): Unit = {
-    tiedTables(left, right)(
-      "CASE WHEN id % 11 = 4 THEN NULL ELSE pmod(hash(id), 100) END AS x",
-      "CAST(pmod(hash(id, 2), 1000) AS DECIMAL(9, 2)) AS m")
-    spark.table("l").selectExpr("*", "IF(v = 2, NULL, v * 9) AS w").createOrReplaceTempView("l")
-  }
+class WindowsOfKeysSuite extends WindowQueries {
 
   private def query(
       functions: String,
@@ -48,33 +36,6 @@ class WindowsOfKeysSuite extends TiedTables {
       hasPairs,
       hints,
       settings)
-
-  /**
-   * Compares with stock Spark.
-   *
-   * @param isInJoin whether the matches are aggregated in the join; None where a broadcast may turn out to be small
-   * @param hasPairs whether pairs were visited one by one; None where either is right
-   */
-  private def checkFrame(
-      hinted: String => DataFrame,
-      name: String,
-      isInJoin: Option[Boolean] = Some(true),
-      hasPairs: Option[Boolean] = Some(false),
-      hints: Seq[String] = Hints,
-      settings: Settings = Nil): Unit = {
-    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(hinted("MERGE(r)")))
-    assert(expected.nonEmpty)
-    for (hint <- hints; engine <- nextEngine)
-      withConf((engine ++ settings :+ (InternalConf.LinearScanThreshold.key -> "0")): _*) {
-        val df = hinted(hint)
-        def clue = s"$name\nby $hint under $engine\n${executedPlan(df)}"
-        assertSameRows(rows(df), expected, clue)
-        val matches = nodes[AggregateMatchesExec](df)
-        for (isThere <- isInJoin) assert(matches.nonEmpty == isThere, clue)
-        for (aggregate <- matches; expected <- hasPairs)
-          assert((aggregate.metrics("numPairs").value > 0) == expected, clue)
-      }
-  }
 
   /** Windows of the other side's time, as they are written. */
   private val Windowed = Seq(
@@ -260,15 +221,8 @@ class WindowsOfKeysSuite extends TiedTables {
   test("empty sides") {
     for ((left, right) <- Seq(0 -> 50, 50 -> 0, 0 -> 0)) {
       sides(left, right)
-      for (joinType <- Seq("JOIN", "LEFT JOIN"); by <- Seq("l.id", "")) {
-        val sql = query(Windowed.mkString(", "), joinType, by = by)
-        val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(sql)))
-        for (hint <- Hints; engine <- nextEngine)
-          withConf(engine: _*)(assertSameRows(
-            rows(spark.sql(sql.replace("HINT", hint))),
-            expected,
-            s"$sql by $hint under $engine"))
-      }
+      for (joinType <- Seq("JOIN", "LEFT JOIN"); by <- Seq("l.id", ""))
+        checkRows(query(Windowed.mkString(", "), joinType, by = by), Hints)
     }
   }
 
@@ -288,13 +242,7 @@ class WindowsOfKeysSuite extends TiedTables {
           "sum(CASE WHEN r.t BETWEEN l.t - 7 AND l.t THEN 10 / r.x END)",
           "sum(CASE WHEN r.t < l.t THEN r.x ELSE 10 / l.v END)",
           "sum(CASE WHEN r.t >= l.t + 2147483647 THEN r.x ELSE 0 END)"
-        )) {
-        val stock = withConf(RangeJoinTest.Oracle: _*)(outcome(spark.sql(query(function))))
-        assert(stock.isLeft, function)
-        for (hint <- Hints; engine <- nextEngine) withConf(engine: _*) {
-          assert(outcome(spark.sql(query(function).replace("HINT", hint))) == stock, function)
-        }
-      }
+        )) raisesAsStock(query(function))
     }
   }
 
@@ -313,13 +261,7 @@ class WindowsOfKeysSuite extends TiedTables {
           "sum(CASE WHEN r.t >= l.a AND 1 / r.z > 0 THEN 1 END)",
           "sum(CASE WHEN r.t >= l.t AND 1 / r.z > 0 THEN 1 END)",
           "sum(CASE WHEN r.t <= l.t AND 1 / r.z > 0 AND l.g THEN 1 END)"
-        )) {
-        val stock = withConf(RangeJoinTest.Oracle: _*)(outcome(spark.sql(query(function))))
-        assert(stock.isLeft, function)
-        for (hint <- Hints; engine <- nextEngine) withConf(engine: _*) {
-          assert(outcome(spark.sql(query(function).replace("HINT", hint))) == stock, function)
-        }
-      }
+        )) raisesAsStock(query(function))
     }
   }
 
@@ -366,11 +308,7 @@ class WindowsOfKeysSuite extends TiedTables {
       val on = one("l.k = r.k", "l.k = r.k", "l.k <=> r.k", "l.k = r.k AND r.t >= l.t - 9")
       val by = one("l.id", "l.k", "l.id, l.v", "l.w", "")
       val sql = query(functions, one("JOIN", "LEFT JOIN"), on, by)
-      val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(sql)))
-      for (hint <- oneIn(3)(Hints); engine <- nextEngine) withConf(engine: _*) {
-        val df = spark.sql(sql.replace("HINT", hint))
-        assertSameRows(rows(df), expected, s"$sql\nby $hint under $engine\n${executedPlan(df)}")
-      }
+      checkRows(sql, oneIn(3)(Hints))
     }
   }
 }

@@ -21,16 +21,18 @@ object DoctoredQueries {
       Files.write(directory.resolve(name), text.getBytes(UTF_8))
     write("started", "")
     GuardedQueries.Views.foreach(session.sql)
-    val rows = GuardedQueries.All.map { case (settings, query) =>
+    def ofEach[T](run: String => T): Seq[T] = GuardedQueries.All.map { case (settings, query) =>
       settings.foreach { case (key, value) => session.conf.set(key, value) }
+      run(query)
+    }
+    val rows = ofEach { query =>
       session.sql(query).collect().map(_.toString).sorted.mkString(query + "\n", "\n", "\n")
     }
     write("rows", rows.mkString("\n"))
-    val planned = GuardedQueries.All.count { case (settings, query) =>
-      settings.foreach { case (key, value) => session.conf.set(key, value) }
+    val planned = ofEach { query =>
       session.sql("EXPLAIN " + query).collect().head.toString.contains("RangeJoin")
     }
-    write("planned", planned.toString)
+    write("planned", planned.count(identity).toString)
     if (args.length > 1) write("off", Guard.of(session).switchedOff.mkString("\n"))
     // Without the seconds that Spark takes to end.
     Runtime.getRuntime.halt(0)

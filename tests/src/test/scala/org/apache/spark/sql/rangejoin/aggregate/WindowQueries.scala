@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package org.apache.spark.sql.rangejoin.aggregate
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.rangejoin.RangeJoinTest
+import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
+import org.apache.spark.sql.rangejoin.best.TiedTables
+import org.apache.spark.sql.rangejoin.conf.InternalConf
+
+/** Functions of windows of each row's matches, under each hint in the place of `HINT`, beside stock Spark. */
+trait WindowQueries extends TiedTables {
+
+  protected val Hints = Seq("MERGE(r)", "SHUFFLE_HASH(r)", "BROADCAST(r)")
+
+  /** Keys and times with ties on both sides, some NULL, and more than one block of rows a key. */
+  protected def sides(left: Int = 120, right: Int = 400): Unit = {
+    tiedTables(left, right)(
+      "CASE WHEN id % 11 = 4 THEN NULL ELSE pmod(hash(id), 100) END AS x",
+      "CAST(pmod(hash(id, 2), 1000) AS DECIMAL(9, 2)) AS m")
+    spark.table("l").selectExpr("*", "IF(v = 2, NULL, v * 9) AS w").createOrReplaceTempView("l")
+  }
+
+  /**
+   * Compares with stock Spark.
+   *
+   * @param isInJoin whether the matches are aggregated in the join; None where a broadcast may turn out to be small
+   * @param hasPairs whether pairs were visited one by one; None where either is right
+   */
+  protected def checkFrame(
+      hinted: String => DataFrame,
+      name: String,
+      isInJoin: Option[Boolean] = Some(true),
+      hasPairs: Option[Boolean] = Some(false),
+      hints: Seq[String] = Hints,
+      settings: Settings = Nil): Unit = {
+    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(hinted("MERGE(r)")))
+    assert(expected.nonEmpty)
+    for (hint <- hints; engine <- nextEngine)
+      withConf((engine ++ settings :+ (InternalConf.LinearScanThreshold.key -> "0")): _*) {
+        val df = hinted(hint)
+        def clue = s"$name\nby $hint under $engine\n${executedPlan(df)}"
+        assertSameRows(rows(df), expected, clue)
+        val matches = nodes[AggregateMatchesExec](df)
+        for (isThere <- isInJoin) assert(matches.nonEmpty == isThere, clue)
+        for (aggregate <- matches; expected <- hasPairs)
+          assert((aggregate.metrics("numPairs").value > 0) == expected, clue)
+      }
+  }
+
+  /** Compares rows alone. */
+  protected def checkRows(query: String, hints: Seq[String]): Unit = {
+    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(query)))
+    for (hint <- hints; engine <- nextEngine) withConf(engine: _*) {
+      val df = spark.sql(query.replace("HINT", hint))
+      assertSameRows(rows(df), expected, s"$query\nby $hint under $engine\n${executedPlan(df)}")
+    }
+  }
+
+  /** Checks that a query raises an error, and the one that stock Spark raises. */
+  protected def raisesAsStock(query: String): Unit = {
+    val stock = withConf(RangeJoinTest.Oracle: _*)(outcome(spark.sql(query)))
+    assert(stock.isLeft, query)
+    for (hint <- Hints; engine <- nextEngine) withConf(engine: _*) {
+      assert(outcome(spark.sql(query.replace("HINT", hint))) == stock, query)
+    }
+  }
+}
