@@ -3,9 +3,11 @@
 package org.apache.spark.sql.rangejoin.plan
 
 import org.apache.spark.internal.config.ConfigEntry
-import org.apache.spark.sql.catalyst.expressions.NamedExpression
+import org.apache.spark.sql.catalyst.expressions.{Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project, Window}
-import org.apache.spark.sql.execution.{ExpandExec, ProjectExec, SortExec, SparkPlan}
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
+import org.apache.spark.sql.execution.window.WindowExec
+import org.apache.spark.sql.execution.{ExpandExec, FilterExec, ProjectExec, SortExec, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.best.BestMatches
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
@@ -17,30 +19,55 @@ import org.apache.spark.sql.rangejoin.join.RangeJoinExec
  *
  * It is handed down from the operator, through projections and sorts, to the join. What the operator makes of the rows
  * stays the same whatever the join returns for it, as long as the join returns at least what is wanted.
+ *
+ * @param distinct what is read of rows if it does not matter how often equal values come, as DISTINCT reads them; where
+ *   that is the first value of a window, the best match of each row is wanted
  */
 private[rangejoin] case class Demand(
     best: Option[WantedPairs] = None,
-    aggregates: Option[AggregatedPairs] = None) {
+    aggregates: Option[AggregatedPairs] = None,
+    distinct: Option[DistinctValues] = None) {
 
   /** What is wanted of the children of an operator, if this is what is wanted of its own rows. */
   def below(operator: SparkPlan): Demand = operator match {
     case SortExec(_, false, _, _) => this
     case ProjectExec(columns, _)  => below(columns)
-    case expand: ExpandExec       => copy(None, aggregates.flatMap(_.below(expand)))
-    case other                    => Demand.of(other)
+    case expand: ExpandExec       => Demand(None, aggregates.flatMap(_.below(expand)))
+    // Buffers in the place of pairs have other columns.
+    case _: ShuffleExchangeLike   => copy(aggregates = None)
+    case FilterExec(condition, _) => filtered(condition)
+    case window: WindowExec       =>
+      ranked(_.firsts(window.windowExpression, window.partitionSpec, window.orderSpec))
+    case other => Demand.of(other)
   }
 
   /** The same for a logical plan. */
   def below(operator: LogicalPlan): Demand = operator match {
     case Project(columns, _)  => below(columns)
     case aggregate: Aggregate =>
-      Demand.of(WantedPairs.of(aggregate), AggregatedPairs.of(aggregate))
+      Demand.of(
+        WantedPairs.of(aggregate),
+        AggregatedPairs.of(aggregate),
+        DistinctValues.of(aggregate))
+    case Filter(condition, _) => filtered(condition)
+    case window: Window       =>
+      ranked(_.firsts(window.windowExpressions, window.partitionSpec, window.orderSpec))
     case _ => Demand.AllRows
   }
 
+  /** Rows of the same values pass a filter or do not. */
+  private def filtered(condition: Expression): Demand =
+    Demand(distinct = distinct.flatMap(_.and(condition)))
+
+  private def ranked(firsts: DistinctValues => Option[WantedPairs]): Demand =
+    Demand(best = distinct.flatMap(firsts))
+
   /** The same in the columns below a projection. */
   def below(columns: Seq[NamedExpression]): Demand =
-    copy(best.flatMap(_.below(columns)), aggregates.map(_.below(columns)))
+    Demand(
+      best.flatMap(_.below(columns)),
+      aggregates.map(_.below(columns)),
+      distinct.flatMap(_.below(columns)))
 
   /** The best matches that a join is to return; or why it has to return all. */
   def bestOf(join: RangeJoinExec): Option[Either[String, BestMatches]] = best.map { wanted =>
@@ -74,18 +101,24 @@ private[rangejoin] object Demand {
   val AllRows: Demand = Demand()
 
   /** What a filter of ranks wants of the pairs that a window ranks. */
-  def below(ranks: Filter, window: Window): Demand = of(WantedPairs.of(ranks, window), None)
+  def below(ranks: Filter, window: Window): Demand =
+    of(WantedPairs.of(ranks, window), None, None)
 
   /** What an operator wants of its input. */
   private def of(operator: SparkPlan): Demand =
-    of(WantedPairs.of(operator), AggregatedPairs.of(operator))
+    of(WantedPairs.of(operator), AggregatedPairs.of(operator), DistinctValues.of(operator))
 
   /** What settings allow of it. */
-  private def of(best: => Option[WantedPairs], aggregates: => Option[AggregatedPairs]): Demand = {
+  private def of(
+      best: => Option[WantedPairs],
+      aggregates: => Option[AggregatedPairs],
+      distinct: => Option[DistinctValues]): Demand = {
     def isOn(entry: ConfigEntry[Boolean]) = SQLConf.get.getConf(entry)
+    val findsBest = isOn(RangeJoinConf.BestMatches)
     Demand(
-      if (isOn(RangeJoinConf.BestMatches)) best else None,
-      if (isOn(RangeJoinConf.AggregatedMatches)) aggregates else None)
+      if (findsBest) best else None,
+      if (isOn(RangeJoinConf.AggregatedMatches)) aggregates else None,
+      if (findsBest) distinct else None)
   }
 
   private def orderByRange(best: BestMatches): String =

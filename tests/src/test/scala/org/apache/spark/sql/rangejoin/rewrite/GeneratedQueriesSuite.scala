@@ -296,6 +296,39 @@ class GeneratedQueriesSuite extends RangeJoinTest {
     )
   }
 
+  // ---------------------------------------------------------------- MetricFlow
+
+  test("MetricFlow: the last trip before each conversion, by the first value of a window") {
+    tables()
+    def last(
+        column: String) = s"first_value(v.$column) OVER (PARTITION BY u.driver, u.at, u.row_id " +
+      s"ORDER BY v.since DESC, v.value ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS $column"
+    check(
+      s"""SELECT since, driver, sum(n), count(DISTINCT row_id) FROM (
+        SELECT DISTINCT ${Seq("value", "since", "driver").map(last).mkString(", ")}, u.row_id, u.n
+        FROM trips v INNER JOIN (SELECT at, driver, 1 AS n, uuid() AS row_id FROM spine) u
+        ON v.driver = u.driver AND (v.since <= u.at AND v.since > u.at - INTERVAL 9 HOURS))
+      GROUP BY since, driver""",
+      ranked = 1
+    )
+  }
+
+  test("MetricFlow: cumulative metrics by a spine of hours, over a window and since midnight") {
+    tables()
+    spark.range(0, 70, 1, 2).selectExpr(
+      "TIMESTAMP'2026-03-01' + make_interval(0, 0, 0, 0, CAST(id AS INT)) AS hour").createOrReplaceTempView(
+      "hours")
+    for (begin <- Seq("> s.hour - INTERVAL 6 HOURS", ">= date_trunc('day', s.hour)"))
+      check(
+        s"""SELECT s.hour, date_trunc('day', s.hour) AS day, sum(e.n) AS n, max(e.driver) FROM hours s
+          INNER JOIN (SELECT date_trunc('hour', since) AS hour, driver, 1 AS n FROM trips) e
+          ON (e.hour <= s.hour) AND (e.hour $begin) GROUP BY s.hour, date_trunc('day', s.hour)""",
+        ranked = 0,
+        aggregated = 1,
+        settings = Seq("spark.sql.autoBroadcastJoinThreshold" -> "-1")
+      )
+  }
+
   // ---------------------------------------------------------------- windows of a spine
 
   test("one common table expression a window, joined back by the id of the spine") {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package org.apache.spark.sql.rangejoin.plan
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.rangejoin.best.{BestMatches, Ranking}
+
+/**
+ * What an operator reads of the rows below it, if it does not matter how often equal values come:
+ *
+ * {{{
+ *   SELECT DISTINCT l.id, first_value(r.v) OVER (PARTITION BY l.id ORDER BY r.t DESC) FROM l JOIN r ON ..
+ * }}}
+ *
+ * The first value of a window is the same for all rows of a partition, and every other match of a row is one more of the
+ * same values.
+ */
+private[rangejoin] case class DistinctValues(read: Seq[Expression]) extends AliasHelper {
+
+  /** The same in the columns below a projection; None where it is not the same. */
+  def below(projected: Seq[NamedExpression]): Option[DistinctValues] =
+    if (!projected.forall(_.deterministic)) None
+    else {
+      val aliases = getAliasMap(projected)
+      Some(DistinctValues(read.map(replaceAlias(_, aliases))))
+    }
+
+  /** The same below a filter. */
+  def and(condition: Expression): Option[DistinctValues] =
+    if (condition.deterministic) Some(DistinctValues(read :+ condition)) else None
+
+  /** What first and last values of a window want of the pairs below it; None where all pairs are wanted. */
+  def firsts(
+      functions: Seq[NamedExpression],
+      partition: Seq[Expression],
+      order: Seq[SortOrder]): Option[WantedPairs] = {
+    val ends = functions.map(DistinctValues.endOf).distinct
+    val columns = AttributeSet(functions.map(_.toAttribute))
+    for {
+      by <- order.headOption
+      isFirst <- ends.headOption.flatten if ends.size == 1
+    } yield WantedPairs(
+      partition,
+      BestMatches(
+        if (isFirst) by.copy(sameOrderExpressions = Nil) else DistinctValues.reversed(by),
+        1,
+        Ranking.ofRowNumber(order)),
+      read.flatMap(_.references).filterNot(columns.contains)
+    )
+  }
+}
+
+private[rangejoin] object DistinctValues {
+
+  /** What an operator of a physical plan reads. */
+  def of(plan: SparkPlan): Option[DistinctValues] = plan match {
+    case aggregate: BaseAggregateExec if !aggregate.isStreaming =>
+      of(aggregate.groupingExpressions, aggregate.aggregateExpressions)
+    case _ => None
+  }
+
+  /** What a logical aggregate reads. */
+  def of(aggregate: Aggregate): Option[DistinctValues] =
+    of(
+      aggregate.groupingExpressions,
+      AggregatedPairs.functionsOf(aggregate.aggregateExpressions))
+
+  private def of(
+      grouping: Seq[Expression],
+      functions: Seq[AggregateExpression]): Option[DistinctValues] = {
+    val read = grouping ++ functions.flatMap(f => f.aggregateFunction.children ++ f.filter)
+    if (functions.forall(isOfAny) && read.forall(_.deterministic)) Some(DistinctValues(read))
+    else None
+  }
+
+  /** Whether a function gives the same result if values come again, or may. */
+  private def isOfAny(function: AggregateExpression): Boolean = function match {
+    case AggregateExpression(of, Partial | Complete, isDistinct, _, _) =>
+      isDistinct || (of match {
+        case _: Max | _: Min | _: First | _: Last => true
+        case _                                    => false
+      })
+    case _ => false
+  }
+
+  /** Whether a function of a window is the value of its first row (true) or of its last; None if it is another one. */
+  private def endOf(function: NamedExpression): Option[Boolean] = function match {
+    case Alias(
+          WindowExpression(value, WindowSpecDefinition(_, _, frame: SpecifiedWindowFrame)),
+          _) =>
+      def begins = frame.lower == UnboundedPreceding
+      def ends = frame.upper == UnboundedFollowing
+      val isFirst = value match {
+        case AggregateExpression(First(_, false), Complete, _, None, _) => Some(true)
+        // What Spark makes of it.
+        case NthValue(_, IntegerLiteral(1), false)                     => Some(true)
+        case AggregateExpression(Last(_, false), Complete, _, None, _) => Some(false)
+        case _                                                         => None
+      }
+      isFirst.filter {
+        case true  => begins && (ends || frame.upper == CurrentRow)
+        case false => ends && (begins || frame.lower == CurrentRow)
+      }
+    case _ => None
+  }
+
+  private def reversed(order: SortOrder): SortOrder = SortOrder(
+    order.child,
+    if (order.direction == Ascending) Descending else Ascending,
+    if (order.nullOrdering == NullsFirst) NullsLast else NullsFirst,
+    Nil)
+}
