@@ -5,6 +5,8 @@ package org.apache.spark.sql.rangejoin.rewrite
 import scala.util.Random
 
 import org.apache.spark.sql.catalyst.plans.logical.Window
+import org.apache.spark.sql.expressions.{Window => Over}
+import org.apache.spark.sql.functions._
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
@@ -294,6 +296,23 @@ class GeneratedQueriesSuite extends RangeJoinTest {
       ranked = 0,
       pairs = 1
     )
+  }
+
+  // ---------------------------------------------------------------- tempo
+
+  test("tempo: rows up to the next one of their key, filtered above a join by names") {
+    tables()
+    def query = {
+      val until = lead("r_since", 1).over(Over.partitionBy("driver").orderBy("r_since"))
+      val versions =
+        spark.table("trips").select(col("driver"), col("since").as("r_since"), col("value"))
+          .withColumn("lead_since", until)
+      val end = coalesce(col("lead_since"), lit("2099-01-01").cast("timestamp"))
+      spark.table("spine").join(versions, Seq("driver"))
+        .where(col("at").between(col("r_since"), end)).drop("lead_since")
+    }
+    query.createOrReplaceTempView("as_of")
+    check("SELECT * FROM as_of", ranked = 0, pairs = 1)
   }
 
   // ---------------------------------------------------------------- MetricFlow
