@@ -20,8 +20,8 @@ import org.apache.spark.sql.rangejoin.join.RangeJoinExec
  * It is handed down from the operator, through projections and sorts, to the join. What the operator makes of the rows
  * stays the same whatever the join returns for it, as long as the join returns at least what is wanted.
  *
- * @param distinct what is read of rows if it does not matter how often equal values come, as DISTINCT reads them; where
- *   that is the first value of a window, the best match of each row is wanted
+ * @param distinct what is read of rows if it does not matter how often equal values come, as DISTINCT reads them: of one
+ *   side alone any match of a row will do, and of the first value of a window the best one
  */
 private[rangejoin] case class Demand(
     best: Option[WantedPairs] = None,
@@ -70,7 +70,12 @@ private[rangejoin] case class Demand(
       distinct.flatMap(_.below(columns)))
 
   /** The best matches that a join is to return; or why it has to return all. */
-  def bestOf(join: RangeJoinExec): Option[Either[String, BestMatches]] = best.map { wanted =>
+  def bestOf(join: RangeJoinExec): Option[Either[String, BestMatches]] =
+    bestOf(join, best.orElse(distinct.flatMap(_.anyMatch(join))))
+
+  private def bestOf(
+      join: RangeJoinExec,
+      best: Option[WantedPairs]): Option[Either[String, BestMatches]] = best.map { wanted =>
     val left = join.left.outputSet
     wanted.of(left, join.right.outputSet, join.leftKeys.zip(join.rightKeys))
       .filterOrElse(
@@ -84,7 +89,7 @@ private[rangejoin] case class Demand(
 
   /** Why a range join returns all pairs to an operator that ranks or aggregates them, as a remedy. */
   def refusalOf(join: RangeJoinExec): Option[String] = {
-    val ranked = bestOf(join).filter(_ => join.best.isEmpty).map { wanted =>
+    val ranked = bestOf(join, best).filter(_ => join.best.isEmpty).map { wanted =>
       val remedy = wanted.fold(identity, best => Demand.orderByRange(best))
       s"every match of a row is produced and then ranked; to produce only the best ones, $remedy"
     }

@@ -8,6 +8,14 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.rangejoin.best.{BestMatches, Ranking}
+import org.apache.spark.sql.rangejoin.condition.{
+  LeftSide,
+  MonotoneColumn,
+  RangeExtractor,
+  RightSide,
+  Side
+}
+import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 
 /**
  * What an operator reads of the rows below it, if it does not matter how often equal values come:
@@ -32,6 +40,25 @@ private[rangejoin] case class DistinctValues(read: Seq[Expression]) extends Alia
   /** The same below a filter. */
   def and(condition: Expression): Option[DistinctValues] =
     if (condition.deterministic) Some(DistinctValues(read :+ condition)) else None
+
+  /** What is wanted of a join if all that is read is of one side: one match of each row, whichever it finds first. */
+  def anyMatch(join: RangeJoinExec): Option[WantedPairs] = {
+    val columns = AttributeSet.fromAttributeSets(read.map(_.references))
+    for {
+      streamed <- Seq[Side](LeftSide, RightSide).find(side =>
+        join.mayStream(side) &&
+          columns.subsetOf((if (side == LeftSide) join.left else join.right).outputSet))
+      range <- RangeExtractor.extract(
+        join.joinType,
+        join.condition,
+        join.left.outputSet,
+        join.right.outputSet,
+        Some(streamed)).toOption
+      column <- (range.sortBound ++ range.evictBound).flatMap(MonotoneColumn.of).headOption
+    } yield WantedPairs(
+      columns.toSeq,
+      BestMatches(SortOrder(column, Ascending), 1, Ranking.RowNumber))
+  }
 
   /** What first and last values of a window want of the pairs below it; None where all pairs are wanted. */
   def firsts(

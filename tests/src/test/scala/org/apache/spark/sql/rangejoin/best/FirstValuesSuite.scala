@@ -73,6 +73,22 @@ class FirstValuesSuite extends BestMatchesTest {
       )) check(query, best = false, Forms.take(1))
   }
 
+  test("any match of a row, where what is read is of its side alone") {
+    bothSides(80, 120, 13)(valueOf("BIGINT"))
+    for (range <- Seq(
+        "r.t <= l.t",
+        "r.t > l.t",
+        "r.t BETWEEN l.t - 20 AND l.t",
+        "r.t < l.u AND l.t <= r.t AND r.v <> l.v"))
+      for (query <- Seq(
+          s"SELECT DISTINCT l.id, l.v ${pairs(range = range)}",
+          s"SELECT l.k, count(DISTINCT l.id) ${pairs(range = range)} GROUP BY l.k",
+          s"SELECT l.v % 2, max(l.t), min(l.id) ${pairs(range = range)} GROUP BY l.v % 2"
+        )) check(query)
+    check(s"SELECT DISTINCT l.id, r.v ${pairs()}", best = false)
+    check(s"SELECT l.v, max(l.t), count(*) ${pairs()} GROUP BY l.v", best = false, Forms.take(1))
+  }
+
   test("the nearest of all, without a range") {
     bothSides(80, 120, 11)(valueOf("BIGINT"))
     check(s"SELECT DISTINCT l.id, ${first("abs(l.t - r.t)")} FROM l LEFT JOIN r ON l.k = r.k AND r.t IS NOT NULL")
