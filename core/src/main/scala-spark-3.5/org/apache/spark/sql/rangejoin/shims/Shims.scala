@@ -74,3 +74,11 @@ object ReplacedExpressions {
     case other                           => other.mapChildren(apply)
   }
 }
+
+/**
+ * Collections of Java as those of Scala. The newer converters are in a library that Spark 3.5.0 and 3.5.1 do not ask for,
+ * so that they lack it outside of their distribution.
+ */
+object JavaCollections {
+  val Converters: scala.collection.JavaConverters.type = scala.collection.JavaConverters
+}

@@ -72,3 +72,8 @@ object ReplacedExpressions {
     case other => other.mapChildren(apply)
   }
 }
+
+/** Collections of Java as those of Scala. */
+object JavaCollections {
+  val Converters: scala.jdk.CollectionConverters.type = scala.jdk.CollectionConverters
+}

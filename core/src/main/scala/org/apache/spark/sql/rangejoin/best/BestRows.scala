@@ -5,11 +5,10 @@ package org.apache.spark.sql.rangejoin.best
 import java.lang.{Long => JLong}
 import java.util.{ArrayList, Comparator, TreeMap}
 
-import scala.jdk.CollectionConverters._
-
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.rangejoin.condition.Rounding
 import org.apache.spark.sql.rangejoin.kernel.OrderedLong
+import org.apache.spark.sql.rangejoin.shims.JavaCollections.Converters._
 
 /**
  * The best of the rows that were added, by their bounds: as many as an order asks for, and those behind them that may

@@ -70,7 +70,7 @@ private[rangejoin] class Links(loader: ClassLoader) {
   // ---------------------------------------------------------------- by reflection
 
   /** @param changed classes that are looked at; all others are as they were */
-  private[guard] def missingOf(lines: Seq[String], changed: String => Boolean): Seq[String] = {
+  private[rangejoin] def missingOf(lines: Seq[String], changed: String => Boolean): Seq[String] = {
     val words = lines.map(_.split(' '))
     val implemented = words.collect { case Array("abstract", _, name, descriptor) =>
       name + descriptor

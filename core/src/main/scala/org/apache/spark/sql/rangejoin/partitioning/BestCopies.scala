@@ -5,13 +5,12 @@ package org.apache.spark.sql.rangejoin.partitioning
 import java.lang.{Long => JLong}
 import java.util.HashMap
 
-import scala.jdk.CollectionConverters._
-
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.best.{BestMatches, BestOrder, BestRows, NearTies}
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
+import org.apache.spark.sql.rangejoin.shims.JavaCollections.Converters._
 
 /**
  * Copies rows of the other side to buckets where each row of the owner wants its best matches alone, in a range

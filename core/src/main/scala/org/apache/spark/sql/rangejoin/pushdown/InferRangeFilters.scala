@@ -84,7 +84,7 @@ object InferRangeFilters extends Rule[LogicalPlan] {
     val sides = Seq(LeftSide -> join.left, RightSide -> join.right).filter { case (side, _) =>
       mayFilter(join.joinType, side)
     }
-    lazy val written = (join.left.constraints ++ join.right.constraints).toSeq.flatMap(limitsOf)
+    lazy val written = (join.left.constraints.toSeq ++ join.right.constraints).flatMap(limitsOf)
 
     @tailrec def settle(found: Seq[BinaryComparison], steps: Int): Seq[BinaryComparison] = {
       val next = for {

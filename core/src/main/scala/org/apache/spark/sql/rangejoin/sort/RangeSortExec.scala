@@ -9,7 +9,7 @@ import org.apache.spark.rdd.{InputFileBlockHolder, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioningLike, Partitioning}
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.{SortExec, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.rangejoin.kernel.{GuardedValue, RangeBound}
@@ -137,10 +137,10 @@ object RangeSortExec {
     case Pmod(hash: HashExpression[_], _: Literal, _) =>
       hash.children.forall(isEvaluated(_, plan))
     case _ => plan.outputPartitioning match {
-        // The rows were partitioned by a hash of this column, so it has been evaluated for every row already.
-        case hashed: Expression => hashed.exists {
-            case by: HashPartitioningLike => by.expressions.exists(_.semanticEquals(column))
-            case _                        => false
+        // The rows were partitioned by this column, so it has been evaluated for every row already.
+        case partitioned: Expression => partitioned.exists {
+            case by: Partitioning => by.children.exists(_.semanticEquals(column))
+            case _                => false
           }
         case _ => false
       }

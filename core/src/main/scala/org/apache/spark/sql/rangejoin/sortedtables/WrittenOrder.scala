@@ -2,7 +2,6 @@
 
 package org.apache.spark.sql.rangejoin.sortedtables
 
-import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.spark.broadcast.Broadcast
@@ -14,6 +13,7 @@ import org.apache.spark.sql.execution.datasources.{PartitionedFile, WriteFilesEx
 import org.apache.spark.sql.execution.{FileSourceScanExec, SortExec, SparkPlan}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.shims.BinaryStrings
+import org.apache.spark.sql.rangejoin.shims.JavaCollections.Converters._
 import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.{
