@@ -5,12 +5,7 @@ package org.apache.spark.sql.rangejoin.shims
 import scala.util.Try
 
 import org.apache.spark.sql
-import org.apache.spark.sql.catalyst.expressions.{
-  Expression,
-  Literal,
-  Murmur3Hash,
-  RuntimeReplaceable
-}
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal, RuntimeReplaceable}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnresolvedHint}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{
@@ -52,11 +47,6 @@ object Hints {
     case column: Column => column.expr
     case value          => Try(Literal(value)).getOrElse(Literal(String.valueOf(value)))
   }
-}
-
-/** The hash of keys that is the same for equal ones: what Spark shuffles by. */
-object KeyHash {
-  def of(keys: Seq[Expression]): Expression = new Murmur3Hash(keys)
 }
 
 /** The values of a dynamic partition pruning filter. */

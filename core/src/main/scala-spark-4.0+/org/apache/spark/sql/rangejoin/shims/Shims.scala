@@ -4,7 +4,6 @@ package org.apache.spark.sql.rangejoin.shims
 
 import org.apache.spark.sql
 import org.apache.spark.sql.catalyst.expressions.{
-  CollationAwareMurmur3Hash,
   CommonExpressionRef,
   Expression,
   RuntimeReplaceable,
@@ -47,11 +46,6 @@ object Hints {
 
   /** The parameters of a hint. */
   def parameters(hint: UnresolvedHint): Seq[Expression] = hint.parameters
-}
-
-/** The hash of keys that is the same for equal ones, by their collations: what Spark shuffles by. */
-object KeyHash {
-  def of(keys: Seq[Expression]): Expression = new CollationAwareMurmur3Hash(keys)
 }
 
 /** The values of a dynamic partition pruning filter. */

@@ -14,7 +14,6 @@ import org.apache.spark.sql.catalyst.expressions.{
   UnsafeProjection,
   UnsafeRow
 }
-import org.apache.spark.sql.rangejoin.shims.KeyHash
 import org.apache.spark.sql.types.{DataType, IntegerType}
 
 /**

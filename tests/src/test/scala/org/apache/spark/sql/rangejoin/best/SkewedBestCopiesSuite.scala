@@ -8,7 +8,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.rangejoin.RangeJoinTest.{AdaptiveEngines, Settings}
 import org.apache.spark.sql.rangejoin.conf.InternalConf
-import org.apache.spark.sql.rangejoin.shims.KeyHash
+import org.apache.spark.sql.rangejoin.partitioning.KeyHash
 import org.apache.spark.sql.rangejoin.skew.SkewReshuffleExec
 
 import org.scalatest.tagobjects.Slow
