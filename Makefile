@@ -59,8 +59,9 @@ SBT := $(JAVA) -Xmx2g -Xss4m -Dsbt.supershell=false -jar $(SBT_LAUNCHER)
 endif
 
 # Other releases of Spark, each in a virtual environment of its own; tests/neighbours names them.
+NEWEST_OF_DEFAULT_LINE := 4.2.1
 OTHER_SPARKS := $(shell awk '/^[0-9]/ && $$1 != "$(DEFAULT_LINE)" && !seen[$$6]++ { print $$6 }' \
-	spark-lines.txt) 4.2.1
+	spark-lines.txt) $(NEWEST_OF_DEFAULT_LINE)
 OTHER_VENVS := $(OTHER_SPARKS:%=.venv-spark-%/.installed)
 NEIGHBOUR_JARS := .tools/neighbours/$(LINE)/.copied
 # What is tried on the default line alone, with what it needs.
@@ -116,6 +117,9 @@ SHARE ?=
 CASES ?= 1000
 SEED ?= 1
 SESSIONS ?= 16
+# All from .0 on; none of a line that is not published.
+RELEASES ?= $(if $(UNPUBLISHED),,$(addprefix $(LINE).,$(shell seq 0 $(subst .,,$(suffix \
+	$(or $(filter $(LINE).%,$(NEWEST_OF_DEFAULT_LINE)),$(PYSPARK_VERSION)))))))
 NAMED ?=
 PYTEST_ARGS ?=
 
@@ -124,7 +128,7 @@ PYTEST_ARGS ?=
 .DEFAULT_GOAL := help
 .SECONDEXPANSION:
 .PHONY: help setup jar jars wheel wheel-all demo check test test-all test-scala test-slow test-slow-scala test-slow-python test-python \
-	test-cluster test-lines fuzz-python test-neighbours test-engines spark-suites durations fuzz links doctored docs publish-local lint lint-scala \
+	test-cluster test-lines fuzz-python test-neighbours test-engines spark-suites durations fuzz links doctored releases docs publish-local lint lint-scala \
 	lint-python format bench clean check-java check-python release release-check release-notes test-release publish-central
 
 help: ## list the targets
@@ -174,10 +178,12 @@ test-slow-scala: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run the slow Sca
 
 test-lines: ## run all tests, and those of Spark, on every other line of Spark: hours
 	@failed=; for line in $(OTHER_LINES); do \
-	for target in test-scala test-cluster test-python test-neighbours fuzz fuzz-python spark-suites; do \
-		test $$target = spark-suites && echo " $(UNPUBLISHED_LINES) " | grep -q " $$line " && continue; \
+	for target in test-scala test-cluster test-python test-neighbours fuzz fuzz-python spark-suites releases; do \
+		case $$target in spark-suites|releases) \
+			echo " $(UNPUBLISHED_LINES) " | grep -q " $$line " && continue;; esac; \
 		$(MAKE) $$target LINE=$$line || failed="$$failed $$target/$$line"; \
-	done; done; $(MAKE) test-scala LINE=3.5 SCALA=2.12 || failed="$$failed test-scala/3.5/2.12"; \
+	done; done; for target in test-scala releases; do \
+		$(MAKE) $$target LINE=3.5 SCALA=2.12 || failed="$$failed $$target/3.5/2.12"; done; \
 	test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
 test-engines: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run every Scala case under every engine (SUITES=... SHARE=1/4)
@@ -203,6 +209,11 @@ links: jar ## print what the jar links to in Spark and other jars (LINE=4.0)
 doctored: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run queries on Sparks that lack what the jar links to (SHARE=1/60 SESSIONS=16 SEED=... NAMED=... LINE=4.0)
 	$(SBT) "tests/Test/runMain org.apache.spark.sql.rangejoin.doctored.DoctoredSparks \
 		--share $(or $(SHARE),1/1) --sessions $(SESSIONS) --seed $(SEED) $(if $(NAMED),--only $(NAMED))"
+
+releases: $(SBT_LAUNCHER) | check-java ## run the jar of a line on all its releases that are published (LINE=3.5 SCALA=2.12 RELEASES=3.5.0)
+	@test -n "$(RELEASES)" || { echo "no other release of Spark $(LINE) is known" >&2; exit 1; }
+	$(SBT) "tests/releasePaths $(RELEASES)" \
+		"tests/Test/runMain org.apache.spark.sql.rangejoin.doctored.OtherReleases $(RELEASES)"
 
 # From Python: the Spark that users install, which for 3.5 is of another Scala than the tests are.
 fuzz-python: $(INSTALLED) ## the same from PySpark, for a line of Spark (CASES=... SEED=... LINE=3.5)

@@ -269,6 +269,26 @@ lazy val core = project
     projectDependencies := Nil // codegen is in the jar; the POM must not ask for it as well
   )
 
+/** For `make releases`: `target/releases/RELEASE` has the jars of a published Spark, and of all that it needs. */
+lazy val releasePaths = inputKey[Unit]("writes down the class paths of published releases of Spark")
+
+lazy val releasePathsWritten = releasePaths := {
+  val (resolution, folder, log) =
+    (dependencyResolution.value, target.value / "releases", streams.value.log)
+  for (release <- complete.DefaultParsers.spaceDelimited("<release>").parsed) {
+    val spark = "org.apache.spark" % s"spark-sql_${line.scalaBinary}" % release
+    val found = resolution.update(
+      resolution.wrapDependencyInModule(spark % "compile->runtime", None),
+      librarymanagement.UpdateConfiguration(),
+      librarymanagement.UnresolvedWarningConfiguration(),
+      log
+    )
+    // None of a release that is not to be had, which is then said of it.
+    val jars = found.fold(_ => Nil, _.allFiles)
+    IO.writeLines(folder / release, jars.map(_.toString))
+  }
+}
+
 lazy val tests = project
   .dependsOn(core, codegen % "test->test")
   .settings(ofLine)
@@ -290,7 +310,8 @@ lazy val tests = project
       s"-Drangejoin.jar=${(core / Compile / packageBin).value}",
       s"-Drangejoin.links=${(core / target).value / "links.txt"}",
       s"-Drangejoin.pom=${(core / makePom).value}",
-      s"-Drangejoin.home=${(ThisBuild / baseDirectory).value}"
+      s"-Drangejoin.home=${(ThisBuild / baseDirectory).value}",
+      s"-Drangejoin.releases=${target.value / "releases"}"
     ),
     // Spark honours NO_CODEGEN only where it is tested; and it runs the rules of its optimizer twice
     // then. So random joins meet interpreted expressions, and the other suites have their time.
@@ -310,6 +331,7 @@ lazy val tests = project
         inJvm("little-memory", littleMemory, filled, target.value) +:
         inJvms(others, durations, options, target.value, begun)
     },
+    releasePathsWritten,
     measured(chosenTests),
     Test / testOptions += Tests.Argument(measuredScalaTest, argumentsOfChosen: _*),
     // One run after another does not replace its reports.

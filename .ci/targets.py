@@ -50,9 +50,10 @@ def weekly(number: int) -> list[str]:
             targets += [f"{kind} LINE={line} CASES=1000" for kind in ("fuzz", "fuzz-python")]
         if published:
             targets += [f"spark-suites LINE={line} SHARE={k}/3" for k in (1, 2, 3)]
+            targets.append(f"releases LINE={line}")
         targets.append(f"test-neighbours LINE={line}")
         targets.append(f"doctored LINE={line} SHARE=1/20 SESSIONS=100 SEED={number}")
-    return [*targets, "test-scala LINE=3.5 SCALA=2.12"]
+    return [*targets, *(f"{kind} LINE=3.5 SCALA=2.12" for kind in ("test-scala", "releases"))]
 
 
 if __name__ == "__main__":

@@ -3,19 +3,14 @@
 package org.apache.spark.sql.rangejoin.doctored
 
 import java.io.File
-import java.lang.management.ManagementFactory
 import java.net.{URL, URLClassLoader}
-import java.nio.charset.StandardCharsets.UTF_8
-import java.util.concurrent.TimeUnit
 import java.util.jar.JarFile
 
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.apache.spark.sql.rangejoin.RangeJoinExtensions
+import org.apache.spark.sql.rangejoin.doctored.QueriesJvm.Ran
 import org.apache.spark.sql.rangejoin.guard.{Guard, GuardedQueries}
-
-import org.apache.commons.io.FileUtils
 
 /** The class path of the queries: our jar, Spark's and others, and the classes of the queries in a jar. */
 final class SessionPath(directory: File) {
@@ -35,6 +30,9 @@ final class SessionPath(directory: File) {
 
   def after(replaced: Map[File, File]): Seq[File] =
     ours +: doctored.map(jar => replaced.getOrElse(jar, jar))
+
+  /** On another Spark, with all that it needs. */
+  def on(jars: Seq[File]): Seq[File] = ours +: queries +: jars
 
   /** Of whichever module: sbt makes jars of their classes. */
   private def isOurs(file: File): Boolean = {
@@ -69,19 +67,19 @@ final class DoctoredLists(path: SessionPath) {
 
 /** Runs the queries in a JVM of a changed Spark. */
 final class DoctoredSession(path: SessionPath, directory: File) {
-  import DoctoredSession._
+  private val queries = new QueriesJvm(directory)
 
   private lazy val stock: Ran = {
-    val ran = run(Map.empty, None)
+    val ran = run(Map.empty, isOurs = false)
     require(ran.rows.nonEmpty, ran.errors)
     ran
   }
 
-  private lazy val planned: String = run(Map.empty, Some(Extension)).planned
+  private lazy val planned: String = run(Map.empty, isOurs = true).planned
 
   def of(symbol: Symbol, replaced: Map[File, File]): Outcome = {
-    val ran = run(replaced, Some(Extension))
-    lazy val withoutUs = run(replaced, None)
+    val ran = run(replaced, isOurs = true)
+    lazy val withoutUs = run(replaced, isOurs = false)
     if (ran.rows == stock.rows && ran.planned.nonEmpty) judged(symbol, ran)
     else if (withoutUs.rows != stock.rows)
       Impossible(s"Spark fails without us: ${withoutUs.firstError}")
@@ -89,7 +87,7 @@ final class DoctoredSession(path: SessionPath, directory: File) {
   }
 
   private def judged(symbol: Symbol, ran: Ran): Outcome = {
-    val ours = ran.errors.linesIterator.filter(_.contains("spark-range-join: ")).toSeq
+    val ours = ran.warnings
     val said = s"${ours.size} warnings, ${ran.planned} of $planned planned"
     if (ours.isEmpty && ran.planned == planned && !symbol.isListed) NotMet
     else if (ours.isEmpty) Failed(s"no warning, ${ran.planned} of $planned planned")
@@ -100,43 +98,6 @@ final class DoctoredSession(path: SessionPath, directory: File) {
     else Passed(said)
   }
 
-  private def run(replaced: Map[File, File], extension: Option[String]): Ran = {
-    FileUtils.deleteDirectory(directory)
-    directory.mkdirs()
-    val errors = new File(directory, "errors")
-    val options = ManagementFactory.getRuntimeMXBean.getInputArguments.asScala
-      .filterNot(o => o.startsWith("-Drangejoin.") || o.startsWith("-Xm"))
-    val classPath = (path.after(replaced) ++ path.others).mkString(File.pathSeparator)
-    val command =
-      Seq(Java) ++ options ++ Seq("-Xmx1g", "-cp", classPath, Main, directory.getPath) ++ extension
-    val process =
-      new ProcessBuilder(command.asJava).redirectErrorStream(true).redirectOutput(errors).start()
-    if (!process.waitFor(Limit, TimeUnit.SECONDS)) process.destroyForcibly().waitFor()
-    def read(name: String): String = {
-      val file = new File(directory, name)
-      if (file.exists) FileUtils.readFileToString(file, UTF_8) else ""
-    }
-    Ran(read("rows"), read("planned"), read("off"), read("errors"))
-  }
-}
-
-object DoctoredSession {
-  private val Java = System.getProperty("java.home") + "/bin/java"
-  private val Extension = classOf[RangeJoinExtensions].getName
-  private val Main = DoctoredQueries.getClass.getName.stripSuffix("$")
-
-  /** Seconds after which queries are taken not to end. */
-  private val Limit = 180L
-
-  /**
-   * @param rows of all queries
-   * @param planned how many of them have range joins
-   * @param off what is switched off
-   * @param errors what was logged
-   */
-  private final case class Ran(rows: String, planned: String, off: String, errors: String) {
-    def firstError: String = errors.linesIterator
-      .filter(line => line.contains("Error: ") || line.contains("Exception: "))
-      .take(2).mkString(" ").take(600)
-  }
+  private def run(replaced: Map[File, File], isOurs: Boolean): Ran =
+    queries.run(path.after(replaced) ++ path.others, isOurs)
 }
