@@ -321,15 +321,13 @@ lazy val tests = project
         .partition(_.name.contains(".differential."))
       val (littleMemory, others) = notRandom.partition(_.name.endsWith("LittleMemorySuite"))
       val options = (Test / forkOptions).value
-      val asTested = options.withEnvVars(options.envVars + ("SPARK_TESTING" -> "1"))
       // What reads memory that was given back finds no rows there.
-      val filled = options.withRunJVMOptions(
-        options.runJVMOptions :+ "-Dspark.memory.debugFill=true"
-      )
-      val begun = (random ++ littleMemory).map(durations.of).sum
-      inJvm("random", random, asTested, target.value) +:
-        inJvm("little-memory", littleMemory, filled, target.value) +:
-        inJvms(others, durations, options, target.value, begun)
+      val tested = options.withEnvVars(options.envVars + ("SPARK_TESTING" -> "1"))
+        .withRunJVMOptions(options.runJVMOptions :+ "-Dspark.memory.debugFill=true")
+      // A session with little memory has to be the first of a JVM; it stops in the end.
+      val asTested = littleMemory ++ random
+      inJvm("tested", asTested, tested, target.value) +:
+        inJvms(others, durations, options, target.value, asTested.map(durations.of).sum)
     },
     releasePathsWritten,
     measured(chosenTests),
