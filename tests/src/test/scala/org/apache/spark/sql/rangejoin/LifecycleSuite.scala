@@ -44,7 +44,7 @@ class LifecycleSuite extends RangeJoinTest {
   }
 
   private def underBothEngines(test: => Unit): Unit =
-    for (engine <- RangeJoinTest.Engines) withConf(engine: _*)(test)
+    for (engine <- bothEngines) withConf(engine: _*)(test)
 
   /** Files of windows and of sorts; those of shuffles have other names. */
   private def spillFiles: Seq[String] =

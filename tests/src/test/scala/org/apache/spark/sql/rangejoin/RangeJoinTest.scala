@@ -4,6 +4,7 @@ package org.apache.spark.sql.rangejoin
 
 import scala.reflect.ClassTag
 
+import org.apache.spark.scheduler.TaskSchedulerImpl
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.joins.SortMergeJoinExec
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
@@ -73,6 +74,11 @@ trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
     elements.head
   }
 
+  /** How many tasks the session runs. */
+  protected def runningTasks: Int =
+    spark.sparkContext.taskScheduler.asInstanceOf[
+      TaskSchedulerImpl].runningTasksByExecutors.values.sum
+
   /** An error and what it was raised by: Spark 3.5 wraps what a task raises. */
   protected def causes(error: Throwable): Iterator[Throwable] = RangeJoinTest.causes(error)
 
@@ -105,7 +111,7 @@ trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
       pos: Position): Unit = for (one <- some) {
     val (fullName, more) =
       if (one == forms.head) (name, Nil)
-      else (s"$name: $one", slowButOneIn(3)(s"$name $one"))
+      else (s"$name: $one", slowButOneIn(6)(s"$name $one"))
     super.test(fullName, tags ++ more: _*)(planned(one)(body))
   }
 
@@ -126,11 +132,14 @@ trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
     super.withFixture(test)
   }
 
+  /** Whether each case of a suite has one engine: it is of what is planned, or has many cases. */
+  protected def hasOneEngine: Boolean = false
+
   /**
    * Both engines, one of them with adaptive execution: the other one for the next case of a test. The
    * second has one task. Of a form that repeats the first one, one engine: there are many cases.
    */
-  protected def bothEngines: Seq[Settings] = if (form != forms.head) nextEngine
+  protected def bothEngines: Seq[Settings] = if (hasOneEngine || form != forms.head) nextEngine
   else {
     cases += 1
     if (EveryEngine) Engines
@@ -190,6 +199,9 @@ trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
     case other                 => String.valueOf(other)
   }
 
+  /** The rows that stock Spark finds; a query that is given as a plan keeps the settings it was planned with. */
+  protected def rowsOfStock(query: => DataFrame): Seq[String] = withConf(Oracle: _*)(rows(query))
+
   /**
    * Runs a query as a range join under both engines and compares its rows with those of stock
    * Spark in the same session.
@@ -235,7 +247,7 @@ trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
 
   /** Checks that a query has the rows that stock Spark finds in it. */
   protected def assertAsStock(df: DataFrame, query: => DataFrame): Unit =
-    assertSameRows(rows(df), withConf(Flag -> "false")(rows(query)), s"${executedPlan(df)}")
+    assertSameRows(rows(df), rowsOfStock(query), s"${executedPlan(df)}")
 
   protected def assertPlanned(df: DataFrame, joins: Int, settings: Settings): Unit =
     if (plannedJoins(df) != joins) fail(s"under $settings:\n${executedPlan(df)}")

@@ -47,7 +47,7 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
     test(s"far fewer candidates: $name, $key") {
       boxes(points = 600, boxes = 9000)
       def query = spark.sql(s"SELECT /*+ BROADCAST(b) */ p.id, b.id FROM p JOIN b ON $key$on")
-      val expected = stock(query)
+      val expected = rowsOfStock(query)
       assert(expected.size > 100)
       for (engine <- bothEngines) withConf(engine: _*) {
         def found(setting: (String, String)): Long = withConf(setting) {
@@ -80,7 +80,7 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
       val on = (keyed ++ ranges ++ more.filter(_ => types.head == "INT")).mkString(" AND ")
       withConf((Engines(random.nextInt(4)) :+
         (SQLConf.ANSI_ENABLED.key -> random.nextBoolean().toString)): _*) {
-        val expected = stock(joinOn(joinType, on))
+        val expected = rowsOfStock(joinOn(joinType, on))
         def run(setting: (String, String)): Option[Long] = withConf(setting) {
           val df = joinOn(joinType, on)
           assertSameRows(
@@ -125,7 +125,7 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
       joinType <- oneIn(3)(JoinTypes)
       engine <- nextEngine
     } withConf(engine :+ ByBoth :+ (SQLConf.ANSI_ENABLED.key -> "false"): _*) {
-      val expected = stock(joinOn(joinType, on))
+      val expected = rowsOfStock(joinOn(joinType, on))
       val df = joinOn(joinType, on)
       assertSameRows(rows(df), expected, s"$joinType $on ${executedPlan(df)}")
       assert(broadcastJoins(df).nonEmpty, executedPlan(df))
@@ -180,7 +180,7 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
       s"""SELECT /*+ BROADCAST(b), BROADCAST(c) */ p.id, b.id, c.id FROM p
         JOIN b ON $Box
         JOIN b c ON p.x BETWEEN c.x0 AND c.x1 AND p.y BETWEEN c.y0 - 0.01 AND c.y1 + 0.01""")
-    val expected = stock(query)
+    val expected = rowsOfStock(query)
     assert(expected.nonEmpty)
     for (engine <- Engines) withConf(engine :+ ByBoth: _*) {
       val df = query
@@ -195,7 +195,7 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
     def query =
       spark.sql(s"""SELECT /*+ BROADCAST(b) */ p.id, b.* FROM p JOIN b ON p.x BETWEEN b.x0 AND b.x1
         UNION ALL SELECT /*+ BROADCAST(b) */ p.id, b.* FROM p JOIN b ON $Box""")
-    val expected = stock(query)
+    val expected = rowsOfStock(query)
     // Filters of NULL are different ones, with which nothing is shared.
     val rules = SQLConf.OPTIMIZER_EXCLUDED_RULES.key -> InferFiltersFromConstraints.ruleName
     for (engine <- bothEngines) withConf(engine ++ Seq(ByBoth, rules): _*) {
@@ -220,7 +220,7 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
     for (engine <- AdaptiveEngines) withConf(
       engine ++ Seq(ByBoth, Threshold -> "100KB"): _*) {
       val df = query
-      assertSameRows(rows(df), stock(query), executedPlan(df).toString)
+      assertSameRows(rows(df), rowsOfStock(query), executedPlan(df).toString)
       assert(nodes[BroadcastHashJoinExec](df).size == 1, executedPlan(df))
       assert(broadcastJoins(df).flatMap(_.best).size == 1, executedPlan(df))
     }
@@ -240,7 +240,7 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
     for (on <- Box +: cases; engine <- nextEngine) withConf(engine :+ ByBoth: _*) {
       def query = spark.sql(s"SELECT /*+ BROADCAST(b) */ p.id, b.id FROM p JOIN b ON $on")
       val df = query
-      assertSameRows(rows(df), stock(query), on)
+      assertSameRows(rows(df), rowsOfStock(query), on)
       assert(isByBoth(df) == (on == Box), s"$on ${executedPlan(df)}")
     }
     val ranked = spark.sql(

@@ -125,7 +125,6 @@ class DrawRowsSuite extends RangeJoinTest {
 
   test("tasks end when the draw is cancelled") {
     val sc = spark.sparkContext
-    def running = sc.statusTracker.getExecutorInfos.map(_.numRunningTasks).sum
     for (on <- Seq(true, false)) {
       val ended = new CountDownLatch(1)
       // Again and again: what runs at first may be left of the test before.
@@ -135,8 +134,8 @@ class DrawRowsSuite extends RangeJoinTest {
       try intercept[SparkException](withConf(generated(on): _*)(drawn(endless, 10, Seq(0))))
       finally ended.countDown()
       cancelling.join()
-      for (_ <- 1 to 3000 if running > 0) Thread.sleep(10)
-      assert(running == 0)
+      for (_ <- 1 to 3000 if runningTasks > 0) Thread.sleep(10)
+      assert(runningTasks == 0)
     }
   }
 }

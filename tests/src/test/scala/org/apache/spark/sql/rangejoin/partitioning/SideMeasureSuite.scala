@@ -46,9 +46,8 @@ class SideMeasureSuite extends RangeJoinTest {
     val measure = new SideMeasure(1000)
     measure.ask(slow, 300.millis)
     assert(measure.isSmall.contains(false))
-    for (_ <- 1 to 100 if spark.sparkContext.statusTracker.getActiveJobIds().nonEmpty)
-      Thread.sleep(100)
-    assert(spark.sparkContext.statusTracker.getActiveJobIds().isEmpty)
+    for (_ <- 1 to 100 if runningTasks > 0) Thread.sleep(100)
+    assert(runningTasks == 0)
     // Each of the two jobs takes less time, but not both.
     val slowly = spark.sparkContext.parallelize(0 until 3, 3).map { i =>
       Thread.sleep(1500)

@@ -85,7 +85,7 @@ class DrivingRangeSuite extends RangePartitioningTest with TwoRanges {
       assert(
         driving(df) == Set(if (isAdaptive && first == "lat") "lon" else first),
         executedPlan(df))
-      assertSameRows(found, stock(joinOn(joinType, on)), s"$joinType $on ${executedPlan(df)}")
+      assertSameRows(found, rowsOfStock(joinOn(joinType, on)), s"$joinType $on ${executedPlan(df)}")
     }
   }
 
@@ -102,7 +102,7 @@ class DrivingRangeSuite extends RangePartitioningTest with TwoRanges {
             s"SELECT $hint l.id, r.id FROM l JOIN r ON ${condition(hasKey, Lat, raising)}")
           // Stock's loops would compute what occurs twice ahead of the condition, and raise.
           val expected =
-            withConf(SQLConf.SUBEXPRESSION_ELIMINATION_ENABLED.key -> "false")(stock(query))
+            rowsOfStock(query)
           val df = query
           assertSameRows(rows(df), expected, executedPlan(df).toString)
         }
@@ -135,7 +135,7 @@ class DrivingRangeSuite extends RangePartitioningTest with TwoRanges {
       withConf((Engines(random.nextInt(4)) ++ settings :+ ansi): _*) {
         val hinted = if (hint.contains("BROADCAST") || hint.isEmpty) Nil else Seq(hint)
         def query = joinOn(joinType, on)
-        val expected = stock(query)
+        val expected = rowsOfStock(query)
         withConf(
           (if (hint.contains("BROADCAST")) Seq(SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB")
            else if (hinted.exists(_.contains("HASH")))

@@ -4,14 +4,10 @@ package org.apache.spark.sql.rangejoin.plan
 
 import scala.util.Random
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.rangejoin.RangeJoinTest
-import org.apache.spark.sql.rangejoin.RangeJoinTest.Oracle
 
 /** Random tables with two columns of each kind, and conditions of two ranges over them. */
 trait TwoRanges extends RangeJoinTest {
-
-  protected def stock(query: => DataFrame): Seq[String] = withConf(Oracle: _*)(rows(query))
 
   protected val Types =
     Seq("INT", "BIGINT", "DOUBLE", "DECIMAL(9,2)", "DECIMAL(38,4)", "DATE", "TIMESTAMP", "STRING")
