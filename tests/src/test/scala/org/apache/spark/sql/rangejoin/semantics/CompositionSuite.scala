@@ -42,7 +42,7 @@ class CompositionSuite extends SemanticsTest {
       sides()
       for (joinType <- joinTypes) {
         def all: DataFrame = joinOn(joinType, band)
-        val expected = withConf(Flag -> "false")(rows(all))
+        val expected = rowsOfStock(all)
         for (n <- Seq(1, 7, 1000); settings <- oneOf(joinType + n)) withConf(settings: _*) {
           val df = all.limit(n)
           assertPlanned(df, 1, settings)

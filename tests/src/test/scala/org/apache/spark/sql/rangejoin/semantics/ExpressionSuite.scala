@@ -110,10 +110,7 @@ class ExpressionSuite extends SemanticsTest {
   test("functions of the user as bounds") {
     sampleTables()
     register()
-    check("r.t BETWEEN twice(l.t) - 6 AND twice(l.t)", SomeTypes)(
-      1 -> 1,
-      1 -> 2,
-      3 -> 3)
+    check("r.t BETWEEN twice(l.t) - 6 AND twice(l.t)", SomeTypes)(1 -> 1, 1 -> 2, 3 -> 3)
     check("twice(r.t) >= l.t AND twice(r.t) <= l.t + 5", SomeTypes)(1 -> 1, 2 -> 2)
     check("twice(r.t) < twice(l.t)", InnerAndFull)(1 -> 1, 2 -> 1, 2 -> 2)
     check("abs(twice(l.t) - twice(r.t)) <= 2", InnerAndFull)(1 -> 1)

@@ -66,7 +66,7 @@ class ExtremeValuesSuite extends BestMatchesTest {
   }
 
   for (on <- Points ++ Intervals)
-    test(s"pairs, counts and sums where $on", slowButOneIn(5)(s"pairs $on"): _*) {
+    test(s"pairs, counts and sums where $on", slowButOneIn(8)(s"pairs $on"): _*) {
       createViews(120)
       val joins = Seq("l.id AS l_id, r.id" -> "JOIN", "l.id AS l_id, r.id" -> "LEFT JOIN") ++
         Seq("LEFT SEMI JOIN", "LEFT ANTI JOIN").map("l.id" -> _)
@@ -85,7 +85,7 @@ class ExtremeValuesSuite extends BestMatchesTest {
   for (on <- Points; direction <- Seq("ASC", "DESC"))
     test(
       s"best matches where $on, by r.a $direction",
-      slowButOneIn(5)(s"best $on $direction"): _*) {
+      slowButOneIn(8)(s"best $on $direction"): _*) {
       createViews(120)
       for {
         (shown, function, limit, join) <- Seq(

@@ -91,12 +91,7 @@ class FloatArithmeticSuite extends SemanticsTest {
     table("l", "k INT, t DOUBLE, d FLOAT")("1, 0.5, '0.1'", "1, 0.5, 'NaN'", "1, 0.5, 'Infinity'")
     table("r", "k INT, t DOUBLE")("1, '0.4'", "1, 'NaN'", "1, '-Infinity'", "1, '100'")
     // FLOAT 0.1 is a little more than DOUBLE 0.1; NaN is above NaN only.
-    check("r.t BETWEEN l.t - l.d AND l.t + l.d", SomeTypes)(
-      1 -> 1,
-      2 -> 2,
-      3 -> 1,
-      3 -> 3,
-      3 -> 4)
+    check("r.t BETWEEN l.t - l.d AND l.t + l.d", SomeTypes)(1 -> 1, 2 -> 2, 3 -> 1, 3 -> 3, 3 -> 4)
     check("abs(l.t - r.t) <= l.d", SomeTypes)(
       1 -> 1,
       2 -> 1,

@@ -31,14 +31,19 @@ class JoinTypeSuite extends SemanticsTest {
       check(shape.sql, JoinTypes)(pairs(shape): _*)
     }
 
-    test(s"${shape.name} with a residual of both sides, in every join type") {
+    // What is asked of a pair does not depend on how it was found.
+    test(
+      s"${shape.name} with a residual of both sides, in every join type",
+      slowButOneIn(3)(s"residual ${shape.name}"): _*) {
       sampleTables()
       val refused = shape.and("(l.v + r.v) % 2 = 0")((l, r) => (l.v + r.v) % 2 == 0)
       assert(pairs(refused).size < pairs(shape).size)
       check(refused.sql, JoinTypes)(pairs(refused): _*)
     }
 
-    test(s"${shape.name} with conjuncts of one side, in every join type") {
+    test(
+      s"${shape.name} with conjuncts of one side, in every join type",
+      slowButOneIn(3)(s"one side ${shape.name}"): _*) {
       sampleTables()
       val ofLeft = shape.and("l.v > 2")((l, _) => l.v > 2)
       check(ofLeft.sql, Seq(LeftOuter, FullOuter, Existence))(pairs(ofLeft): _*)
@@ -69,19 +74,8 @@ class JoinTypeSuite extends SemanticsTest {
       sampleTables()
       empty.foreach(emptied)
       check(Shapes.head.sql, JoinTypes)()
-      check("r.t >= l.t", JoinTypes)()
+      check("r.t >= l.t", SomeTypes)()
     }
-  }
-
-  test("a band over many rows") {
-    for ((name, rows, seed) <- Seq(("l", 400, 1), ("r", 300, 2))) {
-      spark.range(rows).selectExpr(
-        "id",
-        s"pmod(hash(id, $seed), 5) AS k",
-        s"pmod(hash(id, $seed + 1), 200) AS t").createOrReplaceTempView(name)
-    }
-    def query = joinOn(Inner, s"l.k = r.k AND ${Shapes.head.sql}")
-    assert(checkAgainstStock(query) > 100)
   }
 
   test("keys of one side only") {
@@ -124,7 +118,7 @@ class JoinTypeSuite extends SemanticsTest {
         "SELECT l.id FROM l WHERE l.t NOT IN (SELECT r.t FROM r WHERE l.k = r.k AND r.u <= l.u)",
         "SELECT l.id FROM l WHERE (l.k, l.t) NOT IN (SELECT r.k, r.t FROM r WHERE r.u < l.u)"
       )) {
-      val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+      val expected = rowsOfStock(spark.sql(query))
       for (settings <- bothEngines) withConf(settings: _*) {
         assertSameRows(rows(spark.sql(query)), expected, query)
       }

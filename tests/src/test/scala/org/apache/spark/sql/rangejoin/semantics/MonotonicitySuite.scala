@@ -60,14 +60,7 @@ class MonotonicitySuite extends SemanticsTest {
       3 -> 3,
       4 -> 1,
       4 -> 4)
-    check("r.t >= l.t * l.s", SomeTypes)(
-      1 -> 1,
-      2 -> 1,
-      2 -> 2,
-      2 -> 3,
-      3 -> 1,
-      3 -> 3,
-      4 -> 1)
+    check("r.t >= l.t * l.s", SomeTypes)(1 -> 1, 2 -> 1, 2 -> 2, 2 -> 3, 3 -> 1, 3 -> 3, 4 -> 1)
   }
 
   test("functions of other types that do not rise", Slow) {

@@ -18,6 +18,8 @@ trait SemanticsTest extends RangeJoinTest {
 
   protected val Zone = "spark.sql.session.timeZone"
 
+  override protected def hasOneEngine: Boolean = true
+
   /** A session in which the type TIME may be used. */
   protected def withTimeType(test: => Unit): Unit =
     withConf("spark.sql.timeType.enabled" -> "true")(test)
@@ -73,8 +75,10 @@ trait SemanticsTest extends RangeJoinTest {
     for (joinType <- joinTypes) {
       val engines = oneOf(spark.table("l").schema.sql + joinType + condition)
       val expected = rowsOf(joinType, pairs, sizes("l"), sizes("r")).sorted
-      // What is written does not depend on the form: of the others stock Spark is not asked again.
-      if (RangeJoinTest.EveryEngine || joinType == joinTypes.head && form == forms.head)
+      // What is written depends on neither form nor engine: of one in three stock Spark is asked again.
+      val asksStock = joinType == joinTypes.head && form == forms.head &&
+        Math.floorMod(condition.hashCode, 3) == 0
+      if (RangeJoinTest.EveryEngine || asksStock)
         checkRows(joinOn(joinType, condition), expected, engines)
       else checkRangeJoins(joinOn(joinType, condition), expected, 1, engines)
     }

@@ -15,7 +15,7 @@ class TypeSuite extends SemanticsTest {
   for ((columnType, Seq(a, b, c, d, e)) <- SampleTypes.All) {
     test(
       s"intervals and one-sided ranges of $columnType",
-      slowButOneIn(3)(columnType): _*)(withTimeType {
+      slowButOneIn(5)(columnType): _*)(withTimeType {
       table("l", s"k INT, t $columnType, u $columnType")(
         s"1, $b, $d",
         s"1, $a, $a",
@@ -94,7 +94,7 @@ class TypeSuite extends SemanticsTest {
   for (measure <- measures) {
     test(
       s"bands and differences of ${measure.columnType}",
-      slowButOneIn(3)(s"bands ${measure.columnType}"): _*)(withTimeType {
+      slowButOneIn(5)(s"bands ${measure.columnType}"): _*)(withTimeType {
       def rows(values: Int*) = values.map(n => s"1, ${measure.value.format(n)}")
       tables(s"k INT, t ${measure.columnType}")(rows(10, 12, 15) :+ "1, NULL": _*)(
         rows(8, 12, 14, 17, 18) :+ "1, NULL": _*)
@@ -124,7 +124,7 @@ class TypeSuite extends SemanticsTest {
     check("abs(l.t - r.t) <= 2L", InnerAndFull)(1 -> 1, 2 -> 2)
   }
 
-  testOfCases("differences that are divided or rounded before they are compared", 9)(for {
+  testOfCases("differences that are divided or rounded before they are compared", 17)(for {
     joinType <- Seq(Inner, LeftOuter, RightOuter, FullOuter, LeftSemi, LeftAnti)
     range <- Seq(
       "timestampdiff(MINUTE, l.t, r.t) BETWEEN 0 AND 5",
@@ -170,7 +170,7 @@ class TypeSuite extends SemanticsTest {
     "INT" -> "STRING"
   )
 
-  testOfCases("the sides are of different types", 5)(
+  testOfCases("the sides are of different types", 9)(
     for (types <- mixed; on <- Seq(true, false)) yield (types, on)) { cases =>
     val values = Map(
       "INT" -> Seq("3", "16777217", "-5"),
