@@ -52,9 +52,9 @@ class AggregatedMatchesSuite extends TiedTables {
   private def checkAggregated(
       query: String,
       isInJoin: Boolean = true,
-      hints: Seq[String] = Hints,
+      hints: Seq[String] = oneIn(2)(Hints),
       settings: Settings = Nil): Seq[String] = {
-    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(query)))
+    val expected = rowsOfStock(spark.sql(query))
     for (hint <- hints; engine <- engines) withConf(engine ++ settings: _*) {
       val df = spark.sql(query.replace("HINT", hint))
       def clue = s"$query\nby $hint under $engine\n${executedPlan(df)}"
@@ -177,7 +177,7 @@ class AggregatedMatchesSuite extends TiedTables {
       s"SELECT l.id, (SELECT sum(r.x) $matches) AS s FROM l",
       s"SELECT l.id FROM l WHERE (SELECT count(*) $matches) > 10")
     for (query <- queries; engine <- Engines) {
-      val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+      val expected = rowsOfStock(spark.sql(query))
       withConf(engine: _*)(assertSameRows(rows(spark.sql(query)), expected, query))
     }
   }
@@ -303,7 +303,7 @@ class AggregatedMatchesSuite extends TiedTables {
     for (on <- Seq("r.t BETWEEN l.t - 30 AND l.t", "r.t <= l.t", "r.t >= l.t");
       rows <- Seq(1, 20)) {
       val query = grouped(on = s"l.k = r.k AND $on").replace("HINT", "MERGE(r)")
-      val expected = withConf(Flag -> "false")(this.rows(spark.sql(query)))
+      val expected = rowsOfStock(spark.sql(query))
       for (engine <- engines) withConf(engine ++ RangeJoinTest.spillingFrom(rows): _*) {
         val df = spark.sql(query)
         assertSameRows(this.rows(df), expected, s"$query under $engine")

@@ -35,7 +35,7 @@ class FewMatchesSuite extends RangeJoinTest {
     s"SELECT /*+ BROADCAST(r) */ $columns FROM l $joinType r ON l.k = r.k AND r.t <= l.t $clauses"
 
   private def check(query: String, areFew: Boolean, isAdaptive: Boolean = true): Unit = {
-    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(query)))
+    val expected = rowsOfStock(spark.sql(query))
     assert(expected.nonEmpty)
     val adaptive = SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> isAdaptive.toString
     for (engine <- nextEngine) withConf(engine :+ adaptive: _*) {
@@ -60,7 +60,7 @@ class FewMatchesSuite extends RangeJoinTest {
   test("pairs are aggregated where each key has a few rows") {
     for ((rowsOfKey, joinType) <- Seq(1 -> "LEFT JOIN", 4 -> "JOIN")) {
       sides(rowsOfKey)
-      for (clauses <- Grouped)
+      for (clauses <- oneIn(2)(Grouped))
         check(query(joinType = joinType, clauses = clauses), areFew = true)
     }
     sides(rowsOfKey = 16)

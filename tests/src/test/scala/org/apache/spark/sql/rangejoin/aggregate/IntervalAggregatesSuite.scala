@@ -39,10 +39,10 @@ class IntervalAggregatesSuite extends RangeJoinTest {
   /** Compares with stock Spark; `check` gets metrics of the join. */
   private def compare(
       query: String,
-      forms: Seq[String] = Forms,
+      forms: Seq[String] = oneIn(2)(Forms),
       settings: Seq[Settings] = Seq(Nil))(
       check: (Map[String, Long], String) => Unit): Unit = {
-    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(query)))
+    val expected = rowsOfStock(spark.sql(query))
     for {
       form <- forms
       settings <- settings

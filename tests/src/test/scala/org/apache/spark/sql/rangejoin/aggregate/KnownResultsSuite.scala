@@ -120,7 +120,7 @@ class KnownResultsSuite extends RangeJoinTest with TaskMemory {
       hint <- Seq("MERGE(r)", "SHUFFLE_HASH(r)", "BROADCAST(r)")) {
       val query = s"SELECT /*+ $hint */ l.id, $aggregates FROM l $joinType JOIN r " +
         "ON l.k = r.k AND r.t <= l.t AND r.c <> l.c GROUP BY l.id"
-      val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+      val expected = rowsOfStock(spark.sql(query))
       for (engine <- nextEngine) withConf(engine: _*) {
         val df = spark.sql(query)
         assertSameRows(rows(df), expected, s"$query\n${executedPlan(df)}")

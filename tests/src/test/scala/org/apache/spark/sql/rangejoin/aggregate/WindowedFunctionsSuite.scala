@@ -25,7 +25,7 @@ class WindowedFunctionsSuite extends WindowQueries {
       query: String,
       isInJoin: Boolean = true,
       hasPairs: Option[Boolean] = Some(false),
-      hints: Seq[String] = Hints,
+      hints: Seq[String] = oneIn(2)(Hints),
       settings: Settings = Nil): Unit =
     checkFrame(
       (hint: String) => spark.sql(query.replace("HINT", hint)),
@@ -166,8 +166,12 @@ class WindowedFunctionsSuite extends WindowQueries {
     }
   }
 
-  test("random windows give what stock Spark gives") {
-    val random = new Random(20261130)
+  test("random windows give what stock Spark gives")(checkRandom(20261130, 10))
+
+  test("so do more of them", Slow)(checkRandom(20261130 + 1, 30))
+
+  private def checkRandom(seed: Long, cases: Int): Unit = {
+    val random = new Random(seed)
     def one[T](values: T*): T = values(random.nextInt(values.size))
     def offset = one("", " - 1", " - 5", " - 17", " - l.w", " + 3", " - 400")
     def end = s"l.t$offset"
@@ -196,7 +200,7 @@ class WindowedFunctionsSuite extends WindowQueries {
         "max(l.v)"
       )
     }
-    for (_ <- 0 until 40) {
+    for (_ <- 0 until cases) {
       sides(left = 1 + random.nextInt(60), right = 1 + random.nextInt(one(20, 400)))
       val functions = Seq.fill(1 + random.nextInt(6))(function).mkString(", ")
       val range = one(

@@ -85,7 +85,7 @@ trait BestMatchesTest extends RangeJoinTest {
    */
   protected def compare(query: String, forms: Seq[Form], engines: => Seq[Settings])(
       holds: DataFrame => Boolean): Seq[String] = {
-    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(query)))
+    val expected = rowsOfStock(spark.sql(query))
     for (form <- forms; engine <- engines) withConf(form.settings ++ engine: _*) {
       val df = spark.sql(form.of(query))
       def clue = s"$query\nas $form under $engine\n${executedPlan(df)}"

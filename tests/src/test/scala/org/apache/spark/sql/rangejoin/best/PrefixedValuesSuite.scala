@@ -29,7 +29,7 @@ class PrefixedValuesSuite extends BestMatchesTest {
       "r.t > l.t AND r.t < l.u")
 
   for (name <- Types; range <- Ranges)
-    test(s"the first matches by $name where $range", slowButOneIn(4)(s"$name $range"): _*) {
+    test(s"the first matches by $name where $range", slowButOneIn(8)(s"$name $range"): _*) {
       bothSides(120, 150, 1)(valueOf(name))
       val rankings = for {
         by <- Seq("r.t ASC", "r.t DESC")

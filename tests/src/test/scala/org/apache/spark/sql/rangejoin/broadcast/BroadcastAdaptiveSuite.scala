@@ -14,6 +14,8 @@ import org.scalatest.tagobjects.Slow
 /** Broadcast range joins in plans that are made while the query runs. */
 class BroadcastAdaptiveSuite extends BroadcastTables {
 
+  override protected def hasOneEngine: Boolean = true
+
   /** Small sides are broadcast only once their size is known. */
   private def withBroadcastsWhileRunning(body: => Unit): Unit = withConf(
     adaptive(true),

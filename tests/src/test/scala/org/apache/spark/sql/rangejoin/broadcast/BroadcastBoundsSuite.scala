@@ -10,7 +10,6 @@ import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, SortMergeJoi
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest.TwoEngines
 import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.{Column, DataFrame}
 
@@ -50,7 +49,7 @@ class BroadcastBoundsSuite extends BroadcastTables {
   for ((name, range) <- Seq("a long" -> (() => ofLong), "a string" -> (() => ofString))) {
     test(s"a function of the user whose value is $name is evaluated in tasks") {
       for (on <- Seq(keyed && range(), range()); joinType <- joinTypes) {
-        checkAgainstStock(l.join(r.hint("broadcast"), on, joinType), engines = TwoEngines)
+        checkAgainstStock(l.join(r.hint("broadcast"), on, joinType), engines = nextEngine)
       }
       withConf(adaptive(false)) {
         val df = l.join(r.hint("broadcast"), keyed && range())
@@ -64,14 +63,14 @@ class BroadcastBoundsSuite extends BroadcastTables {
     val each = element_at(transform(array(col("r.t")), x => ahead(x)), 1)
     val range = col("l.t") >= each && col("l.t") <= each + 5
     for (on <- Seq(keyed && range, range)) {
-      checkAgainstStock(l.join(r.hint("broadcast"), on), engines = TwoEngines)
+      checkAgainstStock(l.join(r.hint("broadcast"), on), engines = nextEngine)
     }
   }
 
   test("the left side is broadcast") {
     for (joinType <- Seq("inner", "right")) {
       def df = r.hint("broadcast").join(l, keyed && ofLong, joinType)
-      checkAgainstStock(df, engines = TwoEngines)
+      checkAgainstStock(df, engines = nextEngine)
     }
   }
 
@@ -115,7 +114,7 @@ class BroadcastBoundsSuite extends BroadcastTables {
     val before = keyed && col("r.t") % 3 + col("l.t") * 0 =!= 0
     for (value <- Seq(careful(col("r.t")), careful(col("r.t")) + 1)) {
       val on = before && after(value, col("l.t"))
-      assert(checkAgainstStock(l.join(r.hint("broadcast"), on), engines = TwoEngines) > 0)
+      assert(checkAgainstStock(l.join(r.hint("broadcast"), on), engines = nextEngine) > 0)
     }
   }
 
@@ -149,11 +148,11 @@ class BroadcastBoundsSuite extends BroadcastTables {
       val other = joined(ofLong, after(ahead(col("r.t") + 1), col("l.t")))
       assert(nodes[ReusedExchangeExec](other).isEmpty, executedPlan(other))
     }
-    checkAgainstStock(joined(ofLong, ofLong), joins = 2, TwoEngines)
+    checkAgainstStock(joined(ofLong, ofLong), joins = 2, nextEngine)
     checkAgainstStock(
       joined(ofLong, after(ahead(col("r.t") + 1), col("l.t"))),
       joins = 2,
-      TwoEngines)
+      nextEngine)
   }
 
   test("a join over a finished broadcast is planned again with the rest of the query") {

@@ -18,6 +18,8 @@ import org.scalatest.tagobjects.Slow
 /** Which broadcast joins become range joins, and what of Spark's planning goes on around them. */
 class BroadcastPlanningSuite extends BroadcastTables {
 
+  override protected def hasOneEngine: Boolean = true
+
   /** Checks that a query is not planned as a range join and gives the rows of stock Spark. */
   private def checkStock(df: => DataFrame): Unit = withAdaptive { on =>
     assert(broadcastJoins(df).isEmpty && rangeJoins(df).isEmpty, executedPlan(df))
@@ -69,20 +71,6 @@ class BroadcastPlanningSuite extends BroadcastTables {
         checkAgainstStock(l.join(r, on, joinType), engines = Seq(Nil))
       }
     }
-  }
-
-  test("EXISTS under OR, with and without keys") {
-    l.createOrReplaceTempView("l")
-    r.createOrReplaceTempView("r")
-    for (on <- Seq(s"l.k = r.k AND $within", within)) {
-      checkAgainstStock(
-        spark.sql(s"SELECT id FROM l WHERE id < 3 OR EXISTS (SELECT 1 FROM r WHERE $on)"))
-    }
-  }
-
-  test("a range in one direction, and a point in an interval, without keys") {
-    checkAgainstStock(l.join(r, expr("l.t < r.t - 90")))
-    checkAgainstStock(l.join(r, expr("l.t >= r.t and l.id <= r.id and l.t <= r.t + r.k")))
   }
 
   test("the flags switch plans at any time in a session") {
@@ -253,14 +241,6 @@ class BroadcastPlanningSuite extends BroadcastTables {
     withAdaptive { on =>
       assert(rangeJoins(mixed).size == 1 && broadcastJoins(mixed).size == 1)
       assertSameRows(rows(mixed), expected(mixed), s"adaptive: $on")
-    }
-  }
-
-  test("LIMIT over the join") {
-    withAdaptive { _ =>
-      for (on <- Seq(band, keyless); n <- Seq(0, 1, 7)) {
-        assert(l.join(r, on).limit(n).collect().length == n)
-      }
     }
   }
 

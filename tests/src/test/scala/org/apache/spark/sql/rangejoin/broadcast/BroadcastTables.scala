@@ -22,5 +22,5 @@ trait BroadcastTables extends Broadcasting with BandOfTables {
   protected def withAdaptive(test: Boolean => Unit): Unit =
     for (on <- Seq(true, false)) withConf(adaptive(on))(test(on))
 
-  protected def expected(df: => DataFrame): Seq[String] = withConf(Flag -> "false")(rows(df))
+  protected def expected(df: => DataFrame): Seq[String] = rowsOfStock(df)
 }

@@ -55,6 +55,9 @@ class EmptyIndexSuite extends BroadcastTables {
         s"SELECT /*+ BROADCAST(r) */ l.id, r.t FROM $streamed l $joinType JOIN r ON $on"
     })
 
+  private def cases = oneIn(3)(for (joinType <- joinTypes; engine <- engines)
+    yield (joinType, engine))
+
   /** Checks that the outcome is that of stock; returns whether stock raised. */
   private def check(joinType: String, streamed: String, on: String, engine: Settings): Boolean =
     withConf(engine: _*) {
@@ -68,10 +71,12 @@ class EmptyIndexSuite extends BroadcastTables {
 
   for ((name, where) <- build) test(s"a key that raises, over $name") {
     view(name, where)
-    val raised = for (joinType <- joinTypes; engine <- engines)
-      yield check(joinType, "l", "r.k = 10 div (l.d - 3) AND r.t BETWEEN l.id AND l.id + 1", engine)
-    // Over no rows stock evaluates keys in outer and existence joins.
-    assert(raised.count(identity) == (if (name == "no rows") 4 else 10))
+    for ((joinType, engine) <- cases) {
+      val raised =
+        check(joinType, "l", "r.k = 10 div (l.d - 3) AND r.t BETWEEN l.id AND l.id + 1", engine)
+      // Over no rows stock evaluates keys in outer and existence joins.
+      assert(raised == (name != "no rows" || Set("LEFT OUTER", "EXISTENCE")(joinType)))
+    }
   }
 
   for ((name, where) <- build) test(s"a column that raises below a join without keys, over $name") {
@@ -79,10 +84,11 @@ class EmptyIndexSuite extends BroadcastTables {
     // One that is not moved into the condition.
     spark.udf.register("careful", udf((d: Long) => 10 / (d - 3)).asNondeterministic())
     val streamed = "(SELECT id, careful(d) AS t FROM l)"
-    val raised = for (joinType <- joinTypes; engine <- engines)
-      yield check(joinType, streamed, "r.t BETWEEN l.t AND l.t + 1", engine)
     // Interpreted joins read whole rows, and so does stock's existence join.
-    assert(raised.count(identity) >= 6)
+    for ((joinType, engine) <- cases) {
+      val raised = check(joinType, streamed, "r.t BETWEEN l.t AND l.t + 1", engine)
+      assert(raised || joinType != "EXISTENCE" && engine == engines.head, joinType)
+    }
   }
 
   test("adaptive execution drops a join over no rows") {

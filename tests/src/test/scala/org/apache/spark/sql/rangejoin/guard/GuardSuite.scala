@@ -29,8 +29,11 @@ class GuardSuite extends OtherExtensions {
     }
   }
 
-  private def rowsOf(session: SparkSession, adaptive: Boolean): Seq[Seq[String]] =
-    GuardedQueries.All.map { case (settings, query) =>
+  private def rowsOf(
+      session: SparkSession,
+      queries: Seq[(GuardedQueries.Settings, String)] = GuardedQueries.All,
+      adaptive: Boolean = true): Seq[Seq[String]] =
+    queries.map { case (settings, query) =>
       val all = settings :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive.toString)
       all.foreach { case (key, value) => session.conf.set(key, value) }
       rows(session.sql(query))
@@ -38,12 +41,12 @@ class GuardSuite extends OtherExtensions {
 
   private lazy val expected: Seq[Seq[String]] = withSession(None) { session =>
     session.conf.set(Flag, "false")
-    rowsOf(session, adaptive = true)
+    rowsOf(session)
   }
 
   private lazy val parts: Seq[String] = withSession(None) { session =>
     seen.clear()
-    assert(rowsOf(session, adaptive = true) == expected)
+    assert(rowsOf(session) == expected)
     seen.toSeq.sorted
   }
 
@@ -56,21 +59,26 @@ class GuardSuite extends OtherExtensions {
     assert(Guarded.Mark.needs.forall(parts.contains))
   }
 
-  for (adaptive <- Seq(true, false))
+  // Of each rule every third query, and of every second rule without adaptive execution, which some rules are for.
+  for (turn <- 0 until 6)
     test(
-      s"whatever rule cannot be linked, rows are stock's${if (adaptive) "" else ", without AQE"}") {
-      for (part <- parts) {
+      s"whatever rule cannot be linked, rows are stock's, in turn $turn",
+      slowIf(turn > 0): _*) {
+      for ((part, i) <- parts.zipWithIndex) {
+        def third[T](all: Seq[T]) =
+          all.zipWithIndex.collect { case (one, j) if (i + j + turn) % 3 == 0 => one }
+        val adaptive = (i + turn / 3) % 2 == 0
         var switchedOff = 0
         val warnings = warningsOf {
           withSession(Some(part -> (() => throw new NoSuchMethodError("gone")))) { session =>
-            assert(rowsOf(session, adaptive) == expected, s"without $part")
+            val found = rowsOf(session, third(GuardedQueries.All), adaptive)
+            assert(found == third(expected), s"without $part")
             switchedOff = Guard.of(session).switchedOff.size
           }
         }
-        val isUsed = adaptive || part != "plan.DeferShuffle" && !ReadRules(part)
-        assert(warnings.size == (if (isUsed) 1 else 0), s"$part: $warnings")
+        assert(switchedOff == 1 || !adaptive && switchedOff == 0, part)
+        assert(warnings.size == switchedOff, s"$part: $warnings")
         assert(warnings.forall(w => w.contains(part) && w.contains("gone")))
-        assert(switchedOff == warnings.size)
       }
     }
 
@@ -84,7 +92,7 @@ class GuardSuite extends OtherExtensions {
       withSession(Some(part -> (() => fail()))) { session =>
         val clue = s"$part fails the ${times}th time"
         val actual =
-          try rowsOf(session, adaptive = true)
+          try rowsOf(session)
           catch { case e: IllegalStateException => throw new AssertionError(clue, e) }
         assert(actual == expected, clue)
       }
@@ -94,7 +102,7 @@ class GuardSuite extends OtherExtensions {
   test("another session is not concerned") {
     withSession(Some("plan.PlaceRangeJoins" -> (() => throw new NoClassDefFoundError("gone")))) {
       session =>
-        rowsOf(session, adaptive = true)
+        session.sql(GuardedQueries.All.head._2).collect()
         assert(Guard.of(session).switchedOff.size == 1)
     }
     assert(Guard.of(spark).switchedOff == Nil)
@@ -104,7 +112,7 @@ class GuardSuite extends OtherExtensions {
   test("what marks joins is off where what puts them in place is, and EXPLAIN says why") {
     withSession(Some("plan.PlaceRangeJoins" -> (() => throw new NoClassDefFoundError("gone")))) {
       session =>
-        rowsOf(session, adaptive = true)
+        rowsOf(session)
         assert(Guard.of(session).whyOff(Guarded.Mark).isDefined)
         assert(Guard.of(session).whyOff(Guarded.Rewrite).isDefined)
         val (settings, query) = GuardedQueries.All.head
@@ -146,8 +154,6 @@ object GuardSuite {
 
   /** The name of a part, and what it does whenever it is applied. */
   type Failure = Option[(String, () => Unit)]
-
-  private val ReadRules = Set("plan.ReadShufflesLocally", "skew.SplitSkewedKeys")
 
   @volatile var failing: Failure = None
 

@@ -17,13 +17,17 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.{LogCapture, RangeJoinTest}
 
+import org.scalatest.BeforeAndAfterAll
+
 /** `RANGE_JOIN`: what it names, what it asks for, and what is said where it cannot be followed. */
-class RangeJoinHintSuite extends RangeJoinTest {
+class RangeJoinHintSuite extends RangeJoinTest with BeforeAndAfterAll {
 
   /** In two parts, so that joins have something to shuffle. */
-  private def tables(): Unit = for (name <- Seq("l", "r", "s")) {
-    spark.sql("SELECT id, cast(id % 4 AS int) AS k, cast(id AS int) AS y FROM range(0, 40, 1, 2)")
-      .createOrReplaceTempView(name)
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    for (name <- Seq("l", "r", "s"))
+      spark.sql("SELECT id, cast(id % 4 AS int) AS k, cast(id AS int) AS y FROM range(0, 40, 1, 2)")
+        .createOrReplaceTempView(name)
   }
 
   private val band = "l.k = r.k AND r.y BETWEEN l.y - 5 AND l.y + 5"
@@ -34,10 +38,9 @@ class RangeJoinHintSuite extends RangeJoinTest {
 
   /** Checks that a query is one range join with the flag off, without a warning, and its rows. */
   private def checkHinted(hinted: => DataFrame, stock: => DataFrame): Unit = {
-    tables()
     withConf(Flag -> "false") {
       assert(plannedJoins(stock) == 0)
-      val expected = rows(stock)
+      val expected = rowsOfStock(stock)
       assert(expected.nonEmpty)
       assert(warnings(checkRangeJoins(hinted, expected, joins = 1, nextEngine)) == Nil)
     }
@@ -49,12 +52,11 @@ class RangeJoinHintSuite extends RangeJoinTest {
 
   /** Checks that a hint is not followed, and warned of in these words only; the rows are stock's. */
   private def checkRefused(sql: String, words: String*): Unit = {
-    tables()
     withConf(Flag -> "false") {
       val said = warnings {
         val df = spark.sql(sql)
         assert(plannedJoins(df) == 0)
-        assert(rows(df) == rows(spark.sql(bare(sql))))
+        assert(rows(df) == rowsOfStock(spark.sql(bare(sql))))
       }
       assert(
         said.size == words.size && said.zip(words).forall { case (s, w) => s.contains(w) },
@@ -88,7 +90,6 @@ class RangeJoinHintSuite extends RangeJoinTest {
   }
 
   test("the hint names a table by the end of its full name") {
-    tables()
     spark.sql("CREATE OR REPLACE TEMP VIEW other AS SELECT * FROM r")
     spark.sql("DROP TABLE IF EXISTS hinted")
     spark.sql("CREATE TABLE hinted USING parquet AS SELECT * FROM r")
@@ -100,7 +101,6 @@ class RangeJoinHintSuite extends RangeJoinTest {
   }
 
   test("the hint is given to a DataFrame, on either side") {
-    tables()
     def l = spark.table("l").alias("l")
     def r = spark.table("r").alias("r")
     def on = expr(band)
@@ -134,7 +134,6 @@ class RangeJoinHintSuite extends RangeJoinTest {
   }
 
   test("the hint outlives the cache, where a side of the join is cached") {
-    tables()
     val cached = spark.table("r").where("y > 2")
     cached.cache()
     try checkHinted(
@@ -144,7 +143,6 @@ class RangeJoinHintSuite extends RangeJoinTest {
   }
 
   test("a hint in a view holds, below another hint on the view as well") {
-    tables()
     spark.sql("CREATE OR REPLACE TEMP VIEW v AS SELECT /*+ RANGE_JOIN(r, 10) */ * FROM r")
     val on = "ON l.k = v.k AND v.y > l.y"
     for (other <- Seq("", "/*+ BROADCAST(v) */", "/*+ MERGE(v) */", "/*+ BROADCAST(l) */")) {
@@ -168,7 +166,6 @@ class RangeJoinHintSuite extends RangeJoinTest {
         }
       }
     }
-    tables()
     val l = spark.table("l").alias("l")
     def r = spark.table("r").alias("r")
     checkHinted(
@@ -180,11 +177,10 @@ class RangeJoinHintSuite extends RangeJoinTest {
   }
 
   test("it overrides a hint for a join that cannot be a range join, with Spark's warning") {
-    tables()
     for (other <- Seq("SHUFFLE_REPLICATE_NL(r)", "SHUFFLE_REPLICATE_NL(l)")) {
       val sql = s"SELECT /*+ RANGE_JOIN(r, 10), $other */ * $both"
       withConf(Flag -> "false") {
-        val expected = rows(spark.sql(bare(sql)))
+        val expected = rowsOfStock(spark.sql(bare(sql)))
         val said = warnings(checkRangeJoins(spark.sql(sql), expected, joins = 1, nextEngine))
         assert(only(said).contains("is overridden by another hint and will not take effect"))
       }
@@ -192,11 +188,10 @@ class RangeJoinHintSuite extends RangeJoinTest {
   }
 
   test("beside a hint for a shuffled hash join it gives a range join of that kind") {
-    tables()
     for (other <- Seq("SHUFFLE_HASH(r)", "SHUFFLE_HASH(l)")) {
       val sql = s"SELECT /*+ RANGE_JOIN(r, 10), $other */ * $both"
       withConf(Flag -> "false", RangeJoinConf.Shuffled.key -> "false") {
-        val expected = rows(spark.sql(bare(sql)))
+        val expected = rowsOfStock(spark.sql(bare(sql)))
         assert(warnings(checkRangeJoins(spark.sql(sql), expected, joins = 1, nextEngine)).isEmpty)
         assert(shuffledJoins(spark.sql(sql)).size == 1)
       }
@@ -230,7 +225,6 @@ class RangeJoinHintSuite extends RangeJoinTest {
   }
 
   test("adaptive execution keeps the range join it was asked for") {
-    tables()
     withConf(
       Flag -> "false",
       SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
@@ -297,7 +291,6 @@ class RangeJoinHintSuite extends RangeJoinTest {
       checkHinted(s"SELECT /*+ RANGE_JOIN(r, 10) */ * FROM l JOIN r ON $near")
       checkHinted(s"SELECT /*+ RANGE_JOIN(r, 10) */ * FROM l LEFT JOIN r ON $near")
       val other = "SHUFFLE_REPLICATE_NL(l)"
-      tables()
       withConf(Flag -> "false") {
         val said = warnings {
           val df = spark.sql(s"SELECT /*+ RANGE_JOIN(r, 10), $other */ * FROM l JOIN r ON $near")
@@ -311,7 +304,6 @@ class RangeJoinHintSuite extends RangeJoinTest {
 
   test("without a key a broadcast stays one, whichever side the join preserves") {
     val near = "r.y BETWEEN l.y - 1 AND l.y + 1"
-    tables()
     withConf(Flag -> "false") {
       for ((join, other) <-
           Seq("LEFT" -> ", BROADCAST(l)", "RIGHT" -> ", BROADCAST(r)", "FULL" -> "")) {
@@ -328,7 +320,6 @@ class RangeJoinHintSuite extends RangeJoinTest {
   }
 
   test("Databricks' setting of the bin size is accepted in silence") {
-    tables()
     assert(LogCapture.messages("org.apache.spark.sql") {
       spark.sql("SET spark.databricks.optimizer.rangeJoin.binSize=5").collect()
     }.filter(m => m.contains("rangeJoin.binSize") && !m.startsWith("Parsing command")) == Nil)

@@ -180,7 +180,7 @@ class RangeIndexSuite extends AnyFunSuite {
       val random = new Random(tests.hashCode)
       for (keys <- AllKeys; (_, lengths) <- RisingLengths; (_, others) <- Others) {
         val rows = risingEntries(random, lengths(random), others)
-        val queries = Seq.fill(60) {
+        val queries = Seq.fill(30) {
           val at = random.nextInt(4200) - 100L
           Query(random.nextInt(3), at, at + (if (random.nextBoolean()) 0 else random.nextInt(60)))
         }

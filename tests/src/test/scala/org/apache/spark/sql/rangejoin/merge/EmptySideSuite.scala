@@ -19,14 +19,14 @@ class EmptySideSuite extends RangeJoinTest {
     spark.range(1000).where(s"id % 7919 < $rows")
       .selectExpr(s"id AS id_$name", "id % 3 AS k", "id AS t").createOrReplaceTempView(name)
 
-  /** Whether the left and the right side were sorted; a sort that has begun has taken memory. */
-  private def sortedSides(df: DataFrame): Seq[Boolean] = {
-    rows(df)
+  /** The rows, and whether the left and the right side were sorted; a sort that has begun has taken memory. */
+  private def rowsAndSorts(df: DataFrame): (Seq[String], Seq[Boolean]) = {
+    val all = rows(df)
     val found = collect(executedPlan(df)) {
       case join: SortMergeRangeJoinExec                                 => join: SparkPlan
       case join: org.apache.spark.sql.execution.joins.SortMergeJoinExec => join
     }
-    only(found).children.map { child =>
+    all -> only(found).children.map { child =>
       only(collect(child) { case sort @ (_: SortExec | _: RangeSortExec) => sort })
         .metrics("peakMemory").value > 0
     }
@@ -38,14 +38,17 @@ class EmptySideSuite extends RangeJoinTest {
         side("l", left)
         side("r", right)
         withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
-          val stock = withConf(Flag -> "false")(sortedSides(joined(joinType)))
-          val df = joined(joinType)
-          assert(rangeJoins(df).size == 1)
-          val ours = sortedSides(df)
-          for ((sorted, byStock) <- ours.zip(stock)) {
-            assert(!sorted || byStock, s"$left, $right: $ours, stock $stock")
-          }
-          checkAgainstStock(joined(joinType), engines = RangeJoinTest.TwoEngines)
+          val (expected, stock) = withConf(Flag -> "false")(rowsAndSorts(joined(joinType)))
+          for (engine <- Seq("true", "false"))
+            withConf(SQLConf.WHOLESTAGE_CODEGEN_ENABLED.key -> engine) {
+              val df = joined(joinType)
+              assert(rangeJoins(df).size == 1)
+              val (actual, ours) = rowsAndSorts(df)
+              assertSameRows(actual, expected, s"${executedPlan(df)}")
+              for ((sorted, byStock) <- ours.zip(stock)) {
+                assert(!sorted || byStock, s"$left, $right: $ours, stock $stock")
+              }
+            }
         }
       }
     }

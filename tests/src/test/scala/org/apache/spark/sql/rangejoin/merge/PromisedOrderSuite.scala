@@ -66,8 +66,8 @@ class PromisedOrderSuite extends RangeJoinTest {
   private def check(
       sql: String,
       settings: Settings = Nil,
-      engines: => Seq[Settings] = bothEngines): Seq[Seq[SortOrder]] = {
-    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(sql)))
+      engines: => Seq[Settings] = nextEngine): Seq[Seq[SortOrder]] = {
+    val expected = rowsOfStock(spark.sql(sql))
     assert(expected.nonEmpty, sql)
     engines.flatMap { engine =>
       withConf(engine ++ settings: _*) {
@@ -101,7 +101,7 @@ class PromisedOrderSuite extends RangeJoinTest {
     else s"SELECT * FROM l $joinType JOIN r ON ${keyed(condition)}"
 
   for (joinType <- Seq("", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI", "EXISTS"))
-    testOfCases(s"rows are in the order that is promised: $joinType JOIN", 8)(
+    testOfCases(s"rows are in the order that is promised: $joinType JOIN", 15)(
       for (condition <- Conditions; window <- Seq(1, 1000)) yield (condition, window)) { cases =>
       sides()
       for ((condition, window) <- cases) {
@@ -206,8 +206,8 @@ class PromisedOrderSuite extends RangeJoinTest {
       val on = keyed("r.t BETWEEN l.t AND l.t + 7")
       def join = spark.table("l").as("l").join(spark.table("r").as("r"), expr(on), joinType)
         .select(col("l.k"), col("l.t"), col("r.id").as("rid"))
-      val expected = withConf(RangeJoinTest.Oracle: _*)(rows(join.selectExpr("*" +: Seq(
-        windows.split(", (?=sum)").toSeq: _*): _*)))
+      val expected = rowsOfStock(join.selectExpr("*" +: Seq(
+        windows.split(", (?=sum)").toSeq: _*): _*))
       withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive) {
         val cached = join.cache()
         cached.count()

@@ -46,7 +46,7 @@ class SpillSuite extends RangeJoinTest {
       leastWindow: Int,
       joins: Int = 1
   ): Unit = {
-    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(sql)))
+    val expected = rowsOfStock(spark.sql(sql))
     for (engine <- engines(sql)) withConf(engine ++ buffer: _*) {
       val df = spark.sql(sql)
       assertPlanned(df, joins, engine)

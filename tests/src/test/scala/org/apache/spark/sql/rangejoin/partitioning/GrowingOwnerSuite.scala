@@ -59,7 +59,7 @@ class GrowingOwnerSuite extends RangePartitioningTest {
   /** Checks a join whose owner, by the length of its intervals, is longer from a reading on. */
   private def checkGrown(engine: Settings, shortReadings: Int, joined: String)(
       owner: String => String): Unit = {
-    def stock(length: String) = withConf(Flag -> "false")(rows(join(joined, owner(length))))
+    def stock(length: String) = rowsOfStock(join(joined, owner(length)))
     GrowingOwnerSuite.begin(shortReadings)
     withConf(engine: _*) {
       val df = join(joined, owner("grown(id)"))
@@ -132,7 +132,7 @@ class GrowingOwnerSuite extends RangePartitioningTest {
         insert(7, grown)
         val found = rows(df)
         assert(bucketNodes(df).count(_.isOwner) == joins, executedPlan(df))
-        val expected = withConf(Flag -> "false")(rows(join(joined, owner)))
+        val expected = rowsOfStock(join(joined, owner))
         assertSameRows(found, expected, s"$engine")
         assert(expected.nonEmpty || joined.contains("ANTI"))
       }

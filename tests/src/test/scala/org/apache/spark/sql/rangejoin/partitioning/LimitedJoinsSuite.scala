@@ -18,6 +18,8 @@ import org.scalatest.tagobjects.Slow
 /** Joins without keys of which a limit reads a few rows: they keep the tasks of stock Spark. */
 class LimitedJoinsSuite extends SmallSidesTest {
 
+  override protected def hasOneEngine: Boolean = true
+
   private val Dense = "r.p >= l.p"
   private val Adaptive = SQLConf.ADAPTIVE_EXECUTION_ENABLED.key
 
@@ -31,7 +33,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
 
   /** Runs a query that a limit ends, and checks that its rows are some of all. */
   private def ran(query: String, most: Int): DataFrame = {
-    val all = stock.getOrElseUpdate(query, withConf(Flag -> "false")(rows(sql(query))))
+    val all = stock.getOrElseUpdate(query, rowsOfStock(sql(query)))
     val df = sql(s"$query LIMIT $most")
     for (_ <- 1 to 2) {
       val found = rows(df)
@@ -125,7 +127,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
     views(200)
     eachMode() {
       val join = s"SELECT l.id, r.id AS b, l.p, r.p AS q FROM l JOIN r ON $Dense"
-      val all = withConf(Flag -> "false")(rows(sql(join))).toSet
+      val all = rowsOfStock(sql(join)).toSet
       def checked(query: String, most: Int): Unit = {
         val df = sql(query.format(join))
         val collected = rows(df)
@@ -236,7 +238,7 @@ class LimitedJoinsSuite extends SmallSidesTest {
     withConf(Sizes :+ (InternalConf.IndexLimit.key -> "0"): _*) {
       for (on <- Seq("r.p >= l.p", "r.p <= l.p", "r.p < l.p AND l.id <> r.id")) {
         val of = s"FROM l JOIN r ON $on"
-        val all = withConf(Flag -> "false")(rows(sql(s"SELECT l.id, r.id $of"))).toSet
+        val all = rowsOfStock(sql(s"SELECT l.id, r.id $of")).toSet
         for (engine <- bothEngines) withConf(engine: _*) {
           val df = sql(s"SELECT l.id, r.id $of LIMIT 5")
           val found = rows(df)

@@ -108,7 +108,7 @@ class RangePartitioningJobsSuite extends SmallSidesTest {
       def query = sql(s"""SELECT l.id, count(*) FROM
         (SELECT id, ${if (side == "l") "failing(p) AS p" else "p"} FROM l) l JOIN
         (SELECT ${if (side == "r") "failing(p) AS p" else "p"} FROM r) r ON $Band GROUP BY l.id""")
-      val expected = withConf(Flag -> "false")(rows(query))
+      val expected = rowsOfStock(query)
       spark.udf.register("failing", FailingFunction.function)
       FailingFunction.seconds = if (isCancelled) 30 else 0
       val df = query

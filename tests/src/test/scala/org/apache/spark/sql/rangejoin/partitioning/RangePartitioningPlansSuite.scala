@@ -143,7 +143,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest {
         assert(bucketNodes(df).size == 2, executedPlan(df))
         val found = rows(df)
         assert(RangePartitioningPlansSuite.readings.get == (if (isCached) 4 else 8))
-        assertSameRows(found, withConf(Flag -> "false")(rows(query)), executedPlan(df).toString)
+        assertSameRows(found, rowsOfStock(query), executedPlan(df).toString)
       }
       longer.unpersist(blocking = true)
     }
@@ -166,8 +166,8 @@ class RangePartitioningPlansSuite extends RangePartitioningTest {
     withConf(Buckets -> "5")(assert(bucketNodes(below).size == 2))
     assertSameRows(
       withConf(Buckets -> "5")(rows(below)),
-      withConf(Flag -> "false")(rows(sql(
-        s"SELECT l.id FROM l JOIN r ON $Band JOIN (SELECT DISTINCT g FROM l) k ON k.g = l.g"))),
+      rowsOfStock(sql(
+        s"SELECT l.id FROM l JOIN r ON $Band JOIN (SELECT DISTINCT g FROM l) k ON k.g = l.g")),
       ""
     )
     withConf(
@@ -206,7 +206,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest {
     views()
     withConf(Buckets -> "6") {
       val expected =
-        withConf(Flag -> "false")(rows(sql(s"SELECT l.id, r.id FROM l JOIN r ON $Overlap")))
+        rowsOfStock(sql(s"SELECT l.id, r.id FROM l JOIN r ON $Overlap"))
       val df = sql(s"SELECT l.id, r.id FROM l JOIN r ON $Overlap")
       for (_ <- 1 to 2) assertSameRows(rows(df), expected, "executed again")
       df.cache()
@@ -249,7 +249,7 @@ class RangePartitioningPlansSuite extends RangePartitioningTest {
     views(2000)
     def query = sql(
       s"SELECT l.id, r.id FROM l JOIN r ON r.p BETWEEN l.p - 400 AND l.p + 400 AND r.id % 50 = 0")
-    val expected = withConf(Flag -> "false")(rows(query))
+    val expected = rowsOfStock(query)
     val split = Seq(
       SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD.key -> "1",
       SQLConf.SKEW_JOIN_SKEWED_PARTITION_FACTOR.key -> "0.1",

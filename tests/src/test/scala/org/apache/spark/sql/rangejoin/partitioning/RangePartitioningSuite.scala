@@ -56,7 +56,7 @@ class RangePartitioningSuite extends RangePartitioningTest with BucketLaws {
     "ARRAY<INT>"
   )
 
-  testOfCases("bands, distances and differences, of whole numbers and of floating point", 7)(for {
+  testOfCases("bands, distances and differences, of whole numbers and of floating point", 13)(for {
     dataType <- Seq("INT", "BIGINT", "DOUBLE", "FLOAT")
     mode <- Seq(true, false)
     shape <- Seq(
@@ -88,7 +88,7 @@ class RangePartitioningSuite extends RangePartitioningTest with BucketLaws {
   }
 
   // They differ in what is left out, or before it.
-  testOfCases("values that are too wide for a sample", 5)(for {
+  testOfCases("values that are too wide for a sample", 7)(for {
     wide <- Seq(
       "concat(repeat('é', 700), %s)",
       "concat(%s, repeat('é', 700))",

@@ -38,8 +38,8 @@ class ChainsOfOneSpineSuite extends RangeJoinTest {
       exchanges: Int,
       sorts: Int,
       windows: Int = 0)(query: => DataFrame): Seq[SparkPlan] = {
-    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(query))
-    bothEngines.map { engine =>
+    val expected = rowsOfStock(query)
+    nextEngine.map { engine =>
       withConf(engine: _*) {
         val df = query
         assertSameRows(rows(df), expected, s"$engine\n${executedPlan(df)}")

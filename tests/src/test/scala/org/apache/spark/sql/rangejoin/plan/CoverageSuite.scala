@@ -16,6 +16,8 @@ class CoverageSuite extends RangeJoinTest {
   import CoverageSuite._
   import PlanForm._
 
+  override protected def hasOneEngine: Boolean = true
+
   // Spark has the type TIME behind a setting.
   private val TimeType = "spark.sql.timeType.enabled"
 
@@ -90,7 +92,7 @@ class CoverageSuite extends RangeJoinTest {
   for ((range, i) <- RangeType.all.zipWithIndex) {
     test(
       s"ranges of ${range.name} give stock's rows",
-      slowButOneIn(3)(range.name): _*) {
+      slowButOneIn(5)(range.name): _*) {
       val conditions = Shape.comparisons.map(_.condition) ++ range.bands ++ range.differences
       withTables(range) {
         for {

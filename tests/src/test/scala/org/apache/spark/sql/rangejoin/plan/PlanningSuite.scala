@@ -21,6 +21,8 @@ import org.apache.spark.sql.rangejoin.{BandOfTables, LogCapture}
 /** Which joins are planned as range joins, and what of Spark's own decisions keeps its effect. */
 class PlanningSuite extends BandOfTables {
 
+  override protected def hasOneEngine: Boolean = true
+
   private def withAdaptive(test: String => Unit): Unit =
     for (adaptive <- Seq("true", "false")) {
       withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive)(test(s"adaptive: $adaptive"))
@@ -59,7 +61,7 @@ class PlanningSuite extends BandOfTables {
     test(s"the hint $hint keeps its effect") {
       withAdaptive { clue =>
         val hinted = l.join(r.hint(hint), band)
-        val expected = withConf(Flag -> "false")(rows(l.join(r, band)))
+        val expected = rowsOfStock(l.join(r, band))
         assert(rangeJoins(hinted).isEmpty, clue)
         assert(collect(executedPlan(hinted)) { case n if node.isInstance(n) => n }.size == 1, clue)
         assertSameRows(rows(hinted), expected, clue)
@@ -141,7 +143,7 @@ class PlanningSuite extends BandOfTables {
       SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true",
       SQLConf.ADAPTIVE_AUTO_BROADCASTJOIN_THRESHOLD.key -> "10MB"
     ) {
-      val expected = withConf(Flag -> "false")(rows(l.join(r, band)))
+      val expected = rowsOfStock(l.join(r, band))
       val df = l.join(r, band)
       assert(rangeJoins(df).size == 1)
       assertSameRows(rows(df), expected, "after the first stages")
@@ -165,7 +167,7 @@ class PlanningSuite extends BandOfTables {
         pmod(hash(col("id"), lit(seed)), lit(5000)).as("t")
       )
       def df = skewed(4000, 1).as("l").join(skewed(3000, 2).as("r"), band)
-      val expected = withConf(Flag -> "false")(rows(df))
+      val expected = rowsOfStock(df)
       val split = df
       assertSameRows(rows(split), expected, "skewed")
       val join = only(rangeJoins(split))
@@ -211,10 +213,10 @@ class PlanningSuite extends BandOfTables {
       val sorted = r.repartition(3, col("k")).sortWithinPartitions("k")
       withConf(SQLConf.CAN_CHANGE_CACHED_PLAN_OUTPUT_PARTITIONING.key -> "false")(sorted.cache())
       try {
-        val df = l.repartition(3, col("k")).as("l").join(sorted.as("r"), from, "left")
+        def df = l.repartition(3, col("k")).as("l").join(sorted.as("r"), from, "left")
         assert(rangeJoins(df).size == 1)
         assert(collect(executedPlan(df)) { case s: RangeSortExec => s }.size == 1)
-        assertSameRows(rows(df), withConf(Flag -> "false")(rows(df)), "in order by key")
+        assertSameRows(rows(df), rowsOfStock(df), "in order by key")
       } finally sorted.unpersist()
     }
     checkAgainstStock(l.join(r, from, "left"))
@@ -234,7 +236,7 @@ class PlanningSuite extends BandOfTables {
         assert(rangeJoins(df).size == 1, clue)
         val sorts = collect(executedPlan(df)) { case s @ (_: SortExec | _: RangeSortExec) => s }
         assert(sorts.size == 1, executedPlan(df))
-        assertSameRows(rows(df), withConf(Flag -> "false")(rows(df)), clue)
+        assertSameRows(rows(df), rowsOfStock(df), clue)
       } finally sorted.unpersist()
     }
   }
@@ -318,7 +320,7 @@ class PlanningSuite extends BandOfTables {
     withAdaptive { clue =>
       val grouped = l.join(r, band).groupBy("l.k").agg(count("*"), sum("r.t"))
       assert(rangeJoins(grouped).size == 1, clue)
-      assertSameRows(rows(grouped), withConf(Flag -> "false")(rows(grouped.select("*"))), clue)
+      assertSameRows(rows(grouped), rowsOfStock(grouped.select("*")), clue)
       withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
         val third = table(50, 3).as("x")
         val above = l.join(r, band).join(third, expr("l.k = x.k"))

@@ -6,13 +6,13 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.rangejoin.BandOfTables
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
-import org.apache.spark.sql.rangejoin.{BandOfTables, RangeJoinTest}
-
-import org.scalatest.tagobjects.Slow
 
 /** The range join among other operators: below, above, beside itself. */
 class SurroundingsSuite extends BandOfTables {
+
+  override protected def hasOneEngine: Boolean = true
 
   override protected def keys: Int = 6
   override protected def times: Int = 120
@@ -64,18 +64,6 @@ class SurroundingsSuite extends BandOfTables {
     checkAgainstStock(l.join(r.join(x, expr("r.id = x.id")).select("r.*").as("r"), band))
   }
 
-  test("LIMIT over the join ends early and leaks nothing") {
-    for (n <- Seq(0, 1, 7)) {
-      val settings = RangeJoinTest.Engines
-      for (engine <- settings) withConf(engine: _*) {
-        val df = l.join(r, band).limit(n)
-        assert(df.collect().length == n)
-        assert(l.join(r, band).selectExpr("l.id").head(n).length == n)
-        assert(spark.sql("SELECT 1").count() == 1)
-      }
-    }
-  }
-
   test("cached sides and a cached join") {
     val cachedLeft = table(200, 1).cache()
     val cachedRight = table(150, 2).cache()
@@ -124,35 +112,6 @@ class SurroundingsSuite extends BandOfTables {
       "SELECT l.id, r.id FROM l JOIN r ON l.k = r.k AND r.t >= l.t - (SELECT min(k) FROM r) " +
         "AND r.t <= l.t + (SELECT max(k) FROM l)"
     ))
-  }
-
-  test("no columns, one column, and two hundred columns in the output", Slow) {
-    checkAgainstStock(l.join(r, band).selectExpr("1"))
-    checkAgainstStock(l.join(r, band).agg(count(lit(1))))
-    val wide = (0 until 200).map(i => expr(s"id * $i + t AS c$i"))
-    checkAgainstStock(
-      l.select(col("*") +: wide: _*).as("l").join(r, band)
-    )
-    checkAgainstStock(
-      l.join(r.select(col("*") +: wide: _*).as("r"), band)
-    )
-  }
-
-  test("payload of nested and variable-length types") {
-    val payload = Seq(
-      expr("repeat(cast(id as string), cast(id % 50 as int)) AS text"),
-      expr("array(id, t) AS list"),
-      expr("map(k, named_struct('a', id, 'b', cast(t as string))) AS nested"),
-      expr("if(id % 3 = 0, null, cast(id as decimal(30, 4))) AS amount"),
-      expr("cast(cast(id as string) as binary) AS bytes")
-    )
-    checkAgainstStock(
-      l.select(col("*") +: payload: _*).as("l").join(
-        r.select(col("*") +: payload: _*).as("r"),
-        band
-      )
-        .selectExpr("l.text", "r.list", "to_json(r.nested)", "l.amount", "r.bytes")
-    )
   }
 
   test("files are named below joins that shuffle nothing") {

@@ -23,6 +23,8 @@ import org.scalatest.tagobjects.Slow
  */
 class DynamicPruningSuite extends BroadcastTables with JobsTest {
 
+  override protected def hasOneEngine: Boolean = true
+
   private val Few = "few.t BETWEEN parted.t - 20 AND parted.t + 20"
 
   /** Two tables of twenty partitions, and a small one of which a filter leaves some rows. */

@@ -7,6 +7,8 @@ import org.apache.spark.sql.rangejoin.RangeJoinTest
 /** Tables whose limits are set to each other. */
 trait LimitedSides extends RangeJoinTest {
 
+  override protected def hasOneEngine: Boolean = true
+
   protected def views(): Unit = {
     def view(name: String, columns: String*): Unit = {
       val computed = spark.range(0, 400, 1, 2).selectExpr(columns: _*)

@@ -20,6 +20,8 @@ import org.scalatest.tagobjects.Slow
 /** The scan of a streamed side reads the files that the ranges of an index meet, and no others. */
 class PruneStreamedScansSuite extends Broadcasting {
 
+  override protected def hasOneEngine: Boolean = true
+
   private val Adaptive: Settings = Seq(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "true")
 
   // Else Spark writes timestamps in an older form, which has no statistics.
@@ -82,7 +84,9 @@ class PruneStreamedScansSuite extends Broadcasting {
       "double" -> "cast(id as double) / 4 - 50",
       "float" -> "cast(id as float) / 4 - 50"
     ))
-    test(s"$dataType: files between ranges, before and after them are not read") {
+    test(
+      s"$dataType: files between ranges, before and after them are not read",
+      slowButOneIn(3)(dataType): _*) {
       withTable("events") {
         write("events", ofNumber)
         val two = ranges(ofNumber, 110L -> 130L, 550L -> 610L)

@@ -70,7 +70,7 @@ class AsOfJoinSuite extends RangeJoinTest {
   /** The left row and how far away its match is: of those as far away stock takes any. */
   private def check(ranked: Boolean = true, distance: String = "rt")(df: => DataFrame): Unit = {
     def shown = df.select(expr("id"), expr(distance)).toDF("id", "d")
-    val expected = withConf(Flag -> "false")(rows(shown))
+    val expected = rowsOfStock(shown)
     for (engine <- nextEngine) withConf(engine: _*) {
       val plan = executedPlan(shown)
       assert(isRanked(shown) == ranked, plan)

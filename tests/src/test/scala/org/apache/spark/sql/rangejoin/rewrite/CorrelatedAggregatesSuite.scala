@@ -43,7 +43,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
   }
 
   private def check(query: String, joins: Int = 1, settings: Settings = Nil): DataFrame = {
-    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(query)))
+    val expected = rowsOfStock(spark.sql(query))
     for (engine <- nextEngine) withConf(engine ++ settings: _*) {
       val df = spark.sql(query)
       def clue = s"$query\n${executedPlan(df)}"
@@ -61,7 +61,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
   private def subquery(functions: String, where: String = Range): String =
     s"(SELECT $functions FROM r WHERE $where)"
 
-  testOfCases("functions of rows that match, and of none", 4)(Seq(
+  private val Functions = Seq(
     "count(*)",
     "count(1)",
     "count(r.v)",
@@ -83,22 +83,31 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     "round(stddev(CAST(r.v AS INT)), 6)",
     "coalesce(sum(r.v) * 2, -1) + count(*)",
     "IF(count(*) = 0, 'none', max(r.s))"
-  )) { functions =>
+  )
+
+  testOfCases("functions of rows that match, and of none", 7)(Functions) { functions =>
     sides()
     for (function <- functions) check(s"SELECT l.id, ${subquery(function)} AS found FROM l")
   }
 
+  test("all of them in one subquery") {
+    sides()
+    val all = Functions.zipWithIndex.map { case (function, i) => s"$function AS f$i" }
+    check(s"SELECT l.id, x.* FROM l, LATERAL ${subquery(all.mkString(", "))} AS x")
+  }
+
   test("ranges of one end and of two, right filters, views, and the same table on both sides") {
     sides()
-    for (where <- Seq(
-        "r.k = l.k AND r.t > l.t",
-        "r.k = l.k AND r.t BETWEEN l.t - 9 AND l.t",
-        "r.k = l.k AND r.t <= l.t AND r.v > 3 AND r.s LIKE 'n1%'",
-        "r.k <=> l.k AND r.t < l.t",
-        "r.k = l.k AND r.id % 3 = l.id % 3 AND r.t < l.t + 2",
-        "r.k = l.k AND r.t <= l.t AND r.id <> l.id",
-        "r.k = l.k AND r.t <= l.t AND (r.v < l.v OR l.v = 3) AND l.s LIKE 'n1%'"
-      )) check(s"SELECT l.id, ${subquery("count(*)", where)} AS n FROM l")
+    val counts = Seq(
+      "r.k = l.k AND r.t > l.t",
+      "r.k = l.k AND r.t BETWEEN l.t - 9 AND l.t",
+      "r.k = l.k AND r.t <= l.t AND r.v > 3 AND r.s LIKE 'n1%'",
+      "r.k <=> l.k AND r.t < l.t",
+      "r.k = l.k AND r.id % 3 = l.id % 3 AND r.t < l.t + 2",
+      "r.k = l.k AND r.t <= l.t AND r.id <> l.id",
+      "r.k = l.k AND r.t <= l.t AND (r.v < l.v OR l.v = 3) AND l.s LIKE 'n1%'"
+    ).map(subquery("count(*)", _))
+    check(s"SELECT l.id, ${counts.mkString(", ")} FROM l", joins = counts.size)
     check("SELECT l.id, (SELECT sum(x) FROM (SELECT k AS y, t, v + 1 AS x FROM r WHERE v < 9) " +
       "WHERE y = l.k AND t <= l.t) AS total FROM l")
     // Spark 3.5 gives both sides the same columns.
@@ -188,7 +197,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     val query =
       s"SELECT id, $sum AS a, ${subquery("count(DISTINCT r.v)")} AS b, ${subquery("count(r.v)")} AS c " +
         "FROM l"
-    val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+    val expected = rowsOfStock(spark.sql(query))
     val df = spark.sql(query)
     assertSameRows(rows(df), expected, query)
     assert(nodes[AggregateMatchesExec](df).size == 1, executedPlan(df))
@@ -230,7 +239,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     sides()
     val query = s"SELECT id, d, ${subquery("count(*)")} AS n, " +
       s"${subquery("max(r.s)", "r.k = l.k AND r.t > l.t")} AS s FROM l"
-    val expected = withConf(RangeJoinTest.Oracle: _*)(rows(spark.sql(query)))
+    val expected = rowsOfStock(spark.sql(query))
     for (engine <- nextEngine)
       withConf(engine :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false"): _*) {
         val plan = executedPlan(spark.sql(query)).transform { case matches: AggregateMatchesExec =>
@@ -279,7 +288,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     }
     val limited = spark.sql("SELECT id, d, total FROM totals LIMIT 7")
     assert(leftSides(limited).exists(_.exists(_.isInstanceOf[LocalLimit])))
-    val all = withConf(Flag -> "false")(rows(spark.sql("SELECT id, d, total FROM totals")))
+    val all = rowsOfStock(spark.sql("SELECT id, d, total FROM totals"))
     for (engine <- nextEngine) withConf(engine: _*) {
       val found = rows(spark.sql("SELECT id, d, total FROM totals LIMIT 7"))
       assert(found.size == 7 && found.diff(all).isEmpty)
@@ -304,7 +313,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     assert(filtersBelow("v < 9 AND EXISTS (SELECT 1 FROM r WHERE r.t > 48)") >= 1)
     val correlated =
       "SELECT id, total FROM totals WHERE EXISTS (SELECT 1 FROM r WHERE r.v = totals.v)"
-    val expected = withConf(Flag -> "false")(rows(spark.sql(correlated)))
+    val expected = rowsOfStock(spark.sql(correlated))
     assertSameRows(rows(spark.sql(correlated)), expected, correlated)
   }
 
@@ -316,7 +325,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
       val query = common + "SELECT id, total FROM totals WHERE id = 5 UNION ALL " +
         "SELECT k, count(*) FROM totals GROUP BY k"
       val df = spark.sql(query)
-      val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+      val expected = rowsOfStock(spark.sql(query))
       assertSameRows(rows(df), expected, query)
       val optimized = execution(df).optimizedPlan
       assert(!optimized.exists(_.isInstanceOf[RepartitionOperation]), optimized)
@@ -341,7 +350,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     for (function <- folded; reads <- Seq("x.p", "x.p, x.q")) {
       val query = s"SELECT l.id, $reads FROM l, LATERAL " +
         s"(SELECT $function AS p, sum(r.v) AS q FROM r WHERE $Range) AS x"
-      val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+      val expected = rowsOfStock(spark.sql(query))
       for (engine <- nextEngine) withConf(engine: _*)(
         assertSameRows(rows(spark.sql(query)), expected, query))
     }
@@ -363,13 +372,14 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
 
   test("what is left to Spark") {
     sides()
-    for (subquery <- Seq(
-        subquery("count(DISTINCT r.v)"),
-        subquery("collect_list(r.v)"),
-        subquery("sum(r.v)", "r.k = l.k"),
-        s"(SELECT sum(r.v) FROM r WHERE $Range GROUP BY r.k)",
-        s"(SELECT sum(r.v) FROM r WHERE $Range HAVING count(*) > 3)"
-      )) check(s"SELECT l.id, size(array($subquery)) AS n FROM l", joins = 0)
+    val others = Seq(
+      subquery("count(DISTINCT r.v)"),
+      subquery("collect_list(r.v)"),
+      subquery("sum(r.v)", "r.k = l.k"),
+      s"(SELECT sum(r.v) FROM r WHERE $Range GROUP BY r.k)",
+      s"(SELECT sum(r.v) FROM r WHERE $Range HAVING count(*) > 3)"
+    ).map(other => s"size(array($other))")
+    check(s"SELECT l.id, ${others.mkString(", ")} FROM l", joins = 0)
     // Spark folds constants, and would be left without a key or a range.
     for (columns <-
         Seq("1 AS k, t", "k, 20 AS t", "1 AS k, 20 AS t", "1 + one AS k, one + 20 AS t"))
@@ -380,6 +390,6 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     val total = s"SELECT l.id, ${subquery("sum(r.v)")} AS total FROM l"
     for (key <-
         Seq(RangeJoinConf.Correlated, RangeJoinConf.AggregatedMatches, RangeJoinConf.Enabled))
-      withConf(key.key -> "false")(check(total, joins = 0))
+      withConf(key.key -> "false")(assert(nodes[AggregateMatchesExec](spark.sql(total)).isEmpty))
   }
 }

@@ -35,7 +35,7 @@ class OptimizeNumberedRowsSuite extends RangeJoinTest {
 
   /** Runs a query of this number of joins, and compares its rows. */
   private def check(query: String, count: Int): Seq[Join] = {
-    val expected = withConf(Flag -> "false")(rows(spark.sql(query)))
+    val expected = rowsOfStock(spark.sql(query))
     for (engine <- nextEngine) withConf(engine: _*) {
       val df = spark.sql(query)
       val plan = executedPlan(df)
@@ -151,7 +151,7 @@ class OptimizeNumberedRowsSuite extends RangeJoinTest {
     for (engine <- nextEngine) withConf(engine: _*) {
       val found = rows(spark.sql(query))
       assert(found.size == 7)
-      val all = withConf(Flag -> "false")(rows(spark.sql("SELECT id, s, latest FROM priced")))
+      val all = rowsOfStock(spark.sql("SELECT id, s, latest FROM priced"))
       assert(found.diff(all).isEmpty)
     }
     assert(rows(spark.sql("SELECT * FROM priced LIMIT 1000")).size == 200)

@@ -7,7 +7,6 @@ import org.apache.spark.sql.execution.ExplainMode
 import org.apache.spark.sql.execution.adaptive.AQEShuffleReadExec
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 import org.apache.spark.sql.rangejoin.best.RankMatchesExec
 import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
@@ -41,11 +40,9 @@ class SkewPlansSuite extends SkewTest {
 
   private def sql(text: String): DataFrame = spark.sql(text)
 
-  private def stock(text: String): Seq[String] = withConf(RangeJoinTest.Oracle: _*)(rows(sql(text)))
-
   /** Runs a query under settings; it has the rows of stock Spark. */
   private def ran(text: String, settings: Settings = BySize): DataFrame = {
-    val expected = stock(text)
+    val expected = rowsOfStock(sql(text))
     withConf(settings: _*) {
       val df = sql(text)
       assertSameRows(rows(df), expected, executedPlan(df).toString)
@@ -177,7 +174,7 @@ class SkewPlansSuite extends SkewTest {
   test("a repartition that the join has made superfluous is not undone") {
     views(Skewed)
     val text = s"SELECT l.id, l.k FROM l LEFT SEMI JOIN r ON $Band"
-    val expected = stock(text)
+    val expected = rowsOfStock(sql(text))
     withConf(BySize: _*) {
       val df = sql(text).repartition(8, org.apache.spark.sql.functions.col("k"))
       assertSameRows(rows(df), expected, "")
@@ -294,7 +291,7 @@ class SkewPlansSuite extends SkewTest {
   test("cached, and executed again") {
     views(Skewed, 1000)
     val text = s"SELECT l.id, r.id FROM l JOIN r ON $Band"
-    val expected = stock(text)
+    val expected = rowsOfStock(sql(text))
     withConf(BySize: _*) {
       val df = sql(text)
       for (_ <- 1 to 2) assertSameRows(rows(df), expected, "executed again")

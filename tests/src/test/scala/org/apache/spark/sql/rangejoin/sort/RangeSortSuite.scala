@@ -49,16 +49,16 @@ class RangeSortSuite extends SortTest {
   }
 
   test("few keys and a narrow bound") {
-    inAllWays(8000, Few, Narrow)
+    inAllWays(3000, Few, Narrow)
   }
 
   test("keys spread over their whole type, one row each") {
-    inAllWays(8000, Spread, Narrow)
+    inAllWays(3000, Spread, Narrow)
   }
 
   test("few keys spread over their whole type: long runs") {
-    inAllWays(8000, Wide, Narrow)
-    inAllWays(8000, Wide, Spread)
+    inAllWays(3000, Wide, Narrow)
+    inAllWays(3000, Wide, Spread)
   }
 
   test("rows beyond what the first rows show", Slow) {
@@ -70,20 +70,20 @@ class RangeSortSuite extends SortTest {
 
   test("NULL in keys and bounds") {
     inAllWays(
-      8000,
+      3000,
       expr("if(id % 5 = 0, NULL, id % 3)"),
       expr("if(id % 7 = 0, NULL, pmod(hash(id), 100))"))
-    inAllWays(5000, expr("cast(if(id < 0, 1, NULL) AS INT)"), Narrow)
-    inAllWays(5000, Few, expr("cast(if(id < 0, 1, NULL) AS BIGINT)"))
+    inAllWays(3000, expr("cast(if(id < 0, 1, NULL) AS INT)"), Narrow)
+    inAllWays(3000, Few, expr("cast(if(id < 0, 1, NULL) AS BIGINT)"))
   }
 
   test("extremes") {
     val ends = expr(
       s"""CASE id % 6 WHEN 0 THEN ${Long.MaxValue}L WHEN 1 THEN -${Long.MaxValue}L - 1L
          |WHEN 2 THEN -1L WHEN 3 THEN 0L ELSE xxhash64(id) END""".stripMargin)
-    inAllWays(8000, Few, ends)
-    inAllWays(8000, ends, Narrow)
-    inAllWays(8000, ends, ends)
+    inAllWays(3000, Few, ends)
+    inAllWays(3000, ends, Narrow)
+    inAllWays(3000, ends, ends)
   }
 
   test("doubles, with NaN, infinities and both zeros") {
@@ -91,25 +91,25 @@ class RangeSortSuite extends SortTest {
       """CASE id % 9 WHEN 0 THEN double('NaN') WHEN 1 THEN double('infinity')
         |WHEN 2 THEN -double('infinity') WHEN 3 THEN -0.0D WHEN 4 THEN 0.0D
         |ELSE hash(id) / 1000.0D END""".stripMargin)
-    inAllWays(8000, Few, number)
-    inAllWays(8000, number, Narrow)
-    inAllWays(8000, number, expr("cast(hash(id) AS FLOAT)"), Few)
+    inAllWays(3000, Few, number)
+    inAllWays(3000, number, Narrow)
+    inAllWays(3000, number, expr("cast(hash(id) AS FLOAT)"), Few)
   }
 
   test("other types, and many columns", Slow) {
     inAllWays(
-      8000,
+      3000,
       expr("id % 2 = 0"),
       expr("cast(id % 100 AS TINYINT)"),
       expr("cast(hash(id) AS DECIMAL(12, 2))"),
       expr("date_add(DATE'2020-01-01', cast(id % 999 AS INT))"),
       expr("timestamp_micros(hash(id))")
     )
-    inAllWays(8000, Few, expr("cast(hash(id) AS DECIMAL(30, 10))"))
-    inAllWays(8000, Few, expr("cast(hash(id) AS STRING)"))
-    inAllWays(8000, Few, expr("concat('a long common prefix ', hash(id))"), Narrow)
-    inAllWays(8000, Few, expr("cast(cast(hash(id) AS STRING) AS BINARY)"))
-    inAllWays(8000, Few, expr("named_struct('a', id % 5, 'b', hash(id))"), Narrow)
+    inAllWays(3000, Few, expr("cast(hash(id) AS DECIMAL(30, 10))"))
+    inAllWays(3000, Few, expr("cast(hash(id) AS STRING)"))
+    inAllWays(3000, Few, expr("concat('a long common prefix ', hash(id))"), Narrow)
+    inAllWays(3000, Few, expr("cast(cast(hash(id) AS STRING) AS BINARY)"))
+    inAllWays(3000, Few, expr("named_struct('a', id % 5, 'b', hash(id))"), Narrow)
   }
 
   private val FewTexts = "concat('a common prefix ', id % 60)"
@@ -133,7 +133,7 @@ class RangeSortSuite extends SortTest {
     Seq("cast(hash(id) % 100 AS DECIMAL(30, 10))", OfNarrow)
   )) { cases =>
     for (columns <- cases if columns.forall(TypesOfLine.knows(_)))
-      inAllWays(8000, columns.map(expr): _*)
+      inAllWays(3000, columns.map(expr): _*)
   }
 
   private def sensor(key: Column): Column = concat(lit("sensor "), key)
@@ -164,18 +164,18 @@ class RangeSortSuite extends SortTest {
     val late = "CASE pmod(hash(id), 5) WHEN 0 THEN 'a' WHEN 1 THEN 'sens' WHEN 2 THEN '' " +
       "WHEN 3 THEN 'sensor number' ELSE 'z' END"
     inAllWays(
-      8000,
+      3000,
       expr(s"concat(if(id % 4000 < 3000, 'sensor number ', $late), hash(id) % 9999)"),
       Narrow)
     inAllWays(
-      8000,
+      3000,
       Few,
       expr(s"if(id % 9 = 0, NULL, concat(if(id % 4000 < 3000, 'sensor ', $late), hash(id)))"))
   }
 
   test("many batches, in memory, interpreted and on disk", Slow) {
-    inAllWays(80000, Few, Narrow)
-    inAllWays(80000, Spread, Narrow)
+    inAllWays(30000, Few, Narrow)
+    inAllWays(30000, Spread, Narrow)
   }
 
   test("many batches, in order and not, and rows that are larger than one", Slow) {

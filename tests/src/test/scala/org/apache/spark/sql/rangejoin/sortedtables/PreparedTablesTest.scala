@@ -20,6 +20,8 @@ import org.scalatest.Outcome
 /** What suites of prepared tables share: tables that are bucketed and sorted, and joins of them. */
 trait PreparedTablesTest extends RangeJoinTest {
 
+  override protected def hasOneEngine: Boolean = true
+
   // Else a distance may wrap around, is not known to rise with its column, and is sorted by.
   override protected def withFixture(test: NoArgTest): Outcome =
     ansi(on = true)(super.withFixture(test))

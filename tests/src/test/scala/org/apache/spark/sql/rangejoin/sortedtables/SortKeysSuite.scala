@@ -31,7 +31,7 @@ class SortKeysSuite extends SlowTests {
 
     test(
       s"sources of type ${dataType.sql} are merged to Spark's order",
-      slowButOneIn(3)(dataType.sql): _*) {
+      slowButOneIn(5)(dataType.sql): _*) {
       val random = new Random(15)
       def any = (values :+ null).apply(random.nextInt(values.size + 1))
       // By one column, by two, and by three, the last of which no long stands for.
