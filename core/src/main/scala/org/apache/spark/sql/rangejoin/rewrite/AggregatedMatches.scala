@@ -9,6 +9,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates, RangeCondition}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.plan.AggregatedPairs
+import org.apache.spark.sql.types.LongType
 
 /**
  * The aggregated matches of each left row, as plain operators of Spark's:
@@ -49,8 +50,8 @@ private[rewrite] object AggregatedMatches {
       column <- Predicates.columnOfMatch(condition, rangeFirst(right.output, range))
       ofMatches = functions.map(f =>
         nullable(onlyOfMatches(renamed(f), right.outputSet, column), right))
-      sides <-
-        AggregatedPairs(Seq(id), ofMatches).sides(numbered.outputSet, right.outputSet).toOption
+      ofJoin = AggregatedPairs(Seq(id), ofMatches.filterNot(isOfPairs))
+      sides <- ofJoin.sides(numbered.outputSet, right.outputSet).toOption
       if sides.contains(LeftSide) && !ofMatches.exists(_.exists(_.isInstanceOf[PythonUDF]))
     } yield aggregated(join, left.output, renamed, id, ofMatches)
   }
@@ -73,6 +74,29 @@ private[rewrite] object AggregatedMatches {
       columns.filterNot(column => NumberedRows.areEqualSame(column.dataType))
         .map(column => column -> Alias(column, s"${column.name} of row")())))
   }
+
+  /**
+   * Whether a function takes pairs, and of none gives what a subquery without rows does. The join makes pairs then, of a
+   * key and not of all rows in range.
+   */
+  private def isOfPairs(function: AggregateExpression): Boolean =
+    !function.isDistinct && (function.aggregateFunction.children ++ function.filter).forall(
+      _.deterministic) && (function.aggregateFunction match {
+      case _: Collect[_] | _: TypedAggregateWithHashMapAsBuffer | _: ApproximatePercentile |
+          _: HyperLogLogPlusPlus => true
+      case _ => false
+    })
+
+  /**
+   * The same with the size of a set in the place of a count of distinct values. Spark would shuffle a row for each value
+   * of a left row; these are no more than its matches.
+   */
+  def withSets(column: NamedExpression): NamedExpression = column.transform {
+    case f @ AggregateExpression(Count(Seq(value)), _, true, _, _)
+        if NumberedRows.areEqualSame(value.dataType) =>
+      val set = f.copy(aggregateFunction = CollectSet(value), isDistinct = false)
+      Cast(Size(set, legacySizeOfNull = false), LongType)
+  }.asInstanceOf[NamedExpression]
 
   /** Without a key Spark joins and aggregates distinct left values by the range. */
   private def isServed(join: Join): Boolean =

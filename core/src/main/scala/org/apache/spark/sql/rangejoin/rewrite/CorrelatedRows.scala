@@ -77,11 +77,12 @@ private[rewrite] case class CorrelatedRows(
     }
 
   private def aggregated(left: LogicalPlan): Option[CorrelatedRows.Found] = {
-    val functions = AggregatedPairs.functionsOf(output)
+    val asked = output.map(AggregatedMatches.withSets(_))
+    val functions = AggregatedPairs.functionsOf(asked)
     if (functions.isEmpty) None
     else {
       AggregatedMatches.of(left, rows, conditions, functions).map { found =>
-        val columns = output.map {
+        val columns = asked.map {
           _.transform { case f: AggregateExpression => found.values(f.resultId) } match {
             case Alias(value, _) => value
             case column          => column

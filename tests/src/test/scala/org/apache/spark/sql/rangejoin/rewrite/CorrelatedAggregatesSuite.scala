@@ -54,6 +54,9 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     spark.sql(query)
   }
 
+  private def optimized(query: String): String =
+    execution(spark.sql(query)).optimizedPlan.toString
+
   /** Those of the query itself: a Bloom filter of keys is an aggregate as well. */
   private def aggregates(df: DataFrame): Seq[BaseAggregateExec] =
     collect(executedPlan(df)) { case aggregate: BaseAggregateExec => aggregate }
@@ -94,6 +97,31 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     sides()
     val all = Functions.zipWithIndex.map { case (function, i) => s"$function AS f$i" }
     check(s"SELECT l.id, x.* FROM l, LATERAL ${subquery(all.mkString(", "))} AS x")
+  }
+
+  testOfCases("functions of pairs, which a range join makes of each key", 4)(Seq(
+    "count(DISTINCT r.v)",
+    "count(DISTINCT r.s) FILTER (WHERE r.v > 3) + count(*)",
+    "count(DISTINCT r.v) - count(DISTINCT r.big)",
+    "sort_array(collect_list(r.v))",
+    "sort_array(collect_set(r.s)) AS x",
+    "percentile(r.v, 0.5) + sum(r.v)",
+    "median(r.v)",
+    "mode(r.v + r.v % 1, true)",
+    "percentile_approx(r.v, array(0.1, 0.9))",
+    "approx_count_distinct(r.v)"
+  )) { functions =>
+    sides()
+    for (function <- functions) {
+      val query = s"SELECT l.id, ${subquery(function)} AS found FROM l"
+      val expected = rowsOfStock(spark.sql(query))
+      assert(optimized(query).contains("monotonically"), query)
+      for (engine <- nextEngine) withConf(engine: _*) {
+        val df = spark.sql(query)
+        assert(nodes[RangeJoinExec](df).size == 1 && nodes[AggregateMatchesExec](df).isEmpty, query)
+        assertSameRows(rows(df), expected, query)
+      }
+    }
   }
 
   test("ranges of one end and of two, right filters, views, and the same table on both sides") {
@@ -195,7 +223,7 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
         s"${subquery("count(*)", s"r.v > 3 AND $Range")} AS c FROM l",
       joins = 2)
     val query =
-      s"SELECT id, $sum AS a, ${subquery("count(DISTINCT r.v)")} AS b, ${subquery("count(r.v)")} AS c " +
+      s"SELECT id, $sum AS a, ${subquery("count(DISTINCT r.d)")} AS b, ${subquery("count(r.v)")} AS c " +
         "FROM l"
     val expected = rowsOfStock(spark.sql(query))
     val df = spark.sql(query)
@@ -373,13 +401,16 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
   test("what is left to Spark") {
     sides()
     val others = Seq(
-      subquery("count(DISTINCT r.v)"),
-      subquery("collect_list(r.v)"),
+      subquery("count(DISTINCT r.d)"),
+      subquery("count(DISTINCT r.v, r.k)"),
+      subquery("sum(DISTINCT r.v)"),
+      subquery("bitmap_construct_agg(r.v)"),
       subquery("sum(r.v)", "r.k = l.k"),
       s"(SELECT sum(r.v) FROM r WHERE $Range GROUP BY r.k)",
       s"(SELECT sum(r.v) FROM r WHERE $Range HAVING count(*) > 3)"
     ).map(other => s"size(array($other))")
     check(s"SELECT l.id, ${others.mkString(", ")} FROM l", joins = 0)
+    assert(!optimized(s"SELECT l.id, ${others.mkString(", ")} FROM l").contains("monotonically"))
     // Spark folds constants, and would be left without a key or a range.
     for (columns <-
         Seq("1 AS k, t", "k, 20 AS t", "1 AS k, 20 AS t", "1 + one AS k, one + 20 AS t"))
