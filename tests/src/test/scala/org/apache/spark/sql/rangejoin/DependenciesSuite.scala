@@ -62,7 +62,7 @@ object DependenciesSuite {
     "hint" -> Set("shims"),
     "kernel" -> Set("shims"),
     "condition" -> Set("kernel", "shims"),
-    "best" -> Set("condition", "kernel"),
+    "best" -> Set("condition", "kernel", "shims"),
     "join" -> Set("best", "condition", "kernel"),
     "aggregate" -> Set("condition", "join", "kernel"),
     "index" -> Set("aggregate", "best", "condition", "join", "kernel"),

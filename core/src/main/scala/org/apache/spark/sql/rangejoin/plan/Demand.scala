@@ -3,9 +3,9 @@
 package org.apache.spark.sql.rangejoin.plan
 
 import org.apache.spark.internal.config.ConfigEntry
-import org.apache.spark.sql.catalyst.expressions.{Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Expression, NamedExpression, SortOrder}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project, Window}
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
+import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ShuffleExchangeLike}
 import org.apache.spark.sql.execution.window.WindowExec
 import org.apache.spark.sql.execution.{ExpandExec, FilterExec, ProjectExec, SortExec, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
@@ -30,11 +30,12 @@ private[rangejoin] case class Demand(
 
   /** What is wanted of the children of an operator, if this is what is wanted of its own rows. */
   def below(operator: SparkPlan): Demand = operator match {
-    case SortExec(_, false, _, _) => this
-    case ProjectExec(columns, _)  => below(columns)
-    case expand: ExpandExec       => Demand(None, aggregates.flatMap(_.below(expand)))
-    // Buffers in the place of pairs have other columns.
-    case _: ShuffleExchangeLike   => copy(aggregates = None)
+    case SortExec(order, false, _, _) => sorted(order)
+    case ProjectExec(columns, _)      => below(columns)
+    case expand: ExpandExec           => Demand(None, aggregates.flatMap(_.below(expand)))
+    // Buffers in the place of pairs have other columns. Other shuffles may be there to be read by several.
+    case shuffle: ShuffleExchangeLike if shuffle.shuffleOrigin == ENSURE_REQUIREMENTS =>
+      copy(aggregates = None)
     case FilterExec(condition, _) => filtered(condition)
     case window: WindowExec       =>
       ranked(_.firsts(window.windowExpression, window.partitionSpec, window.orderSpec))
@@ -55,6 +56,10 @@ private[rangejoin] case class Demand(
     case _ => Demand.AllRows
   }
 
+  /** Which row comes first is read of the order in which rows are sorted. */
+  private def sorted(order: Seq[SortOrder]): Demand =
+    copy(best = best.map(_.inOrder(order)), distinct = distinct.map(_.inOrder(order)))
+
   /** Rows of the same values pass a filter or do not. */
   private def filtered(condition: Expression): Demand =
     Demand(distinct = distinct.flatMap(_.and(condition)))
@@ -71,7 +76,9 @@ private[rangejoin] case class Demand(
 
   /** The best matches that a join is to return; or why it has to return all. */
   def bestOf(join: RangeJoinExec): Option[Either[String, BestMatches]] =
-    bestOf(join, best.orElse(distinct.flatMap(_.anyMatch(join))))
+    bestOf(join, best).filter(_.isRight)
+      .orElse(bestOf(join, distinct.flatMap(_.anyMatch(join))).filter(_.isRight))
+      .orElse(bestOf(join, best))
 
   private def bestOf(
       join: RangeJoinExec,

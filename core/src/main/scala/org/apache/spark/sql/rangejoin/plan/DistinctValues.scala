@@ -26,20 +26,27 @@ import org.apache.spark.sql.rangejoin.join.RangeJoinExec
  *
  * The first value of a window is the same for all rows of a partition, and every other match of a row is one more of the
  * same values.
+ *
+ * @param readsFirst whether the first or the last row that comes is asked for, which is any row unless they are sorted
  */
-private[rangejoin] case class DistinctValues(read: Seq[Expression]) extends AliasHelper {
+private[rangejoin] case class DistinctValues(read: Seq[Expression], readsFirst: Boolean = false)
+    extends AliasHelper {
 
   /** The same in the columns below a projection; None where it is not the same. */
   def below(projected: Seq[NamedExpression]): Option[DistinctValues] =
     if (!projected.forall(_.deterministic)) None
     else {
       val aliases = getAliasMap(projected)
-      Some(DistinctValues(read.map(replaceAlias(_, aliases))))
+      Some(copy(read.map(replaceAlias(_, aliases))))
     }
+
+  /** The same of rows that are sorted. */
+  def inOrder(order: Seq[SortOrder]): DistinctValues =
+    if (readsFirst) copy(read ++ order.map(_.child)) else this
 
   /** The same below a filter. */
   def and(condition: Expression): Option[DistinctValues] =
-    if (condition.deterministic) Some(DistinctValues(read :+ condition)) else None
+    if (condition.deterministic) Some(copy(read :+ condition)) else None
 
   /** What is wanted of a join if all that is read is of one side: one match of each row, whichever it finds first. */
   def anyMatch(join: RangeJoinExec): Option[WantedPairs] = {
@@ -69,7 +76,7 @@ private[rangejoin] case class DistinctValues(read: Seq[Expression]) extends Alia
     val columns = AttributeSet(functions.map(_.toAttribute))
     for {
       by <- order.headOption
-      isFirst <- ends.headOption.flatten if ends.size == 1
+      isFirst <- ends.headOption.flatten if ends.size == 1 && !readsFirst
     } yield WantedPairs(
       partition,
       BestMatches(
@@ -100,16 +107,22 @@ private[rangejoin] object DistinctValues {
       grouping: Seq[Expression],
       functions: Seq[AggregateExpression]): Option[DistinctValues] = {
     val read = grouping ++ functions.flatMap(f => f.aggregateFunction.children ++ f.filter)
-    if (functions.forall(isOfAny) && read.forall(_.deterministic)) Some(DistinctValues(read))
+    if (functions.forall(isOfAny) && read.forall(_.deterministic))
+      Some(DistinctValues(read, functions.map(_.aggregateFunction).exists(isFirst)))
     else None
+  }
+
+  private def isFirst(function: AggregateFunction): Boolean = function match {
+    case _: First | _: Last => true
+    case _                  => false
   }
 
   /** Whether a function gives the same result if values come again, or may. */
   private def isOfAny(function: AggregateExpression): Boolean = function match {
     case AggregateExpression(of, Partial | Complete, isDistinct, _, _) =>
       isDistinct || (of match {
-        case _: Max | _: Min | _: First | _: Last => true
-        case _                                    => false
+        case _: Max | _: Min => true
+        case other           => isFirst(other)
       })
     case _ => false
   }

@@ -22,12 +22,18 @@ import org.apache.spark.sql.rangejoin.shims.{MaxByK, MinByK}
  * @param partition what they are partitioned by
  * @param best the best of a partition, by any expression
  * @param beside other inputs the operator reads; any pair of the streamed row may supply them
+ * @param readsFirst whether it reads them of the first pair that comes
  */
 private[rangejoin] case class WantedPairs(
     partition: Seq[Expression],
     best: BestMatches,
-    beside: Seq[Expression] = Nil)
+    beside: Seq[Expression] = Nil,
+    readsFirst: Boolean = false)
     extends AliasHelper {
+
+  /** The same of rows that are sorted. */
+  def inOrder(order: Seq[SortOrder]): WantedPairs =
+    if (readsFirst) copy(beside = beside ++ order.map(_.child)) else this
 
   /** The same in the columns below a projection; None where it is not the same. */
   def below(projected: Seq[NamedExpression]): Option[WantedPairs] =
@@ -36,7 +42,7 @@ private[rangejoin] case class WantedPairs(
       val aliases = getAliasMap(projected)
       def under(e: Expression) = replaceAlias(e, aliases)
       val order = best.order.copy(child = under(best.order.child))
-      Some(WantedPairs(partition.map(under), best.copy(order = order), beside.map(under)))
+      Some(copy(partition.map(under), best.copy(order = order), beside.map(under)))
     }
 
   /**
@@ -141,7 +147,7 @@ private[rangejoin] object WantedPairs {
         // Where one function wants all that tie, the others may see them.
         val ranking = wanted.map(_.ranking).find(_ == Ranking.Rank).getOrElse(first.ranking)
         val best = first.copy(limit = wanted.map(_.limit).max, ranking = ranking)
-        WantedPairs(grouping, best, others.flatten)
+        WantedPairs(grouping, best, others.flatten, readsFirst = others.nonEmpty)
       }
   }
 

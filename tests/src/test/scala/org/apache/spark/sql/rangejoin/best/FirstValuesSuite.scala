@@ -42,14 +42,14 @@ class FirstValuesSuite extends BestMatchesTest {
       )) check(query)
   }
 
-  test("DataFrames, without duplicates") {
+  test("DataFrames, of distinct rows") {
     bothSides(80, 120, 7)(valueOf("BIGINT"))
     def query = {
       val window = Over.partitionBy("l.id").orderBy(desc("r.t"), col("r.id"))
       spark.table("l").as("l")
         .join(spark.table("r").as("r"), expr("l.k = r.k AND r.t <= l.t"), "left")
         .withColumn("latest", firstOf("r.id").over(window))
-        .select(col("l.id").as("row"), col("latest")).dropDuplicates("row")
+        .select(col("l.id").as("row"), col("latest")).distinct()
     }
     query.createOrReplaceTempView("latest")
     check("SELECT * FROM latest", forms = Seq(Form("")))
@@ -85,8 +85,56 @@ class FirstValuesSuite extends BestMatchesTest {
           s"SELECT l.k, count(DISTINCT l.id) ${pairs(range = range)} GROUP BY l.k",
           s"SELECT l.v % 2, max(l.t), min(l.id) ${pairs(range = range)} GROUP BY l.v % 2"
         )) check(query)
+    check(
+      "SELECT l.v % 3, count(DISTINCT l.id), max(l.v) FROM l JOIN r ON r.t <= l.t GROUP BY l.v % 3",
+      forms = Seq(byBuckets(5), Forms.last))
     check(s"SELECT DISTINCT l.id, r.v ${pairs()}", best = false)
     check(s"SELECT l.v, max(l.t), count(*) ${pairs()} GROUP BY l.v", best = false, Forms.take(1))
+  }
+
+  test("the first of sorted rows, beside a value at one end or alone, is of any pair") {
+    bothSides(80, 120, 15)(valueOf("BIGINT"))
+    val merge = Forms.take(1).map(form =>
+      form.copy(settings =
+        Seq("spark.sql.adaptive.enabled" -> "false", "spark.sql.shuffle.partitions" -> "1")))
+    def sorted(columns: String) =
+      s"SELECT l.v, $columns ${pairs()} SORT BY r.t DESC, r.id, l.id"
+    check(
+      s"SELECT l.v, first(rid) FROM (${sorted("l.id AS rid")}) l GROUP BY l.v",
+      best = false,
+      merge)
+    check(
+      s"SELECT l.v, max(t), first(rid) FROM (${sorted("r.t, l.id AS rid")}) l GROUP BY l.v",
+      best = false,
+      merge)
+    // Each row of the side that is read still comes, in the same order.
+    check(
+      s"SELECT l.v, first(rid) FROM (SELECT l.v, l.id AS rid ${pairs()} SORT BY l.t, l.id) l GROUP BY l.v",
+      forms = merge)
+    val window =
+      s"SELECT l.v, l.id AS rid, ${first("r.t DESC", "l.v").replace("r.id ", "r.id, l.id ")} AS x ${pairs()}"
+    check(s"SELECT l.v, last(rid) FROM ($window) l GROUP BY l.v, x", best = false, merge)
+    check(
+      s"SELECT l.v, max(rid), last(l.v) FROM (SELECT l.v, l.id AS rid ${pairs()}) l GROUP BY l.v")
+  }
+
+  test("a common table expression that is not deterministic is computed once for its readers") {
+    for ((name, rows) <- Seq("l" -> 40, "r" -> 60))
+      spark.range(rows).selectExpr(
+        "id",
+        "id % 3 AS k",
+        "id * 7 % 50 AS t").createOrReplaceTempView(name)
+    spark.udf.register(
+      "drawn",
+      udf((_: Long) => scala.util.Random.nextDouble()).asNondeterministic())
+    val pairsOf =
+      s"WITH p AS (SELECT /*+ BROADCAST(r) */ l.id, l.x FROM (SELECT *, drawn(id) AS x FROM l) l " +
+        "JOIN r ON l.k = r.k AND r.t <= l.t)"
+    for (engine <- bothEngines) withConf(engine: _*) {
+      val df = spark.sql(s"$pairsOf SELECT count(*) = count(b.x), count(*) = count(a.x) " +
+        "FROM (SELECT DISTINCT x FROM p) a FULL JOIN (SELECT x, count(*) c FROM p GROUP BY x) b ON a.x = b.x WHERE coalesce(c, 1) > 0")
+      assert(rows(df) == Seq("true|true"), executedPlan(df))
+    }
   }
 
   test("the nearest of all, without a range") {
