@@ -75,10 +75,11 @@ private[rangejoin] case class Demand(
       distinct.flatMap(_.below(columns)))
 
   /** The best matches that a join is to return; or why it has to return all. */
-  def bestOf(join: RangeJoinExec): Option[Either[String, BestMatches]] =
-    bestOf(join, best).filter(_.isRight)
-      .orElse(bestOf(join, distinct.flatMap(_.anyMatch(join))).filter(_.isRight))
-      .orElse(bestOf(join, best))
+  def bestOf(join: RangeJoinExec): Option[Either[String, BestMatches]] = {
+    val ranked = bestOf(join, best)
+    if (ranked.exists(_.isRight)) ranked
+    else bestOf(join, distinct.flatMap(_.anyMatch(join))).filter(_.isRight).orElse(ranked)
+  }
 
   private def bestOf(
       join: RangeJoinExec,
