@@ -2,10 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.aggregate
 
-import scala.util.Random
-
 import org.apache.spark.sql.rangejoin.RangeJoinTest
-import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.explain.JoinReports
 
@@ -20,20 +17,6 @@ class WindowedFunctionsSuite extends WindowQueries {
       range: String = "r.t BETWEEN l.t - 30 AND l.t",
       by: String = "l.id"): String =
     s"SELECT /*+ HINT */ $by, $functions FROM l $joinType r ON l.k = r.k AND $range GROUP BY $by"
-
-  private def check(
-      query: String,
-      isInJoin: Boolean = true,
-      hasPairs: Option[Boolean] = Some(false),
-      hints: Seq[String] = oneIn(2)(Hints),
-      settings: Settings = Nil): Unit =
-    checkFrame(
-      (hint: String) => spark.sql(query.replace("HINT", hint)),
-      query,
-      Some(isInJoin),
-      hasPairs,
-      hints,
-      settings)
 
   private val Windowed = Seq(
     "sum(CASE WHEN r.t >= l.t - 3 THEN r.x END)",
@@ -119,8 +102,8 @@ class WindowedFunctionsSuite extends WindowQueries {
       "count(*) FILTER (WHERE r.t >= l.t - 3 OR r.x > l.v)"
     )
     for (function <- others)
-      check(query(s"$function, count(*)"), isInJoin = false, hints = oneIn(3)(Hints))
-    check(query(Windowed.head, range = "r.x >= l.t - 30"), isInJoin = false)
+      check(query(s"$function, count(*)"), isInJoin = Some(false), hints = oneIn(3)(Hints))
+    check(query(Windowed.head, range = "r.x >= l.t - 30"), isInJoin = Some(false))
     val df = spark.sql(query(others.head))
     assert(JoinReports.json(executedPlan(df)).contains("reads columns of both sides"))
   }
@@ -156,7 +139,7 @@ class WindowedFunctionsSuite extends WindowQueries {
           Seq(s"sum(CASE WHEN $condition THEN r.x END)", s"count(*) FILTER (WHERE $condition)")
       } check(
         query(function, range = "r.t <= l.t"),
-        isInJoin = condition.contains("/ r.x"),
+        isInJoin = Some(condition.contains("/ r.x")),
         hasPairs = None)
       // Stock Spark asks it of each match.
       val first =
@@ -170,46 +153,16 @@ class WindowedFunctionsSuite extends WindowQueries {
 
   test("so do more of them", Slow)(checkRandom(20261130 + 1, 30))
 
-  private def checkRandom(seed: Long, cases: Int): Unit = {
-    val random = new Random(seed)
-    def one[T](values: T*): T = values(random.nextInt(values.size))
-    def offset = one("", " - 1", " - 5", " - 17", " - l.w", " + 3", " - 400")
-    def end = s"l.t$offset"
-    def condition = {
-      val window = one(
-        s"r.t >= $end",
-        s"r.t > $end",
-        s"r.t <= $end",
-        s"$end > r.t",
-        s"r.t BETWEEN $end AND $end",
-        s"r.t = $end")
-      window + one("", "", " AND r.x > 30", " AND l.v > 0")
-    }
-    def function = {
-      val (value, c) = (one("r.x", "r.m", "1", "r.t"), condition)
-      one(
-        s"sum(CASE WHEN $c THEN $value END)",
-        s"count(*) FILTER (WHERE $c)",
-        s"min($value) FILTER (WHERE $c)",
-        s"max(IF($c, $value, NULL))",
-        s"sum(IF($c, $value, 0))",
-        s"avg(IF($c, r.x, l.v))",
-        s"count_if($c)",
-        "sum(r.x)",
-        "count(*)",
-        "max(l.v)"
-      )
-    }
-    for (_ <- 0 until cases) {
-      sides(left = 1 + random.nextInt(60), right = 1 + random.nextInt(one(20, 400)))
-      val functions = Seq.fill(1 + random.nextInt(6))(function).mkString(", ")
-      val range = one(
+  private def checkRandom(seed: Long, cases: Int): Unit =
+    checkRandom(
+      seed,
+      cases,
+      rightRows = Seq(20, 400),
+      conditions = Seq(
         "r.t BETWEEN l.t - 30 AND l.t",
         "r.t <= l.t",
         "r.t < l.t AND r.t >= l.t - 200",
-        "l.t + 4 > r.t")
-      val sql = query(functions, one("JOIN", "LEFT JOIN"), range, one("l.id", "l.k", "l.id, l.v"))
-      checkRows(sql, oneIn(3)(Hints))
-    }
-  }
+        "l.t + 4 > r.t"),
+      groups = Seq("l.id", "l.k", "l.id, l.v")
+    )(query)
 }

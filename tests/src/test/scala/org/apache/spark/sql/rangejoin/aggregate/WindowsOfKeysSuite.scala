@@ -2,11 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.aggregate
 
-import scala.util.Random
-
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.rangejoin.RangeJoinTest
-import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 
 import org.scalatest.tagobjects.Slow
@@ -22,20 +19,6 @@ class WindowsOfKeysSuite extends WindowQueries {
     val (columns, grouped) = if (by.isEmpty) ("", "") else (s"$by, ", s" GROUP BY $by")
     s"SELECT /*+ HINT */ $columns$functions FROM l $joinType r ON $on$grouped"
   }
-
-  private def check(
-      query: String,
-      isInJoin: Option[Boolean] = Some(true),
-      hasPairs: Option[Boolean] = Some(false),
-      hints: Seq[String] = oneIn(2)(Hints),
-      settings: Settings = Nil): Unit =
-    checkFrame(
-      (hint: String) => spark.sql(query.replace("HINT", hint)),
-      query,
-      isInJoin,
-      hasPairs,
-      hints,
-      settings)
 
   /** Windows of the other side's time, as they are written. */
   private val Windowed = Seq(
@@ -282,41 +265,12 @@ class WindowsOfKeysSuite extends WindowQueries {
 
   test("so do more of them", Slow)(checkRandom(20261201 + 1, 30))
 
-  private def checkRandom(seed: Long, cases: Int): Unit = {
-    val random = new Random(seed)
-    def one[T](values: T*): T = values(random.nextInt(values.size))
-    def end = s"l.t${one("", " - 1", " - 5", " - 17", " - l.w", " + 3", " - 400", " + 400")}"
-    def condition = one(
-      s"r.t >= $end",
-      s"r.t > $end",
-      s"r.t <= $end",
-      s"$end > r.t",
-      s"r.t BETWEEN $end AND $end",
-      s"r.t >= $end AND r.t < $end",
-      s"r.t = $end") + one("", "", " AND r.x > 30", " AND l.v > 0")
-    def function = {
-      val (value, c) = (one("r.x", "r.m", "1", "r.t"), condition)
-      one(
-        s"sum(CASE WHEN $c THEN $value END)",
-        s"count(*) FILTER (WHERE $c)",
-        s"min($value) FILTER (WHERE $c)",
-        s"max(IF($c, $value, NULL))",
-        s"sum(IF($c, $value, 0))",
-        s"avg(IF($c, r.x, l.v))",
-        s"count_if($c)",
-        "sum(r.x)",
-        "count(*)",
-        "max(l.v)",
-        "count(r.t)"
-      )
-    }
-    for (_ <- 0 until cases) {
-      sides(left = 1 + random.nextInt(60), right = 1 + random.nextInt(one(5, 20, 400)))
-      val functions = Seq.fill(1 + random.nextInt(6))(function).mkString(", ")
-      val on = one("l.k = r.k", "l.k = r.k", "l.k <=> r.k", "l.k = r.k AND r.t >= l.t - 9")
-      val by = one("l.id", "l.k", "l.id, l.v", "l.w", "")
-      val sql = query(functions, one("JOIN", "LEFT JOIN"), on, by)
-      checkRows(sql, oneIn(3)(Hints))
-    }
-  }
+  private def checkRandom(seed: Long, cases: Int): Unit =
+    checkRandom(
+      seed,
+      cases,
+      rightRows = Seq(5, 20, 400),
+      conditions = Seq("l.k = r.k", "l.k = r.k", "l.k <=> r.k", "l.k = r.k AND r.t >= l.t - 9"),
+      groups = Seq("l.id", "l.k", "l.id, l.v", "l.w", "")
+    )(query)
 }
