@@ -173,7 +173,7 @@ test-scala: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run the quick Scala t
 test-slow: ## run the slow tests, which `make test` leaves out
 	@$(call run_all,test-slow-scala test-slow-python)
 
-test-slow-scala: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run the slow Scala tests (SUITES=... SHARE=1/7)
+test-slow-scala: $(SBT_LAUNCHER) $(UNPUBLISHED) | check-java ## run the slow Scala tests (SUITES=... SHARE=1/14)
 	SHARE=$(SHARE) TESTS=slow $(SBT) core/packageBin "tests/testOnly $(SUITES)"
 
 test-lines: ## run all tests, and those of Spark, on every other line of Spark: hours
