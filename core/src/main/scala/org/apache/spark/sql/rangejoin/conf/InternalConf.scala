@@ -2,14 +2,14 @@
 
 package org.apache.spark.sql.rangejoin.conf
 
-import org.apache.spark.internal.config.{ConfigBuilder, ConfigEntry}
+import org.apache.spark.internal.config.ConfigEntry
 import org.apache.spark.network.util.ByteUnit
 
 /**
  * Settings for tests, benchmarks and support: `SET -v` does not list them, no page explains them, and any release may
  * drop them. What a user may have to decide is in [[RangeJoinConf]].
  */
-object InternalConf {
+object InternalConf extends Settings(isInternal = true) {
 
   val LinearScanThreshold: ConfigEntry[Int] =
     entry("spark.sql.join.broadcastRange.linearScanThreshold")(
@@ -79,24 +79,4 @@ object InternalConf {
       _.intConf
         .checkValue(_ >= 0, "The number of files must not be negative.")
         .createWithDefault(16))
-
-  val all: Seq[ConfigEntry[_]] = Seq(
-    LinearScanThreshold,
-    SecondRangeThreshold,
-    IndexLimit,
-    RangePartitioningBuckets,
-    RangePartitioningThreshold,
-    DeferShuffle,
-    WriteOnce,
-    SkewBuckets,
-    SkewThreshold,
-    SortedTablesFiles
-  )
-
-  private def flag(key: String)(doc: String): ConfigEntry[Boolean] =
-    entry(key)(doc)(_.booleanConf.createWithDefault(true))
-
-  private def entry[T](key: String)(doc: String)(
-      kind: ConfigBuilder => ConfigEntry[T]): ConfigEntry[T] =
-    RangeJoinConf.entry(key, isInternal = true)(doc)(kind)
 }

@@ -2,12 +2,14 @@
 
 package org.apache.spark.sql.rangejoin.conf
 
+import scala.collection.mutable.ListBuffer
+
 import org.apache.spark.internal.config.{ConfigBuilder, ConfigEntry}
 import org.apache.spark.network.util.ByteUnit
 import org.apache.spark.sql.internal.SQLConf
 
 /** The configuration of range joins: every key, with its documentation and default. */
-object RangeJoinConf {
+object RangeJoinConf extends Settings(isInternal = false) {
 
   val Enabled: ConfigEntry[Boolean] = flag("spark.sql.join.smj.useInnerRangeOptimization")(
     "When true, a join with a range runs as a range join, which pairs only the rows within the " +
@@ -52,15 +54,6 @@ object RangeJoinConf {
         .checkValue(_ >= 0, "The number of bytes must not be negative.")
         .createWithDefaultString("64MB"))
 
-  val RangePruning: ConfigEntry[Boolean] = flag("spark.sql.join.rangePruning.enabled")(
-    "When true, and range joins and adaptive execution are on, the scan of a broadcast range join's " +
-      "streamed side leaves out partitions of a table, and files, row groups and pages of Parquet by their " +
-      "statistics, that no range of the broadcast side meets.")
-
-  val InferFilters: ConfigEntry[Boolean] = flag("spark.sql.join.rangePruning.inferFilters.enabled")(
-    "When true, and range joins are on, limits that a query sets to the range column of one side are " +
-      "set to the other side as well, as far as they follow from the range.")
-
   val BestMatches: ConfigEntry[Boolean] = flag("spark.sql.join.bestMatches.enabled")(
     "When true, and range joins are on, a range join below a ranking of the matches of each row (such " +
       "as row_number() = 1 by the range column of the other side, or max_by) returns only the best " +
@@ -77,33 +70,37 @@ object RangeJoinConf {
       "When true, and range joins are on, a range join below an aggregate that is grouped by " +
         "columns of one side aggregates the matches of each row of that side, and produces no pairs.")
 
-  /** All entries, in the order they are documented. */
-  val all: Seq[ConfigEntry[_]] = Seq(
-    Enabled,
-    Broadcast,
-    Shuffled,
-    RangePartitioning,
-    Skew,
-    SortedTables,
-    SortedTablesBytes,
-    BestMatches,
-    Correlated,
-    AggregatedMatches,
-    RangePruning,
-    InferFilters
-  )
+  val RangePruning: ConfigEntry[Boolean] = flag("spark.sql.join.rangePruning.enabled")(
+    "When true, and range joins and adaptive execution are on, the scan of a broadcast range join's " +
+      "streamed side leaves out partitions of a table, and files, row groups and pages of Parquet by their " +
+      "statistics, that no range of the broadcast side meets.")
 
-  private def flag(key: String)(doc: String): ConfigEntry[Boolean] =
+  val InferFilters: ConfigEntry[Boolean] = flag("spark.sql.join.rangePruning.inferFilters.enabled")(
+    "When true, and range joins are on, limits that a query sets to the range column of one side are " +
+      "set to the other side as well, as far as they follow from the range.")
+}
+
+/** Settings, which are registered with Spark as they are defined. */
+private[conf] abstract class Settings(isInternal: Boolean) {
+  private val defined = ListBuffer.empty[ConfigEntry[_]]
+
+  /** All entries, in the order they are documented. */
+  def all: Seq[ConfigEntry[_]] = defined.toList
+
+  protected def flag(key: String)(doc: String): ConfigEntry[Boolean] =
     entry(key)(doc)(_.booleanConf.createWithDefault(true))
 
   /**
    * The entry of a key; a new one unless a second class loader has loaded this class before. Spark
    * refuses to register a key twice.
    */
-  private[conf] def entry[T](key: String, isInternal: Boolean = false)(doc: String)(
-      kind: ConfigBuilder => ConfigEntry[T]): ConfigEntry[T] =
-    Option(ConfigEntry.findEntry(key)).fold {
+  protected def entry[T](key: String)(doc: String)(
+      kind: ConfigBuilder => ConfigEntry[T]): ConfigEntry[T] = {
+    val entry = Option(ConfigEntry.findEntry(key)).fold {
       val builder = SQLConf.buildConf(key).doc(doc).version("0.1.0")
       kind(if (isInternal) builder.internal() else builder)
     }(_.asInstanceOf[ConfigEntry[T]])
+    defined += entry
+    entry
+  }
 }
