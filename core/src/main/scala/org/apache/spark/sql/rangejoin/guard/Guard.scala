@@ -90,14 +90,8 @@ object Guard {
   @volatile private var refusal: Option[String] = None
 
   /** Of a session; of all those that are not known where that is null. */
-  def of(session: AnyRef): Guard = sessions.synchronized {
-    val key = Option(session).getOrElse(this)
-    Option(sessions.get(key)).getOrElse {
-      val guard = new Guard
-      sessions.put(key, guard)
-      guard
-    }
-  }
+  def of(session: AnyRef): Guard =
+    sessions.computeIfAbsent(Option(session).getOrElse(this), _ => new Guard)
 
   /** Registers rules. Where that fails some are missing, so that none may do anything. */
   def entering(register: => Unit): Unit =

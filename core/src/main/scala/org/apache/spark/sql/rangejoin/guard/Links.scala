@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.guard
 
+import java.lang.invoke.MethodType.methodType
 import java.lang.reflect.{Method, Modifier}
 import java.net.{JarURLConnection, URL}
 import java.util.jar.JarFile
@@ -119,9 +120,9 @@ private[rangejoin] class Links(loader: ClassLoader) {
     try {
       val methods = c.getDeclaredMethods.map(m => keyOf(m) -> m.getModifiers)
       val constructors = c.getDeclaredConstructors
-        .map(m => "<init>" + ofParameters(m.getParameterTypes) + "V" -> m.getModifiers)
+        .map(m => "<init>" + descriptor(classOf[Unit], m.getParameterTypes) -> m.getModifiers)
       val fields =
-        c.getDeclaredFields.map(f => f.getName + descriptorOf(f.getType) -> f.getModifiers)
+        c.getDeclaredFields.map(f => f.getName + descriptor(f.getType) -> f.getModifiers)
       val seen = (methods ++ constructors ++ fields).filterNot(m => Modifier.isPrivate(m._2))
       Some(seen.map { case (key, modifiers) => key -> Modifier.isStatic(modifiers) }.toMap)
     } catch { case _: LinkageError => None }
@@ -165,26 +166,13 @@ object Links {
   }
 
   private def keyOf(m: Method): String =
-    m.getName + ofParameters(m.getParameterTypes) + descriptorOf(m.getReturnType)
+    m.getName + descriptor(m.getReturnType, m.getParameterTypes)
 
-  private def ofParameters(types: Array[Class[_]]): String =
-    types.map(descriptorOf).mkString("(", "", ")")
+  /** The types of a method as class files have them. */
+  private def descriptor(returned: Class[_], parameters: Array[Class[_]]): String =
+    methodType(returned, parameters).toMethodDescriptorString
 
-  /** The name of a type as class files have it. */
-  private def descriptorOf(c: Class[_]): String =
-    if (c.isPrimitive) Primitives(c)
-    else if (c.isArray) c.getName.replace('.', '/')
-    else s"L${c.getName.replace('.', '/')};"
-
-  private val Primitives: Map[Class[_], String] = Map(
-    classOf[Boolean] -> "Z",
-    classOf[Byte] -> "B",
-    classOf[Char] -> "C",
-    classOf[Short] -> "S",
-    classOf[Int] -> "I",
-    classOf[Long] -> "J",
-    classOf[Float] -> "F",
-    classOf[Double] -> "D",
-    classOf[Unit] -> "V"
-  )
+  /** The type of a field, likewise: what a method that returns it has behind its parentheses. */
+  private def descriptor(field: Class[_]): String =
+    methodType(field).toMethodDescriptorString.stripPrefix("()")
 }
