@@ -6,60 +6,38 @@ import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 
 /**
- * Generates the kernel of a [[KernelSpec]]: one class whose methods have the names of their interpreted twins. Emitting
- * ([[source]]) is apart from compiling, so that the Java source can be read without a session.
+ * Generates a class from code for its methods. Emitting ([[source]]) is apart from compiling, so that the Java source
+ * can be read without a session.
+ *
+ * @param parent what it extends
  */
-object GenerateRangeJoinKernel extends CodeGenerator[KernelSpec, RangeJoinKernel] {
+abstract class ClassGenerator[S <: AnyRef, P <: AnyRef](parent: Class[P])
+    extends CodeGenerator[S, P] {
 
-  /** Java source of the kernel, and the objects it refers to. */
-  def source(spec: KernelSpec): (CodeAndComment, Array[Any]) = {
+  /** The methods, whose state is added to the context. */
+  protected def methods(ctx: CodegenContext, spec: S): String
+
+  /** Java source of the class, and the objects it refers to. */
+  final def source(spec: S): (CodeAndComment, Array[Any]) = {
     val ctx = newCodeGenContext()
-    val streamed = new Side(ctx, "streamed", spec.streamedKeys)
-    val buffered = new Side(ctx, "buffered", spec.bufferedKeys)
-    val group = new GroupKey(ctx, spec.streamedKeys, streamed.keyStates)
-    val loadStreamed = streamed.load(Seq("lower" -> spec.lower, "upper" -> spec.upper))
-    val loadBuffered =
-      buffered.load(Seq("sortBound" -> spec.sortBound, "evictBound" -> spec.evictBound))
+    val ofParent = methods(ctx, spec)
+    val name = "Specific" + parent.getSimpleName
     val body =
       s"""
          |public Object generate(Object[] references) {
-         |  return new SpecificRangeJoinKernel(references);
+         |  return new $name(references);
          |}
          |
-         |class SpecificRangeJoinKernel extends ${classOf[RangeJoinKernel].getName} {
+         |class $name extends ${parent.getName} {
          |  private Object[] references;
          |  ${ctx.declareMutableStates()}
          |
-         |  public SpecificRangeJoinKernel(Object[] references) {
+         |  public $name(Object[] references) {
          |    this.references = references;
          |    ${ctx.initMutableStates()}
          |  }
          |
-         |  public boolean loadStreamed(InternalRow streamedRow) {
-         |    $loadStreamed
-         |    return true;
-         |  }
-         |
-         |  public boolean loadBuffered(InternalRow bufferedRow) {
-         |    $loadBuffered
-         |    return true;
-         |  }
-         |
-         |  public int compareStreamedWithBuffered() {
-         |    ${comparison(ctx, spec.streamedKeys, streamed.keyStates, buffered.keyStates)}
-         |  }
-         |
-         |  public void openGroup() {
-         |    ${group.copy}
-         |  }
-         |
-         |  public boolean streamedInGroup() {
-         |    ${equality(ctx, spec.streamedKeys, streamed.keyStates, group.keyStates)}
-         |  }
-         |
-         |  public boolean bufferedInGroup() {
-         |    ${equality(ctx, spec.streamedKeys, buffered.keyStates, group.keyStates)}
-         |  }
+         |  $ofParent
          |
          |  ${ctx.declareAddedFunctions()}
          |}
@@ -68,6 +46,63 @@ object GenerateRangeJoinKernel extends CodeGenerator[KernelSpec, RangeJoinKernel
       new CodeAndComment(body, ctx.getPlaceHolderToComments())
     )
     (code, ctx.references.toArray)
+  }
+
+  override protected def create(spec: S): P = {
+    val (code, references) = source(spec)
+    val (clazz, _) = CodeGenerator.compile(code)
+    clazz.generate(references).asInstanceOf[P]
+  }
+
+  // An ExpressionCanonicalizer run, as other generators do, would only strip aliases: there are none.
+  override protected def canonicalize(spec: S): S = spec
+
+  // The expressions are bound already.
+  override protected def bind(spec: S, inputSchema: Seq[Attribute]): S = spec
+}
+
+/** Generates the kernel of a [[KernelSpec]]: its methods have the names of their interpreted twins. */
+object GenerateRangeJoinKernel
+    extends ClassGenerator[KernelSpec, RangeJoinKernel](classOf[RangeJoinKernel]) {
+
+  override protected def methods(ctx: CodegenContext, spec: KernelSpec): String = {
+    val streamed = new Side(ctx, "streamed", spec.streamedKeys)
+    val buffered = new Side(ctx, "buffered", spec.bufferedKeys)
+    // The key of the open group, which outlives the row it comes from.
+    val group = spec.streamedKeys.zip(streamed.keyStates).map { case (key, value) =>
+      ctx.addBufferedState(key.dataType, "groupKey", value)
+    }
+    val groupStates = group.map(_.value.toString)
+    val loadStreamed = streamed.load(Seq("lower" -> spec.lower, "upper" -> spec.upper))
+    val loadBuffered =
+      buffered.load(Seq("sortBound" -> spec.sortBound, "evictBound" -> spec.evictBound))
+    s"""
+       |public boolean loadStreamed(InternalRow streamedRow) {
+       |  $loadStreamed
+       |  return true;
+       |}
+       |
+       |public boolean loadBuffered(InternalRow bufferedRow) {
+       |  $loadBuffered
+       |  return true;
+       |}
+       |
+       |public int compareStreamedWithBuffered() {
+       |  ${comparison(ctx, spec.streamedKeys, streamed.keyStates, buffered.keyStates)}
+       |}
+       |
+       |public void openGroup() {
+       |  ${group.map(_.code).mkString("\n")}
+       |}
+       |
+       |public boolean streamedInGroup() {
+       |  ${equality(ctx, spec.streamedKeys, streamed.keyStates, groupStates)}
+       |}
+       |
+       |public boolean bufferedInGroup() {
+       |  ${equality(ctx, spec.streamedKeys, buffered.keyStates, groupStates)}
+       |}
+     """.stripMargin
   }
 
   /** Code that loads keys and bounds of the rows of one side into fields of the kernel. */
@@ -81,38 +116,21 @@ object GenerateRangeJoinKernel extends CodeGenerator[KernelSpec, RangeJoinKernel
     def load(bounds: Seq[(String, Option[Expression])]): String = {
       ctx.INPUT_ROW = row
       ctx.currentVars = null
-      val loadKeys = keys.zip(keyStates).map { case (key, state) =>
-        val value = key.genCode(ctx)
-        s"""
-           |${value.code}
-           |${unmatchedIf(key, value)}
-           |$state = ${value.value};
-         """.stripMargin
-      }
-      val loadBounds = bounds.map {
-        case (field, Some(bound)) =>
-          val value = bound.genCode(ctx)
-          s"""
-             |${value.code}
-             |${unmatchedIf(bound, value)}
-             |this.$field = ${value.value};
-           """.stripMargin
-        case (field, None) => s"this.$field = 0L;"
+      val loadKeys = keyStates.zip(keys).map { case (state, key) => set(state, key) }
+      val loadBounds = bounds.map { case (field, bound) =>
+        bound.fold(s"this.$field = 0L;")(set(s"this.$field", _))
       }
       (loadKeys ++ loadBounds).mkString("\n")
     }
 
-    private def unmatchedIf(expression: Expression, value: ExprCode): String =
-      if (expression.nullable) s"if (${value.isNull}) return false;" else ""
-  }
-
-  /** The key of the open group, which outlives the row it comes from. */
-  private class GroupKey(ctx: CodegenContext, keys: Seq[Expression], streamed: Seq[String]) {
-    private val states = keys.zip(streamed).map { case (key, value) =>
-      ctx.addBufferedState(key.dataType, "groupKey", value)
+    private def set(target: String, expression: Expression): String = {
+      val value = expression.genCode(ctx)
+      s"""
+         |${value.code}
+         |${if (expression.nullable) s"if (${value.isNull}) return false;" else ""}
+         |$target = ${value.value};
+       """.stripMargin
     }
-    val keyStates: Seq[String] = states.map(_.value.toString)
-    val copy: String = states.map(_.code.toString).mkString("\n")
   }
 
   private def comparison(
@@ -140,20 +158,4 @@ object GenerateRangeJoinKernel extends CodeGenerator[KernelSpec, RangeJoinKernel
     val equal = keys.indices.map(i => s"(${ctx.genComp(keys(i).dataType, a(i), b(i))}) == 0")
     s"return ${if (equal.isEmpty) "true" else equal.mkString(" && ")};"
   }
-
-  override protected def create(spec: KernelSpec): RangeJoinKernel = {
-    val (code, references) = source(spec)
-    logDebug(s"Generated range join kernel:\n${CodeFormatter.format(code)}")
-    val (clazz, _) = CodeGenerator.compile(code)
-    clazz.generate(references).asInstanceOf[RangeJoinKernel]
-  }
-
-  // An ExpressionCanonicalizer run, as other generators do, would only strip aliases: bounds and
-  // keys have none.
-  override protected def canonicalize(spec: KernelSpec): KernelSpec = spec
-
-  override protected def bind(spec: KernelSpec, inputSchema: Seq[Attribute]): KernelSpec =
-    throw new UnsupportedOperationException(
-      "the expressions of a kernel are bound to two different rows; bind them in the spec"
-    )
 }

@@ -3,80 +3,66 @@
 package org.apache.spark.sql.rangejoin.kernel
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.util.TypeUtils
 
 /** The kernel that evaluates its expressions row by row; the twin of the generated one. */
 final class InterpretedRangeJoinKernel(spec: KernelSpec) extends RangeJoinKernel {
-  private[this] val streamedKeys = spec.streamedKeys.toArray
-  private[this] val bufferedKeys = spec.bufferedKeys.toArray
+  // Keys, and behind them the bounds.
+  private[this] val ofStreamed = valuesOf(spec.streamedKeys, spec.lower, spec.upper)
+  private[this] val ofBuffered = valuesOf(spec.bufferedKeys, spec.sortBound, spec.evictBound)
   private[this] val orderings =
     spec.streamedKeys.map(key => TypeUtils.getInterpretedOrdering(key.dataType)).toArray
+  private[this] val keys = orderings.length
 
-  private[this] val streamedKey = new Array[Any](orderings.length)
-  private[this] val bufferedKey = new Array[Any](orderings.length)
-  private[this] val groupKey = new Array[Any](orderings.length)
+  private[this] val streamed = new Array[Any](keys + 2)
+  private[this] val buffered = new Array[Any](keys + 2)
+  private[this] val groupKey = new Array[Any](keys)
 
-  private[this] val lowerBound = spec.lower.orNull
-  private[this] val upperBound = spec.upper.orNull
-  private[this] val sortBoundExpr = spec.sortBound.orNull
-  private[this] val evictBoundExpr = spec.evictBound.orNull
+  private def valuesOf(keys: Seq[Expression], bounds: Option[Expression]*): Array[Expression] =
+    (keys ++ bounds.map(_.getOrElse(Literal(0L)))).toArray
 
-  override def loadStreamed(row: InternalRow): Boolean =
-    loadKeys(streamedKeys, row, streamedKey) && {
-      val low = if (lowerBound == null) 0L else lowerBound.eval(row)
-      val high = if (upperBound == null) 0L else upperBound.eval(row)
-      if (low == null || high == null) {
-        false
-      } else {
-        lower = low.asInstanceOf[Long]
-        upper = high.asInstanceOf[Long]
-        true
-      }
-    }
+  override def loadStreamed(row: InternalRow): Boolean = load(ofStreamed, row, streamed) && {
+    lower = streamed(keys).asInstanceOf[Long]
+    upper = streamed(keys + 1).asInstanceOf[Long]
+    true
+  }
 
-  override def loadBuffered(row: InternalRow): Boolean =
-    loadKeys(bufferedKeys, row, bufferedKey) && {
-      val sort = if (sortBoundExpr == null) 0L else sortBoundExpr.eval(row)
-      val evict = if (evictBoundExpr == null) 0L else evictBoundExpr.eval(row)
-      if (sort == null || evict == null) {
-        false
-      } else {
-        sortBound = sort.asInstanceOf[Long]
-        evictBound = evict.asInstanceOf[Long]
-        true
-      }
-    }
+  override def loadBuffered(row: InternalRow): Boolean = load(ofBuffered, row, buffered) && {
+    sortBound = buffered(keys).asInstanceOf[Long]
+    evictBound = buffered(keys + 1).asInstanceOf[Long]
+    true
+  }
 
-  private def loadKeys(keys: Array[Expression], row: InternalRow, into: Array[Any]): Boolean = {
+  private def load(values: Array[Expression], row: InternalRow, into: Array[Any]): Boolean = {
     var i = 0
     var complete = true
-    while (complete && i < keys.length) {
-      into(i) = keys(i).eval(row)
+    while (complete && i < values.length) {
+      into(i) = values(i).eval(row)
       complete = into(i) != null
       i += 1
     }
     complete
   }
 
-  override def compareStreamedWithBuffered(): Int = compare(streamedKey, bufferedKey)
+  override def compareStreamedWithBuffered(): Int = compare(streamed, buffered)
 
   override def openGroup(): Unit = {
     var i = 0
-    while (i < groupKey.length) {
-      groupKey(i) = InternalRow.copyValue(streamedKey(i))
+    while (i < keys) {
+      groupKey(i) = InternalRow.copyValue(streamed(i))
       i += 1
     }
   }
 
-  override def streamedInGroup(): Boolean = compare(streamedKey, groupKey) == 0
+  override def streamedInGroup(): Boolean = compare(streamed, groupKey) == 0
 
-  override def bufferedInGroup(): Boolean = compare(bufferedKey, groupKey) == 0
+  override def bufferedInGroup(): Boolean = compare(buffered, groupKey) == 0
 
   private def compare(a: Array[Any], b: Array[Any]): Int = {
     var i = 0
     var result = 0
-    while (result == 0 && i < orderings.length) {
+    while (result == 0 && i < keys) {
       result = orderings(i).compare(a(i), b(i))
       i += 1
     }

@@ -5,86 +5,53 @@ package org.apache.spark.sql.rangejoin.aggregate
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.{
-  Attribute,
   BoundReference,
   Expression,
   LeafExpression,
   UnsafeRow
 }
+import org.apache.spark.sql.rangejoin.kernel.ClassGenerator
 import org.apache.spark.sql.types.DataType
 
 /** Generates an aggregator whose buffer is fields of the class. */
-object GenerateMatchAggregator extends CodeGenerator[MatchAggregation, MatchAggregator] {
+object GenerateMatchAggregator
+    extends ClassGenerator[MatchAggregation, MatchAggregator](classOf[MatchAggregator]) {
 
   /** Handed to the methods that long code is split into, which read fields alone. */
   private val NoRow = "noRow"
 
-  override protected def canonicalize(aggregation: MatchAggregation): MatchAggregation = aggregation
-
-  override protected def bind(
-      aggregation: MatchAggregation,
-      inputSchema: Seq[Attribute]): MatchAggregation = aggregation
-
-  override protected def create(aggregation: MatchAggregation): MatchAggregator = {
-    val (code, references) = source(aggregation)
-    val (clazz, _) = CodeGenerator.compile(code)
-    clazz.generate(references).asInstanceOf[MatchAggregator]
-  }
-
-  /** Java source of the aggregator, and the objects it refers to. */
-  def source(aggregation: MatchAggregation): (CodeAndComment, Array[Any]) = {
-    val ctx = newCodeGenContext()
+  override protected def methods(ctx: CodegenContext, aggregation: MatchAggregation): String = {
     val fields = aggregation.types.map(new Field(ctx, _))
     val clear = aggregation.initial.zip(fields).map { case (value, field) =>
       field.set(value.genCode(ctx))
     }
-    val update = methods(ctx, "update", fields, aggregation.update)
-    val merge = methods(ctx, "merge", fields, aggregation.merge)
+    val update = functionsOf(ctx, "update", fields, aggregation.update)
+    val merge = functionsOf(ctx, "merge", fields, aggregation.merge)
     ctx.INPUT_ROW = NoRow
     val row = GenerateUnsafeProjection.createCode(ctx, fields.map(_.column))
-    val body =
-      s"""
-         |public Object generate(Object[] references) {
-         |  return new SpecificMatchAggregator(references);
-         |}
-         |
-         |class SpecificMatchAggregator extends ${classOf[MatchAggregator].getName} {
-         |  private Object[] references;
-         |  ${ctx.declareMutableStates()}
-         |
-         |  public SpecificMatchAggregator(Object[] references) {
-         |    this.references = references;
-         |    ${ctx.initMutableStates()}
-         |  }
-         |
-         |  public void clear() {
-         |    ${clear.mkString("\n")}
-         |  }
-         |
-         |  public void update(InternalRow row) {
-         |    ${update.mkString("\n")}
-         |  }
-         |
-         |  public void merge(InternalRow row) {
-         |    ${merge.mkString("\n")}
-         |  }
-         |
-         |  public ${classOf[UnsafeRow].getName} result() {
-         |    InternalRow $NoRow = null;
-         |    ${row.code}
-         |    return ${row.value};
-         |  }
-         |
-         |  ${ctx.declareAddedFunctions()}
-         |}
-       """.stripMargin
-    val code = CodeFormatter.stripOverlappingComments(
-      new CodeAndComment(body, ctx.getPlaceHolderToComments()))
-    (code, ctx.references.toArray)
+    s"""
+       |public void clear() {
+       |  ${clear.mkString("\n")}
+       |}
+       |
+       |public void update(InternalRow row) {
+       |  ${update.mkString("\n")}
+       |}
+       |
+       |public void merge(InternalRow row) {
+       |  ${merge.mkString("\n")}
+       |}
+       |
+       |public ${classOf[UnsafeRow].getName} result() {
+       |  InternalRow $NoRow = null;
+       |  ${row.code}
+       |  return ${row.value};
+       |}
+     """.stripMargin
   }
 
   /** A method for each function, whose columns change when all of them are evaluated; calls of them. */
-  private def methods(
+  private def functionsOf(
       ctx: CodegenContext,
       name: String,
       fields: Seq[Field],
