@@ -2,11 +2,12 @@
 
 package org.apache.spark.sql.rangejoin.sort
 
-import java.util.{Arrays, Comparator, HashMap => JHashMap, HashSet => JHashSet}
+import java.util.{Arrays, HashMap => JHashMap, HashSet => JHashSet}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
+import org.apache.spark.sql.rangejoin.shims.JavaCollections.Converters._
 import org.apache.spark.sql.rangejoin.shims.{BinaryStrings, NullIntolerantExpression}
 import org.apache.spark.sql.types.{DataType, LongType}
 import org.apache.spark.unsafe.Platform
@@ -181,7 +182,7 @@ private[sort] object StringTail {
 }
 
 private[sort] object KeyDictionary {
-  private val ByBytes: Comparator[UTF8String] = (a, b) => BinaryStrings.compare(a, b)
+  private val ByBytes: Ordering[UTF8String] = (a, b) => BinaryStrings.compare(a, b)
 
   /** The sample may have this many values, however few its rows are. */
   private val FewValues = 256
@@ -193,25 +194,13 @@ private[sort] object KeyDictionary {
   def ofStrings(expression: Expression, sample: Iterable[InternalRow]): KeyDictionary = {
     val strings = distinct(sample, mostOf(sample.size))(row =>
       expression.eval(row).asInstanceOf[UTF8String])(_.copy())
-    if (strings == null) null
-    else {
-      val known = strings.toArray(Array.empty[UTF8String])
-      Arrays.sort(known, ByBytes)
-      new StringDictionary(known)
-    }
+    if (strings == null) null else new StringDictionary(strings.asScala.toArray.sorted(ByBytes))
   }
 
   /** A dictionary of the longs in a sample, null for NULL; null where they are too many. */
   def ofLongs(sample: Iterable[java.lang.Long]): KeyDictionary = {
     val longs = distinct(sample, mostOf(sample.size))(identity)(identity)
-    if (longs == null) null
-    else {
-      val known = new Array[Long](longs.size)
-      val values = longs.iterator
-      known.indices.foreach(i => known(i) = values.next())
-      Arrays.sort(known)
-      new LongDictionary(known)
-    }
+    if (longs == null) null else new LongDictionary(longs.asScala.map(_.longValue).toArray.sorted)
   }
 
   /** Whether values repeat often enough that a larger sample may show most of them. */

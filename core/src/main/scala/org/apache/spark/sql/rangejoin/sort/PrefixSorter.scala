@@ -148,22 +148,14 @@ final class PrefixSorter(
 
   private def newSorter(): UnsafeExternalSorter = SpillingSorter.create(
     task,
-    () => if (comparesRows) new RowComparator else AnyOrder,
+    () => if (comparesRows) rowComparator() else AnyOrder,
     radixSort = !comparesRows
   )
 
-  private final class RowComparator extends RecordComparator {
-    private val left = new UnsafeRow(numFields)
-    private val right = new UnsafeRow(numFields)
-
-    override def compare(
-        leftObject: Object,
-        leftOffset: Long,
-        leftLength: Int,
-        rightObject: Object,
-        rightOffset: Long,
-        rightLength: Int
-    ): Int = {
+  private def rowComparator(): RecordComparator = {
+    val left = new UnsafeRow(numFields)
+    val right = new UnsafeRow(numFields)
+    (leftObject, leftOffset, leftLength, rightObject, rightOffset, rightLength) => {
       left.pointTo(leftObject, leftOffset, leftLength)
       right.pointTo(rightObject, rightOffset, rightLength)
       // Called for rows of equal prefix only.
@@ -286,16 +278,7 @@ object PrefixSorter {
   private val CopyBytes = 1 << 10
 
   /** For rows of equal prefix, whose order does not matter to the sorter. */
-  private object AnyOrder extends RecordComparator {
-    override def compare(
-        leftObject: Object,
-        leftOffset: Long,
-        leftLength: Int,
-        rightObject: Object,
-        rightOffset: Long,
-        rightLength: Int
-    ): Int = 0
-  }
+  private val AnyOrder: RecordComparator = (_, _, _, _, _, _) => 0
 
   /** A row of the sorter in memory of its own; at most `kept` bytes of it are used again. */
   private final class RowCopy(numFields: Int, kept: Int) {

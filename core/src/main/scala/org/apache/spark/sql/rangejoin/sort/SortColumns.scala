@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.sort
 
+import scala.PartialFunction.cond
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.kernel.{OrderedLong, OrderedValue}
@@ -16,7 +18,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param numFields columns of a row
  */
 private[rangejoin] final class SortColumns(val order: Seq[SortOrder], val numFields: Int) {
-  private val expressions = order.map(_.child)
+  private[sort] val expressions: Seq[Expression] = order.map(_.child)
 
   /** What is known of each column's longs. */
   val columns: Array[PrefixLayout.Column] = expressions.map { e =>
@@ -52,22 +54,12 @@ private[rangejoin] final class SortColumns(val order: Seq[SortOrder], val numFie
     RowOrdering.create(order.drop(equalColumns), Nil).asInstanceOf[BaseOrdering]
 
   /** Whether a column has strings in the order of their bytes, as dictionaries have. */
-  def isOfStrings(column: Int): Boolean = expressions(column).dataType match {
-    case s: StringType => BinaryStrings.isBinary(s)
-    case _             => false
-  }
+  def isOfStrings(column: Int): Boolean =
+    cond(expressions(column).dataType) { case s: StringType => BinaryStrings.isBinary(s) }
 
   /** The string in a column of strings. */
   private[sort] def stringOf(column: Int, row: InternalRow): UTF8String =
     expressions(column).eval(row).asInstanceOf[UTF8String]
-
-  /** What tells the strings of a column apart; null where their first bytes do. */
-  private[sort] def tailOf(column: Int, rows: Iterable[InternalRow]): StringTail =
-    StringTail.of(expressions(column), rows)
-
-  /** A dictionary of the strings of a column in these rows; null if they are too many. */
-  private[sort] def dictionaryOf(column: Int, rows: Iterable[InternalRow]): KeyDictionary =
-    KeyDictionary.ofStrings(expressions(column), rows)
 }
 
 private[rangejoin] object SortColumns {

@@ -64,7 +64,7 @@ private[sort] final class SortSample(
   lazy val codes: Array[KeyCodes] = {
     val chosen = dictionaries
     for (i <- chosen.indices if chosen(i) == null && columns.isOfStrings(i)) {
-      chosen(i) = columns.tailOf(i, sample)
+      chosen(i) = StringTail.of(columns.expressions(i), sample)
     }
     chosen
   }
@@ -73,7 +73,7 @@ private[sort] final class SortSample(
     val chosen = new Array[KeyCodes](columns.columns.length)
     for (i <- chosen.indices if wants(i, chosen)) {
       chosen(i) =
-        if (columns.isOfStrings(i)) columns.dictionaryOf(i, sample)
+        if (columns.isOfStrings(i)) KeyDictionary.ofStrings(columns.expressions(i), sample)
         else KeyDictionary.ofLongs(longsOf(i))
     }
     chosen

@@ -128,13 +128,8 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
       blocks.add(new SpilledBlock(start))
     }
     val block = blocks.get(blocks.size - 1)
-    if (block.live == 0) {
-      block.firstLive = block.slots
-      block.firstBound = sortBound
-    }
     filling.append(row, sortBound, evictBound)
-    block.slots += 1
-    block.live += 1
+    block.addRow(sortBound)
     liveRows += 1
     allSlots += 1
     if (filling.isFull(mostRows)) seal(block)
@@ -152,17 +147,13 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
         if (rows.isHole(index)) {
           buffer.appendHole()
           block.dead.set(block.slots)
+          block.slots += 1
         } else {
-          if (block.live == 0) {
-            block.firstLive = block.slots
-            block.firstBound = rows.sortBound(index)
-          }
           if (rows.isMatched(index)) block.matched.set(block.slots)
           rows.point(index, row)
           buffer.append(row, rows.sortBound(index), rows.evictBound(index))
-          block.live += 1
+          block.addRow(rows.sortBound(index))
         }
-        block.slots += 1
         index += 1
       }
       if (block.live > 0) {
@@ -234,15 +225,11 @@ private[window] final class SpilledTail(files: SpillFiles, mostRows: Int) {
         val rows = load(block)
         var slot = block.nextLive(0)
         while (slot < block.slots) {
-          if (target == null) {
-            target = new SpilledBlock(block.start + slot)
-            target.firstBound = rows.sortBound(slot)
-          }
+          if (target == null) target = new SpilledBlock(block.start + slot)
           rows.read(slot, row)
           if (block.matched.get(slot)) target.matched.set(target.slots)
           buffer.append(row, rows.sortBound(slot), rows.evictBound(slot))
-          target.slots += 1
-          target.live += 1
+          target.addRow(rows.sortBound(slot))
           if (buffer.isFull(mostRows)) {
             finish(target, buffer)
             target = null
@@ -372,6 +359,16 @@ private[window] final class SpilledBlock(var start: Int) {
   val matched = new java.util.BitSet()
 
   def firstIndex: Int = start + firstLive
+
+  /** Adds a slot for a row. */
+  def addRow(sortBound: Long): Unit = {
+    if (live == 0) {
+      firstLive = slots
+      firstBound = sortBound
+    }
+    slots += 1
+    live += 1
+  }
 
   /** The first slot from one on that has a row; the number of slots where there is none. */
   def nextLive(slot: Int): Int = math.min(dead.nextClearBit(slot), slots)
