@@ -33,35 +33,29 @@ private[index] object CoveredRanges {
 
   /** For rows with a sort bound alone: each is in range from there on. */
   def from(size: Int, sort: Int => Long): CoveredRanges =
-    if (size == 0) Nowhere
-    else {
-      var first = Long.MaxValue
-      var i = 0
-      while (i < size) {
-        first = math.min(first, sort(i))
-        i += 1
-      }
-      new CoveredRanges(Array(first), Array(Long.MaxValue))
-    }
+    if (size == 0) Nowhere else new CoveredRanges(Array(least(size, sort)), Array(Long.MaxValue))
 
   /** For rows with an evict bound alone: each is in range up to there. */
   def until(size: Int, evict: Int => Long): CoveredRanges =
     if (size == 0) Nowhere
-    else {
-      var last = Long.MinValue
-      var i = 0
-      while (i < size) {
-        last = math.max(last, evict(i))
-        i += 1
-      }
-      new CoveredRanges(Array(Long.MinValue), Array(last))
+    else new CoveredRanges(Array(Long.MinValue), Array(greatest(size, evict)))
+
+  private def least(size: Int, bound: Int => Long): Long = {
+    var least = Long.MaxValue
+    var i = 0
+    while (i < size) {
+      least = math.min(least, bound(i))
+      i += 1
     }
+    least
+  }
+
+  private def greatest(size: Int, bound: Int => Long): Long = ~least(size, ~bound(_))
 
   /** Cells of equal width from the first to the last bound, and which of them a range is in. */
   private final class Cells(size: Int, low: Int => Long, high: Int => Long) {
-    private[this] var first = Long.MaxValue
-    private[this] var last = Long.MinValue
-    locate()
+    private[this] val first = least(size, low)
+    private[this] val last = greatest(size, high)
 
     // Widths are unsigned: from the least to the greatest long it is all 64 bits.
     private[this] val shift =
@@ -70,18 +64,9 @@ private[index] object CoveredRanges {
 
     // How many more ranges begin in a cell than have ended before it; its least and its greatest bound.
     private[this] val begun = new Array[Int](count + 1)
-    private[this] val least = Array.fill(count)(Long.MaxValue)
-    private[this] val greatest = Array.fill(count)(Long.MinValue)
+    private[this] val leasts = Array.fill(count)(Long.MaxValue)
+    private[this] val greatests = Array.fill(count)(Long.MinValue)
     fill()
-
-    private def locate(): Unit = {
-      var i = 0
-      while (i < size) {
-        first = math.min(first, low(i))
-        last = math.max(last, high(i))
-        i += 1
-      }
-    }
 
     private def cellOf(bound: Long): Int = ((bound - first) >>> shift).toInt
 
@@ -91,8 +76,8 @@ private[index] object CoveredRanges {
         val (from, to) = (cellOf(low(i)), cellOf(high(i)))
         begun(from) += 1
         begun(to + 1) -= 1
-        least(from) = math.min(least(from), low(i))
-        greatest(to) = math.max(greatest(to), high(i))
+        leasts(from) = math.min(leasts(from), low(i))
+        greatests(to) = math.max(greatests(to), high(i))
         i += 1
       }
     }
@@ -105,9 +90,7 @@ private[index] object CoveredRanges {
         .take(MostIntervals - 1).sorted
       val begins = 0 +: gaps
       val ends = gaps :+ found.size
-      new CoveredRanges(
-        begins.map(found(_)._1).toArray,
-        ends.map(end => found(end - 1)._2).toArray)
+      new CoveredRanges(begins.map(found(_)._1).toArray, ends.map(end => found(end - 1)._2).toArray)
     }
 
     /** Least and greatest bound of neighbouring cells that ranges are in. */
@@ -119,8 +102,8 @@ private[index] object CoveredRanges {
       while (cell < count) {
         val before = open
         open += begun(cell)
-        if (before == 0 && open > 0) low = least(cell)
-        if (open > 0 && open + begun(cell + 1) == 0) found += ((low, greatest(cell)))
+        if (before == 0 && open > 0) low = leasts(cell)
+        if (open > 0 && open + begun(cell + 1) == 0) found += ((low, greatests(cell)))
         cell += 1
       }
       found.result()

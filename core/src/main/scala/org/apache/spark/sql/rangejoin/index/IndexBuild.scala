@@ -25,23 +25,7 @@ final class IndexBuild(
     memory: IndexMemory
 ) {
   private[this] val beginNanos = System.nanoTime()
-  private[this] val builder = new RangeIndexBuilder(
-    mode.keysBuilder,
-    IndexedTest(
-      mode.sortBound.isDefined,
-      mode.sortValue.map(new ValueOrder(_)).orNull,
-      mode.sortMayBeUnknown),
-    IndexedTest(
-      mode.evictBound.isDefined,
-      mode.evictValue.map(new ValueOrder(_)).orNull,
-      mode.evictMayBeUnknown),
-    sameValues = mode.sortValue == mode.evictValue,
-    mode.second,
-    mode.linearScanThreshold,
-    expected,
-    keepsUnmatchable,
-    memory
-  )
+  private[this] val builder = new RangeIndexBuilder(mode, expected, keepsUnmatchable, memory)
   private[this] val keyOf = if (mode.keys.isEmpty) null else UnsafeProjection.create(mode.keys)
   private[this] val boundsOf = UnsafeProjection.create(mode.sortBound.toSeq ++ mode.evictBound)
   private[this] val sortAt = if (mode.sortBound.isDefined) 0 else -1

@@ -58,7 +58,7 @@ private[index] final class PrefixSearch(mode: GroupSearch, rows: PackedRows, row
     end = bounds.firstBeyond(group, from, until, greatest)
     high = end
     low =
-      if (mode.asks.sort && greatest != Long.MaxValue)
+      if (mode.asksSort && greatest != Long.MaxValue)
         bounds.firstFrom(group, position, end, greatest)
       else end
     asking = End
@@ -88,7 +88,7 @@ private[index] final class PrefixSearch(mode: GroupSearch, rows: PackedRows, row
     if (asking == End) {
       end = found
       if (points) beginStart()
-      else if (mode.asks.evict && lower != Long.MinValue) beginRank()
+      else if (mode.asksEvict && lower != Long.MinValue) beginRank()
       else asking = Idle
     } else {
       if (asking == Start) position = found else lower = evict.rankAt(found, knownEnd)

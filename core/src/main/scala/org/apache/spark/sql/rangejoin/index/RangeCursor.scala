@@ -50,7 +50,7 @@ final class RangeCursor(
   private[this] val evict = if (mode == null) null else bounds.evict
   private[this] val largestUnsearched = if (mode == null) Int.MaxValue else mode.linearScanThreshold
   private[this] val descending = mode != null && mode.descending
-  private[this] val asksEvict = mode != null && mode.asks.evict
+  private[this] val asksEvict = mode != null && mode.asksEvict
   private[this] val scattered = mode != null && bounds.scattered
   private[this] val points = mode != null && bounds.points
   private[this] val mayBeUnknown = mode != null && bounds.mayBeUnknown
@@ -100,7 +100,7 @@ final class RangeCursor(
 
   // Null where longs are the values.
   private[this] val prefixes =
-    if (mode != null && (mode.asks.sort || mode.asks.evict)) new PrefixSearch(mode, rows, row)
+    if (mode != null && (mode.asksSort || mode.asksEvict)) new PrefixSearch(mode, rows, row)
     else null
 
   /** Whether the index was built of no rows. */

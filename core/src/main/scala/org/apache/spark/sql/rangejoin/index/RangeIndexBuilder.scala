@@ -14,26 +14,22 @@ import org.apache.spark.util.collection.PrimitiveVector
  * Asks for memory before it takes it. Where there is none, `add` and `result` say so and change nothing;
  * the rows can then be had back (`drain`).
  *
- * @param upper the test of the sort bound
- * @param lower the test of the evict bound
- * @param sameValues whether bounds that are equal for every row are bounds of one value
- * @param second the bounds of a second range, for which memory has to be unlimited; None where there is none
- * @param linearScanThreshold up to this number of rows of a key are not searched
  * @param expected the number of rows, where it is known
  * @param keepsUnmatchable whether rows that match nothing are kept beside the index
  */
 private[index] final class RangeIndexBuilder(
-    keys: KeyDirectory.Builder,
-    upper: IndexedTest,
-    lower: IndexedTest,
-    sameValues: Boolean,
-    second: Option[SecondBounds],
-    linearScanThreshold: Int,
+    mode: RangeIndexMode,
     expected: Int,
     keepsUnmatchable: Boolean,
     memory: IndexMemory
 ) {
-  private[this] val descending = !upper.isMade
+  import mode.{linearScanThreshold, second}
+
+  private[this] val keys = mode.keysBuilder
+  // The orders of the values that bounds are prefixes of; null where they are the values.
+  private[this] val sortOrder = mode.sortValue.map(new ValueOrder(_)).orNull
+  private[this] val evictOrder = mode.evictValue.map(new ValueOrder(_)).orNull
+  private[this] val descending = mode.sortBound.isEmpty
   private[this] val isBroadcast = memory.eq(IndexMemory.Unlimited)
   private[this] val wordBits =
     if (isBroadcast) PackedRows.WordBits else PackedRows.SmallWordBits
@@ -44,7 +40,7 @@ private[index] final class RangeIndexBuilder(
   private[this] var groups = new PrimitiveVector[Int](capacity)
   private[this] var sort = new PrimitiveVector[Long](capacity)
   private[this] var evict =
-    if (upper.isMade && lower.isMade) new PrimitiveVector[Long](capacity) else null
+    if (descending || mode.evictBound.isEmpty) null else new PrimitiveVector[Long](capacity)
   private[this] var fields = 0
   require(second.isEmpty || isBroadcast, "memory for a second range is not asked for")
 
@@ -150,7 +146,13 @@ private[index] final class RangeIndexBuilder(
       val bounds = boundsInOrder(starts, order, sorted)
       val slabs =
         second.filter(_.threshold <= largest).map(Slabs(_, starts, bounds, packed, fields))
-      searchOf(bounds, slabs.orNull)
+      GroupSearch(
+        bounds,
+        descending,
+        asksSort = ordering != null,
+        asksEvict = !descending && evictOrder != null,
+        linearScanThreshold,
+        slabs.orNull)
     }
     new RangeIndex(
       KeyGroups(keys.result(), starts, largest),
@@ -166,7 +168,7 @@ private[index] final class RangeIndexBuilder(
   }
 
   /** The order of rows whose sort bounds are the same; null where there are no such rows. */
-  private def ordering: ValueOrder = if (descending) lower.order else upper.order
+  private def ordering: ValueOrder = if (descending) evictOrder else sortOrder
 
   private def coveredRanges: CoveredRanges =
     if (evict != null) CoveredRanges.ofTwo(sort.size, sort(_), evict(_))
@@ -185,7 +187,7 @@ private[index] final class RangeIndexBuilder(
       if (isCopied) count * 8L + rows.rowBytes + (1L << 20) else rows.bytesToFinish
     val ofBounds = if (isSearched) count * (if (evict == null) 24L else 40L) else 0L
     // Boxed positions, and values that are no columns, while they are sorted.
-    val byValue = if (isSearched) Seq(upper.order, lower.order).filter(_ != null) else Nil
+    val byValue = if (isSearched) Seq(sortOrder, evictOrder).filter(_ != null) else Nil
     val ofValues = (if (byValue.isEmpty) 0L else count * 64L) +
       (if (byValue.forall(_.isColumn)) 0L else rows.rowBytes)
     ofMarks + ofGroups + ofNumbers + ofRows + math.max(ofSort, ofBounds) + ofValues +
@@ -213,15 +215,6 @@ private[index] final class RangeIndexBuilder(
     holdOnly(0L)
   }
 
-  private def searchOf(bounds: IndexBounds, slabs: Slabs): GroupSearch = GroupSearch(
-    bounds,
-    descending,
-    Asks(
-      sort = (if (descending) lower.order else upper.order) != null,
-      evict = !descending && lower.order != null),
-    linearScanThreshold,
-    slabs)
-
   private def groupStarts: Array[Int] = {
     val starts = new Array[Int](keys.groups + 1)
     var i = 0
@@ -243,11 +236,13 @@ private[index] final class RangeIndexBuilder(
       sorted: Array[Long]
   ): IndexBounds = {
     val ends = if (evict == null) null else permuted(evict, order)
-    val points = ends != null && sameValues && java.util.Arrays.equals(sorted, ends)
+    // Prefixes may be equal for every row though the values differ.
+    val points =
+      ends != null && mode.sortValue == mode.evictValue && java.util.Arrays.equals(sorted, ends)
     val evictBounds =
       if (ends == null || points) null
       else {
-        val byRank = if (lower.order == null) null else ranked(ends, starts, order)
+        val byRank = if (evictOrder == null) null else ranked(ends, starts, order)
         EvictBounds(ends, starts, byRank)
       }
     IndexBounds(
@@ -255,8 +250,8 @@ private[index] final class RangeIndexBuilder(
       sorted,
       evictBounds,
       points,
-      smallest = (if (descending) lower else upper).mayBeUnknown,
-      greatest = ends != null && lower.mayBeUnknown
+      smallest = if (descending) mode.evictMayBeUnknown else mode.sortMayBeUnknown,
+      greatest = ends != null && mode.evictMayBeUnknown
     )
   }
 
@@ -267,7 +262,7 @@ private[index] final class RangeIndexBuilder(
    */
   private def ranked(evict: Array[Long], starts: Array[Int], order: Array[Int]): Array[Int] = {
     val byEvict = Array.range(0, evict.length)
-    val values = new RowValues(lower.order, ascending = true, rows, fields, order)
+    val values = new RowValues(evictOrder, ascending = true, rows, fields, order)
     var group = 0
     while (group < starts.length - 1) {
       val (from, end) = (starts(group), starts(group + 1))

@@ -129,20 +129,22 @@ object RangeIndexMode {
  * @param bounds of all rows
  * @param descending whether bounds are those of the lower test alone, each with its bits turned, so
  *   that they rise where the test asks for it
- * @param asks which tests a search asks of rows
+ * @param asksSort whether the bounds that rows are sorted by are prefixes, so that a search asks the test of some rows
+ * @param asksEvict likewise those of the second test
  * @param linearScanThreshold groups of up to this number of rows are not searched
  * @param slabs of large groups, for a search by two ranges; null where there is one range
  */
 private[index] final case class GroupSearch(
     bounds: IndexBounds,
     descending: Boolean,
-    asks: Asks,
+    asksSort: Boolean,
+    asksEvict: Boolean,
     linearScanThreshold: Int,
     slabs: Slabs) {
 
   /** Whether the rows of a search are in the order that they are wanted in, or can be had in it. */
   def isInOrderOf(best: BestOrder): Boolean =
-    (!asks.evict || bounds.points) && {
+    (!asksEvict || bounds.points) && {
       if (best.bySortBound) best.nearest || isFromEnd(best) || !bounds.scattered
       else descending || bounds.points
     }
@@ -153,25 +155,6 @@ private[index] final case class GroupSearch(
   def estimatedSize: Long =
     bounds.estimatedSize + (if (slabs == null) 0L else slabs.estimatedSize)
 }
-
-/**
- * Which bounds are prefixes, so that a search has to ask the test itself of some rows.
- *
- * @param sort those that rows are sorted by
- * @param evict those of the second test
- */
-private[index] final case class Asks(sort: Boolean, evict: Boolean)
-
-/**
- * One of the two tests of a range, seen from the rows that are indexed.
- *
- * @param order the order of the values that bounds are prefixes of; null where they are the values
- * @param mayBeUnknown whether a bound may be unknown where it is at the extreme
- */
-private[index] final case class IndexedTest(
-    isMade: Boolean,
-    order: ValueOrder,
-    mayBeUnknown: Boolean)
 
 /**
  * The bounds of a second range: a search leaves out rows that do not meet it. A row with a bound that is NULL, or may
