@@ -2,7 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.partitioning
 
-import org.apache.spark.rdd.RDD
+import org.apache.spark.rdd.{RDD, UnionRDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression}
 import org.apache.spark.sql.catalyst.optimizer.{CollapseProject, ColumnPruning}
@@ -68,16 +68,28 @@ private[rangejoin] object BoundSampling {
    * for each range.
    */
   def sample(owner: Side, copied: Side, size: Int): (Seq[SideSample], Seq[SideSample]) = {
-    def source(side: Side) = Reservoir.Source(side.draw(size), side.fields)
-    val (ofOwner, ofCopied) = Reservoir.sample(source(owner), source(copied))
-    (samples(ofOwner, owner), samples(ofCopied, copied))
+    val (ofOwner, ofCopied) = (owner.draw(size), copied.draw(size))
+    // One job: the tasks of one side need not wait for the last of the other.
+    val drawn = JobOfQuery.run(
+      new UnionRDD(ofOwner.sparkContext, Seq(ofOwner, ofCopied)),
+      (drawn: Iterator[Array[Byte]]) => drawn.toVector.head)
+    val (first, others) = drawn.splitAt(ofOwner.getNumPartitions)
+    (samples(first, owner), samples(others, copied))
   }
 
-  private def samples(sampled: Reservoir.Sampled, side: Side): Seq[SideSample] = {
-    val (unmatched, known) = sampled.rows.partition { case (row, _) => side.hasNull(row) }
+  /** @param drawn by partition, as [[Reservoir.toBytes]] writes it */
+  private def samples(drawn: Array[Array[Byte]], side: Side): Seq[SideSample] = {
+    val partitions = drawn.map(Reservoir.read(_, side.fields))
+    // Each row beside the number of rows that it stands for.
+    val sampled = partitions.flatMap { case (count, rows) =>
+      rows.map(row => (row, count.toDouble / rows.length))
+    }
+    // All rows of a partition may be too wide to be kept.
+    val tooWide = partitions.collect { case (count, rows) if rows.isEmpty => count.toDouble }.sum
+    val (unmatched, known) = sampled.partition { case (row, _) => side.hasNull(row) }
     val (rows, weight) = known.unzip
     val keys = side.keyAt.fold(Array.emptyIntArray)(at => rows.map(_.getInt(at)))
-    val others = sampled.others + unmatched.map(_._2).sum
+    val others = tooWide + unmatched.map(_._2).sum
     side.bounds.map(SideSample.of(rows, weight, _, others, keys))
   }
 }
@@ -179,13 +191,9 @@ object SamplePlan {
       columns: Seq[Expression],
       side: LogicalPlan): SparkPlan = {
     val named = columns.zipWithIndex.map { case (e, i) => Alias(e, s"bound_$i")() }
-    planning(QueryExecution.prepareExecutedPlan(session, pruned(Project(named, side))))
-  }
-
-  private def planning[T](plan: => T): T = {
     val before = isPlanning.get
     isPlanning.set(true)
-    try plan
+    try QueryExecution.prepareExecutedPlan(session, pruned(Project(named, side)))
     finally isPlanning.set(before)
   }
 

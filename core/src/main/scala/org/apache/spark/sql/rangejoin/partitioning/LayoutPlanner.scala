@@ -115,21 +115,13 @@ final class LayoutPlanner(
   private case class Group(bits: Seq[Int], longest: Int, width: Int)
 
   private def layoutOf(groups: Seq[Group], partitions: Int): BucketLayout = {
-    val classOfLength = Array.fill(33)(-1)
-    val classes = Array.newBuilder[LengthClass]
-    var first = 0
-    for ((group, number) <- groups.zipWithIndex) {
-      classes += LengthClass(group.longest, group.width, first)
-      group.bits.foreach(classOfLength(_) = number)
-      first += (cells.size + group.width - 1) / group.width
-    }
     // Without any row of the owner there still is a bucket.
-    if (groups.isEmpty) classes += LengthClass(0, cells.size, 0)
-    new BucketLayout(
-      cells,
-      classes.result(),
-      classOfLength,
-      BucketIds(math.max(1, first), partitions))
+    val made = if (groups.isEmpty) Seq(Group(Nil, 0, cells.size)) else groups
+    val firsts = made.map(g => (cells.size + g.width - 1) / g.width).scanLeft(0)(_ + _)
+    val classes = made.zip(firsts).map { case (g, first) => LengthClass(g.longest, g.width, first) }
+    val classOfLength = Array.fill(33)(-1)
+    for ((group, number) <- made.zipWithIndex; bits <- group.bits) classOfLength(bits) = number
+    new BucketLayout(cells, classes.toArray, classOfLength, BucketIds(firsts.last, partitions))
   }
 
   /** Classes of the lengths that there are. */

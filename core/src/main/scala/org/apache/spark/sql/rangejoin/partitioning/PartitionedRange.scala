@@ -69,37 +69,24 @@ object PartitionedRange {
     partitioned(range.upperTest.toSeq ++ range.lowerTest, owner, keeps = false)
 
   private def partitioned(tests: Seq[RangeTest], owner: Side, keeps: Boolean): PartitionedRange = {
-    val below = tests.find(_.lesserSide == owner) // owner <= other
-    val above = tests.find(_.lesserSide != owner) // other <= owner
-    (below, above) match {
-      case (Some(start), Some(end)) if sameOrder(start, end) =>
-        val high = if (isPoint(tests, owner)) None else Some(bound(end, owner, below = false))
-        PartitionedRange(
-          owner,
-          SideBounds(Some(bound(start, owner, below = true)), high),
-          SideBounds(
-            Some(bound(end, owner.other, below = true)),
-            Some(bound(start, owner.other, below = false))),
-          typeOf(start),
-          keeps
-        )
-      // Values of two types have no common order, and one of the tests is as good as none.
-      case (Some(start), _) =>
-        PartitionedRange(
-          owner,
-          SideBounds(Some(bound(start, owner, below = true)), None),
-          SideBounds(None, Some(bound(start, owner.other, below = false))),
-          typeOf(start),
-          keeps)
-      case (None, Some(end)) =>
-        PartitionedRange(
-          owner,
-          SideBounds(Some(bound(end, owner, below = false)), None),
-          SideBounds(Some(bound(end, owner.other, below = true)), None),
-          typeOf(end),
-          keeps)
-      case (None, None) => throw new IllegalStateException("a range has a test")
-    }
+    val start = tests.find(_.lesserSide == owner) // owner <= other
+    // Values of two types have no common order, and one of the tests is as good as none.
+    val end = tests.find(_.lesserSide != owner).filter(e => start.forall(sameOrder(_, e)))
+    val high = end.map(bound(_, owner, below = false))
+    PartitionedRange(
+      owner,
+      if (start.isEmpty) SideBounds(high, None)
+      else {
+        SideBounds(
+          start.map(bound(_, owner, below = true)),
+          high.filterNot(_ => isPoint(tests, owner)))
+      },
+      SideBounds(
+        end.map(bound(_, owner.other, below = true)),
+        start.map(bound(_, owner.other, below = false))),
+      typeOf(start.orElse(end).get),
+      keeps
+    )
   }
 
   /** Where the nearest rows are wanted: the streamed side is the owner. */

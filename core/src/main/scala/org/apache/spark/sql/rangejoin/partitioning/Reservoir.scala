@@ -4,7 +4,6 @@ package org.apache.spark.sql.rangejoin.partitioning
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
 
-import org.apache.spark.rdd.{RDD, UnionRDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types.DataType
@@ -114,41 +113,6 @@ private[partitioning] object Reservoir {
   /** How many rows to draw from each partition for `rows` in all: partitions may differ in size. */
   def sizeFor(rows: Int, partitions: Int): Int =
     math.max(1, math.ceil(2.0 * rows / math.max(1, partitions)).toInt)
-
-  /**
-   * What has been drawn from a side.
-   *
-   * @param drawn by partition, [[Reservoir.toBytes]]
-   * @param fields of a row
-   */
-  case class Source(drawn: RDD[Array[Byte]], fields: Int)
-
-  /**
-   * The rows of a side that are kept, each beside the number of rows that it stands for.
-   *
-   * @param others the rows of partitions of which none is kept, all being too wide
-   */
-  case class Sampled(rows: Array[(UnsafeRow, Double)], others: Double)
-
-  /** A sample of either side. One job: the tasks of one side need not wait for the last of the other. */
-  def sample(owner: Source, copied: Source): (Sampled, Sampled) = {
-    val sc = owner.drawn.sparkContext
-    val drawn = JobOfQuery.run(
-      new UnionRDD(sc, Seq(owner, copied).map(_.drawn)),
-      (drawn: Iterator[Array[Byte]]) => drawn.toVector.head)
-    val (ofOwner, ofCopied) = drawn.splitAt(owner.drawn.getNumPartitions)
-    (weighted(ofOwner, owner.fields), weighted(ofCopied, copied.fields))
-  }
-
-  private def weighted(drawn: Array[Array[Byte]], fields: Int): Sampled = {
-    val partitions = drawn.map(read(_, fields))
-    Sampled(
-      partitions.flatMap { case (count, rows) =>
-        rows.map(row => (row, count.toDouble / rows.length))
-      },
-      partitions.collect { case (count, rows) if rows.isEmpty => count.toDouble }.sum
-    )
-  }
 
   /** What [[Reservoir.toBytes]] has written. */
   def read(bytes: Array[Byte], fields: Int): (Long, Array[UnsafeRow]) = {

@@ -2,7 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.skew
 
-import scala.collection.mutable.{ArrayBuffer, HashMap, HashSet}
+import scala.collection.mutable.{ArrayBuffer, HashSet}
 
 import org.apache.spark.sql.rangejoin.partitioning.{
   BucketLayout,
@@ -34,10 +34,9 @@ final class KeyedLayoutPlanner(
   import KeyedLayoutPlanner._
 
   private val weights: Seq[(Int, Double)] = {
-    val sums = HashMap.empty[Int, Double]
-    for (side <- Seq(owner, copied); (key, weight) <- side.keys.zip(side.weight))
-      sums(key) = sums.getOrElse(key, 0.0) + weight
-    sums.toSeq.sortBy { case (hash, weight) => (-weight, hash) }
+    val rows = Seq(owner, copied).flatMap(side => side.keys.zip(side.weight))
+    rows.groupBy(_._1).toSeq.map { case (hash, ofKey) => hash -> ofKey.map(_._2).sum }
+      .sortBy { case (hash, weight) => (-weight, hash) }
   }
 
   /** Keys that get buckets, the heaviest first. */
