@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.aggregate
 
+import scala.PartialFunction.condOpt
+
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
@@ -53,10 +55,9 @@ case class AggregateMatchesExec(
   )
 
   /** The join, which does not run by itself. */
-  def join: Option[RangeJoinExec] = child match {
-    case join: RangeJoinExec                        => Some(join)
-    case WholeStageCodegenExec(join: RangeJoinExec) => Some(join)
-    case _                                          => None
+  def join: Option[RangeJoinExec] = condOpt(child) {
+    case join: RangeJoinExec                        => join
+    case WholeStageCodegenExec(join: RangeJoinExec) => join
   }
 
   /** Whether it is the matches of this join that are aggregated. */
@@ -102,24 +103,17 @@ case class AggregateMatchesExec(
   }
 
   private def ofPairs: AggregatedMatchIteratorFactory =
-    aggregates(
-      Seq(Nil, functions.indices, Nil),
-      child.output,
-      child.output,
-      None,
-      Nil,
-      preservesStreamed = false,
-      Nil)
+    aggregates(Seq(Nil, functions.indices, Nil), child.output, child.output)
 
   /** @param kinds the functions of the streamed row, those of the buffered row, and those of both, by number */
   private def aggregates(
       kinds: Seq[Seq[Int]],
       streamed: Seq[Attribute],
       buffered: Seq[Attribute],
-      residual: Option[Expression],
-      condition: Seq[Attribute],
-      preservesStreamed: Boolean,
-      windows: Seq[RunWindow]): AggregatedMatchIteratorFactory = {
+      residual: Option[Expression] = None,
+      condition: Seq[Attribute] = Nil,
+      preservesStreamed: Boolean = false,
+      windows: Seq[RunWindow] = Nil): AggregatedMatchIteratorFactory = {
     val Seq(ofStreamed, ofBuffered, ofBoth) = kinds.map(_.map(functions)): @unchecked
     AggregatedMatchIteratorFactory(
       bindReferences(grouping.map(withoutAlias), streamed),

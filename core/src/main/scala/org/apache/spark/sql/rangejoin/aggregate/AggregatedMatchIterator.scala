@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.join.{CandidateScanner, PairPredicate, RangeJoinIterator}
-import org.apache.spark.util.TaskCompletionListener
 
 /** Drives a scanner, one streamed row at a time. */
 private[aggregate] final class AggregatedMatchIterator(
@@ -33,9 +32,7 @@ private[aggregate] final class AggregatedMatchIterator(
     if (test == null || hasWindows) null
     else new KnownResults(parts.condition, TaskContext.get().taskMemoryManager())
   // Not every reader of the rows reads them to the end.
-  TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {
-    override def onTaskCompletion(context: TaskContext): Unit = close()
-  })
+  TaskContext.get().addTaskCompletionListener[Unit](_ => close())
   private[this] val single = MatchAggregator.create(ofBuffered)
   private[this] val repeated = new RepeatedAggregator(parts.ofStreamed)
   private[this] val noMatch = new GenericInternalRow(parts.bufferedFields)

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.best
 
+import scala.PartialFunction.condOpt
+
 import org.apache.spark.sql.catalyst.expressions.{
   Ascending,
   Attribute,
@@ -44,7 +46,7 @@ case class BestMatches(
   /** The column; None if a rule of Spark has replaced it. */
   def column: Option[Attribute] =
     if (point.isDefined) Distance.columnOf(order.child)
-    else Option(order.child).collect { case a: Attribute => a }
+    else condOpt(order.child) { case a: Attribute => a }
 
   /**
    * This ranking by a distance, as an order of the column; None if the farthest matches are wanted.

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.best
 
+import scala.PartialFunction.cond
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.kernel.{NullBound, OrderedValue, RangeBound}
@@ -132,11 +134,10 @@ object BestOrder {
     MonotoneColumn.of(bound.copy(trusted = None, nulls = bound.nulls.filterNot(isPlaced(_, best))))
 
   /** Whether rows with a NULL are where the ranking has them: beyond all values, or nothing is known. */
-  private def isPlaced(nulls: NullBound, best: BestMatches): Boolean = nulls match {
+  private def isPlaced(nulls: NullBound, best: BestMatches): Boolean = cond(nulls) {
     case NullBound.Unknown | NullBound.OutOfOrder => true
     case NullBound.BehindValues                   =>
       best.distance.exists(_.nearest) && best.order.nullOrdering == NullsLast
-    case _ => false
   }
 
   private def isPlaced(bound: RangeBound, best: BestMatches): Boolean =
@@ -165,12 +166,8 @@ object BestOrder {
   }
 
   /** Whether each value has a sum of its own, or raises. */
-  private def isWhole(sum: Expression, step: Expression): Boolean = step.foldable && {
-    sum.dataType match {
-      case _: IntegralType => true
-      case _               => false
-    }
-  }
+  private def isWhole(sum: Expression, step: Expression): Boolean =
+    step.foldable && sum.dataType.isInstanceOf[IntegralType]
 }
 
 /**

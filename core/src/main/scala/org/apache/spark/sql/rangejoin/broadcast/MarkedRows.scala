@@ -8,7 +8,6 @@ import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeRow}
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.index._
 import org.apache.spark.sql.rangejoin.join.{JoinOutput, RangeJoinIterator}
-import org.apache.spark.util.TaskCompletionListener
 import org.apache.spark.{HashPartitioner, TaskContext}
 
 /**
@@ -130,12 +129,10 @@ private object MarkingTask {
     val context = TaskContext.get()
     val memory = new TaskIndexMemory(context.taskMemoryManager(), Long.MaxValue)
     memory.acquire(bytes)
-    context.addTaskCompletionListener(new TaskCompletionListener {
-      override def onTaskCompletion(context: TaskContext): Unit = {
-        context.taskMetrics().incPeakExecutionMemory(memory.peakBytes)
-        memory.close()
-      }
-    })
+    context.addTaskCompletionListener[Unit] { context =>
+      context.taskMetrics().incPeakExecutionMemory(memory.peakBytes)
+      memory.close()
+    }
   }
 }
 

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
+import scala.PartialFunction.condOpt
+
 import org.apache.spark.sql.catalyst.expressions.Literal.{FalseLiteral, TrueLiteral}
 import org.apache.spark.sql.catalyst.expressions._
 
@@ -127,10 +129,9 @@ private[condition] object Alternatives {
 
   /** A CASE or an IF, as its conditions and values; the last one is always true. */
   private object Choice {
-    def unapply(e: Expression): Option[Seq[(Expression, Expression)]] = e match {
-      case If(condition, yes, no)    => Some(Seq(condition -> yes, TrueLiteral -> no))
-      case CaseWhen(branches, other) => Some(branches ++ other.map(TrueLiteral -> _))
-      case _                         => None
+    def unapply(e: Expression): Option[Seq[(Expression, Expression)]] = condOpt(e) {
+      case If(condition, yes, no)    => Seq(condition -> yes, TrueLiteral -> no)
+      case CaseWhen(branches, other) => branches ++ other.map(TrueLiteral -> _)
     }
   }
 

@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
+import scala.PartialFunction.{cond, condOpt}
 import scala.annotation.tailrec
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -94,29 +95,26 @@ private[condition] object Arithmetic {
 
   /** The arithmetic of a difference or sum that is compared in some type; None where there is none. */
   def of(combined: BinaryArithmetic, compared: DataType): Option[Arithmetic] =
-    (combined.dataType, compared) match {
-      case (_: IntegralType | _: AnsiIntervalType, _) => Some(WholeNumbers)
-      case (FloatType, _)                             => Some(Rounded(single = true))
-      case (DoubleType, _)                            => Some(Rounded(single = false))
+    condOpt((combined.dataType, compared)) {
+      case (_: IntegralType | _: AnsiIntervalType, _) => WholeNumbers
+      case (FloatType, _)                             => Rounded(single = true)
+      case (DoubleType, _)                            => Rounded(single = false)
       case (_: DecimalType, to: DecimalType) if combined.children.forall(fits(_, to.scale)) =>
-        Some(SmallDecimals(to.scale))
-      case _ => None
+        SmallDecimals(to.scale)
     }
 
-  private def fits(e: Expression, scale: Int): Boolean = e.dataType match {
+  private def fits(e: Expression, scale: Int): Boolean = cond(e.dataType) {
     case DecimalType.Fixed(precision, ofDigits) =>
       ofDigits <= scale && precision - ofDigits + scale <= Decimal.MAX_LONG_DIGITS
-    case _ => false
   }
 
   /** Whether a cast keeps the value as it is. */
-  def widens(from: DataType, to: DataType): Boolean = (from, to) match {
+  def widens(from: DataType, to: DataType): Boolean = cond((from, to)) {
     case (a: IntegralType, b: IntegralType) => a.defaultSize <= b.defaultSize
     case (FloatType, DoubleType)            => true
     // Days as days to seconds, say: microseconds either way.
     case (a: DayTimeIntervalType, b: DayTimeIntervalType) => a.endField <= b.endField
     case (a: DecimalType, b: DecimalType)                 => b.isWiderThan(a)
-    case _                                                => false
   }
 
   /** What is below casts that keep the value as it is. */
@@ -127,8 +125,7 @@ private[condition] object Arithmetic {
   }
 
   /** The width of a type whose arithmetic wraps around; None for any other. */
-  def bitsOf(dataType: DataType): Option[Int] = dataType match {
-    case ByteType | ShortType | IntegerType | LongType => Some(dataType.defaultSize * 8)
-    case _                                             => None
+  def bitsOf(dataType: DataType): Option[Int] = condOpt(dataType) {
+    case ByteType | ShortType | IntegerType | LongType => dataType.defaultSize * 8
   }
 }

@@ -4,13 +4,14 @@ package org.apache.spark.sql.rangejoin.condition
 
 import java.time.ZoneId
 
+import scala.PartialFunction.{cond, condOpt}
 import scala.annotation.tailrec
-import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants._
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.rangejoin.condition.Arithmetic.{bitsOf, stripWidening}
+import org.apache.spark.sql.rangejoin.shims.JavaCollections.Converters._
 import org.apache.spark.sql.types._
 
 /**
@@ -43,10 +44,8 @@ case class Distance(
 object Distance {
 
   /** The column below a cast that keeps all values; None for any other expression. */
-  def columnOf(e: Expression): Option[Attribute] = stripWidening(e) match {
-    case a: Attribute => Some(a)
-    case _            => None
-  }
+  def columnOf(e: Expression): Option[Attribute] =
+    condOpt(stripWidening(e)) { case a: Attribute => a }
 
   /** The point; NULL where it is no finite number, whose distances are all the same. */
   def finite(point: Expression): Expression = point.dataType match {
@@ -82,20 +81,18 @@ object Distance {
   /** Two values on the same side of the point may be out of order by what either is off. */
   private def nearest(d: Distance) = d.copy(absolute = true, falls = false, slack = 2 * d.slack)
 
-  private def ordered(e: Expression): Option[(Expression, Expression)] = e match {
-    case GreaterThan(x, y)        => Some(x -> y)
-    case GreaterThanOrEqual(x, y) => Some(x -> y)
-    case LessThan(y, x)           => Some(x -> y)
-    case LessThanOrEqual(y, x)    => Some(x -> y)
-    case _                        => None
+  private def ordered(e: Expression): Option[(Expression, Expression)] = condOpt(e) {
+    case GreaterThan(x, y)        => x -> y
+    case GreaterThanOrEqual(x, y) => x -> y
+    case LessThan(y, x)           => x -> y
+    case LessThanOrEqual(y, x)    => x -> y
   }
 
-  private def operands(e: Expression): Option[(Expression, Expression)] = e match {
-    case s: Subtract            => Some(s.left -> s.right)
-    case DateDiff(x, y)         => Some(x -> y)
-    case SubtractDates(x, y, _) => Some(x -> y)
-    case s: SubtractTimestamps  => Some(s.left -> s.right)
-    case _                      => None
+  private def operands(e: Expression): Option[(Expression, Expression)] = condOpt(e) {
+    case s: Subtract            => s.left -> s.right
+    case DateDiff(x, y)         => x -> y
+    case SubtractDates(x, y, _) => x -> y
+    case s: SubtractTimestamps  => s.left -> s.right
   }
 
   private def isSame(a: (Expression, Expression), b: (Expression, Expression)) =
@@ -151,15 +148,14 @@ object Distance {
   }
 
   /** The instant that this counts in units, and the microseconds of a unit. */
-  private def inner(e: Expression): Option[(Expression, Long)] = (stripWidening(e) match {
-    case UnixMicros(t)           => Some(t -> 1L)
-    case UnixMillis(t)           => Some(t -> MICROS_PER_MILLIS)
-    case UnixSeconds(t)          => Some(t -> MICROS_PER_SECOND)
-    case u: UnixTimestamp        => Some(u.timeExp -> MICROS_PER_SECOND)
-    case u: ToUnixTimestamp      => Some(u.timeExp -> MICROS_PER_SECOND)
-    case Cast(t, LongType, _, _) => Some(t -> MICROS_PER_SECOND)
-    case _                       => None
-  }).filter(_._1.dataType == TimestampType)
+  private def inner(e: Expression): Option[(Expression, Long)] = condOpt(stripWidening(e)) {
+    case UnixMicros(t)           => t -> 1L
+    case UnixMillis(t)           => t -> MICROS_PER_MILLIS
+    case UnixSeconds(t)          => t -> MICROS_PER_SECOND
+    case u: UnixTimestamp        => u.timeExp -> MICROS_PER_SECOND
+    case u: ToUnixTimestamp      => u.timeExp -> MICROS_PER_SECOND
+    case Cast(t, LongType, _, _) => t -> MICROS_PER_SECOND
+  }.filter(_._1.dataType == TimestampType)
 
   /**
    * How far apart two instants may be whose local times are in the wrong order: by how much the offsets of a zone
@@ -169,15 +165,10 @@ object Distance {
     val rules = zone.getRules
     if (rules.isFixedOffset) 0L
     else {
-      val seconds = new ArrayBuffer[Long]
-      rules.getTransitions.forEach { t =>
-        seconds += t.getOffsetBefore.getTotalSeconds.toLong
-        seconds += t.getOffsetAfter.getTotalSeconds.toLong
-      }
-      rules.getTransitionRules.forEach { r =>
-        seconds += r.getOffsetBefore.getTotalSeconds.toLong
-        seconds += r.getOffsetAfter.getTotalSeconds.toLong
-      }
+      val offsets =
+        rules.getTransitions.asScala.flatMap(t => Seq(t.getOffsetBefore, t.getOffsetAfter)) ++
+          rules.getTransitionRules.asScala.flatMap(r => Seq(r.getOffsetBefore, r.getOffsetAfter))
+      val seconds = offsets.map(_.getTotalSeconds.toLong)
       (seconds.max - seconds.min) * MICROS_PER_SECOND
     }
   }
@@ -186,18 +177,15 @@ object Distance {
     e.references.nonEmpty && e.references.subsetOf(side)
 
   /** Whether values are whole numbers that fit into a long, or in the order of such numbers. */
-  private def isExact(t: DataType): Boolean = t match {
+  private def isExact(t: DataType): Boolean = cond(t) {
     case _: IntegralType | DateType | TimestampType | TimestampNTZType => true
     case d: DecimalType => d.precision <= Decimal.MAX_LONG_DIGITS
-    case _              => false
   }
 
   def isFloating(t: DataType): Boolean = t == FloatType || t == DoubleType
 
-  private def isNumber(t: DataType): Boolean = t match {
-    case _: IntegralType | _: DecimalType => true
-    case _                                => false
-  }
+  private def isNumber(t: DataType): Boolean =
+    cond(t) { case _: IntegralType | _: DecimalType => true }
 
   /**
    * The greatest difference of a type that neither wraps around nor raises; None for types whose differences do
@@ -207,12 +195,9 @@ object Distance {
     bitsOf(t).map(bits => Long.MaxValue >> (64 - bits))
 
   /** Whether a difference of decimals has fewer digits behind the point than its operands, and so is rounded. */
-  private def losesDigits(s: Subtract): Boolean = s.dataType match {
-    case to: DecimalType => s.children.exists(_.dataType match {
-        case decimal: DecimalType => decimal.scale > to.scale
-        case _                    => false
-      })
-    case _ => false
+  private def losesDigits(s: Subtract): Boolean = cond(s.dataType) {
+    case to: DecimalType =>
+      s.children.exists(e => cond(e.dataType) { case from: DecimalType => from.scale > to.scale })
   }
 
   private def isOfNarrower(s: Subtract): Boolean = s.children.forall { e =>

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
+import scala.PartialFunction.{cond, condOpt}
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
 import org.apache.spark.sql.rangejoin.kernel.{NullBound, OrderedValue, RangeBound, WidenedSum}
@@ -51,18 +53,17 @@ object MonotoneColumn {
 
   /** A long moved by a number, and the end of the type where that would overflow: as `join_asof` writes a tolerance. */
   private object ClampedSum {
-    def unapply(e: Expression): Option[Expression] = e match {
+    def unapply(e: Expression): Option[Expression] = condOpt(e) {
       case CaseWhen(
             Seq((LessThan(child, Literal(from: Long, _)), Literal(Long.MinValue, _))),
             Some(Subtract(moved, Literal(step: Long, _), _))
           ) if step >= 0 && from == Long.MinValue + step && moved.semanticEquals(child) =>
-        Some(child)
+        child
       case CaseWhen(
             Seq((GreaterThan(child, Literal(from: Long, _)), Literal(Long.MaxValue, _))),
             Some(Add(moved, Literal(step: Long, _), _))
           ) if step >= 0 && from == Long.MaxValue - step && moved.semanticEquals(child) =>
-        Some(child)
-      case _ => None
+        child
     }
   }
 
@@ -71,23 +72,20 @@ object MonotoneColumn {
       e: BinaryArithmetic,
       step: Expression,
       mode: EvalMode.Value
-  ): Boolean = e.dataType match {
+  ): Boolean = cond(e.dataType) {
     case _: IntegralType        => step.foldable && mode == EvalMode.ANSI
     case FloatType | DoubleType => isFinite(step)
-    case _                      => false
   }
 
-  private def isFinite(step: Expression): Boolean = step match {
+  private def isFinite(step: Expression): Boolean = cond(step) {
     case Literal(d: Double, _) => java.lang.Double.isFinite(d)
     case Literal(f: Float, _)  => java.lang.Float.isFinite(f)
-    case _                     => false
   }
 
   /** Months are of different lengths; so are days, except in local time without a zone. */
-  private def isFixedLength(interval: Any, wholeDays: Boolean): Boolean = interval match {
+  private def isFixedLength(interval: Any, wholeDays: Boolean): Boolean = cond(interval) {
     case micros: Long => wholeDays || (micros > -MICROS_PER_DAY && micros < MICROS_PER_DAY)
     case calendar: CalendarInterval =>
       calendar.months == 0 && (wholeDays || calendar.days == 0)
-    case _ => false
   }
 }

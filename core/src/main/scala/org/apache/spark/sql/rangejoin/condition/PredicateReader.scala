@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
+import scala.PartialFunction.{cond, condOpt}
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
@@ -29,15 +31,14 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
 
   def read(predicates: Seq[Expression]): (Seq[Reason], Seq[RangeTest]) = {
     val compared = predicates.map(p => Comparison.of(p).fold(readOther(p))(readComparison))
-    val limits = compared.collect { case Limited(ls) => ls }.flatten
-    val (refused, ofDifferences) = Difference.tests(limits)
+    val (refused, ofDifferences) = Difference.tests(compared.flatMap(_.limits))
     // In the order they were written, which breaks ties in the choice of the range.
-    val tests = compared.collect { case Tested(ts) => ts }.flatten ++ ofDifferences
+    val tests = compared.flatMap(_.tests) ++ ofDifferences
     val ordered = predicates.flatMap(p => tests.filter(_.predicate.eq(p)))
     // Last, since they say less than the predicates that they come from.
     val enclosing =
       predicates.filterNot(p => tests.exists(_.predicate.eq(p))).flatMap(readAlternatives)
-    (compared.collect { case Refused(r) => r } ++ refused, ordered ++ enclosing)
+    (compared.flatMap(_.refused) ++ refused, ordered ++ enclosing)
   }
 
   /** The tests of a predicate that is made of comparisons of the sides. */
@@ -73,16 +74,16 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
 
   private def isOrdered(e: Expression): Boolean = RowOrdering.isOrderable(e.dataType)
 
-  private sealed trait Outcome
-  private case class Tested(tests: Seq[RangeTest]) extends Outcome
-  private case class Limited(limits: Seq[Limit]) extends Outcome
-  private case class Refused(reason: Reason) extends Outcome
-  private case object NoTest extends Outcome
+  /** What a predicate is read as: tests, limits of differences, or neither, perhaps for a reason. */
+  private case class Outcome(
+      tests: Seq[RangeTest] = Nil,
+      limits: Seq[Limit] = Nil,
+      refused: Option[Reason] = None)
 
   private def readComparison(c: Comparison): Outcome =
     (sideOf(c.lesser), sideOf(c.greater)) match {
       case (Some(a), Some(b)) if a != b =>
-        Tested(Seq(RangeTest(c.lesser, c.greater, a, c.strict, c.predicate)))
+        Outcome(Seq(RangeTest(c.lesser, c.greater, a, c.strict, c.predicate)))
       case _ => readDifference(c)
     }
 
@@ -91,10 +92,10 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
     val limits = limitOf(c.lesser, c.greater, upper = true, c)
       .orElse(limitOf(c.greater, c.lesser, upper = false, c))
       .getOrElse(wideLimits(c))
-    if (limits.nonEmpty) Limited(limits)
+    if (limits.nonEmpty) Outcome(limits = limits)
     else if (Seq(c.lesser, c.greater).exists(Difference.isUnread(_, sideOf))) {
-      Refused(Reason.InexactDifference(c.predicate))
-    } else ShiftedTime.test(c, sideOf).fold[Outcome](NoTest)(test => Tested(Seq(test)))
+      Outcome(refused = Some(Reason.InexactDifference(c.predicate)))
+    } else Outcome(ShiftedTime.test(c, sideOf).toSeq)
   }
 
   private def limitOf(
@@ -120,12 +121,8 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
       c: Comparison
   ): Seq[Limit] =
     if (!d.absolute) Seq(Limit(d, value, side, upper, negated = false, c))
-    else if (upper) {
-      Seq(
-        Limit(d, value, side, upper = true, negated = false, c),
-        Limit(d, value, side, upper = false, negated = true, c)
-      )
-    } else Nil
+    else if (!upper) Nil
+    else Seq(true, false).map(up => Limit(d, value, side, upper = up, negated = !up, c))
 
   /** The limits of a difference that is divided or rounded before it is compared. */
   private def wideLimits(c: Comparison): Seq[Limit] = {
@@ -141,15 +138,16 @@ private[condition] class PredicateReader(left: AttributeSet, right: AttributeSet
 
   /** Reads what is no inequality: an equality, in both directions, a value in a sequence, an open range. */
   private def readOther(predicate: Expression): Outcome = predicate match {
-    case SequenceMember(member) => Tested(member.tests(predicate, sideOf))
-    case open: OpenRange        => Tested(sideOf(open.value).map(open.test).toSeq)
+    case SequenceMember(member) => Outcome(member.tests(predicate, sideOf))
+    case open: OpenRange        => Outcome(sideOf(open.value).map(open.test).toSeq)
     case EqualTo(a, b)          =>
       val both = Seq(
         Comparison(a, b, strict = false, predicate),
         Comparison(b, a, strict = false, predicate))
       val limits = both.flatMap(wideLimits)
-      if (limits.nonEmpty) Limited(limits) else Tested(both.flatMap(ShiftedTime.test(_, sideOf)))
-    case _ => NoTest
+      if (limits.nonEmpty) Outcome(limits = limits)
+      else Outcome(both.flatMap(ShiftedTime.test(_, sideOf)))
+    case _ => Outcome()
   }
 
   private def sideOf(e: Expression): Option[Side] =
@@ -170,12 +168,11 @@ private[rangejoin] case class Comparison(
 private[rangejoin] object Comparison {
 
   /** A predicate that is an inequality. */
-  def of(predicate: Expression): Option[Comparison] = predicate match {
-    case LessThanOrEqual(a, b)    => Some(Comparison(a, b, strict = false, predicate))
-    case LessThan(a, b)           => Some(Comparison(a, b, strict = true, predicate))
-    case GreaterThanOrEqual(a, b) => Some(Comparison(b, a, strict = false, predicate))
-    case GreaterThan(a, b)        => Some(Comparison(b, a, strict = true, predicate))
-    case _                        => None
+  def of(predicate: Expression): Option[Comparison] = condOpt(predicate) {
+    case LessThanOrEqual(a, b)    => Comparison(a, b, strict = false, predicate)
+    case LessThan(a, b)           => Comparison(a, b, strict = true, predicate)
+    case GreaterThanOrEqual(a, b) => Comparison(b, a, strict = false, predicate)
+    case GreaterThan(a, b)        => Comparison(b, a, strict = true, predicate)
   }
 }
 
@@ -219,22 +216,18 @@ private[condition] case class SequenceMember(
 
 private[condition] object SequenceMember {
 
-  def unapply(predicate: Expression): Option[SequenceMember] = predicate match {
+  def unapply(predicate: Expression): Option[SequenceMember] = condOpt(predicate) {
     case ArrayContains(Cast(s: Sequence, ArrayType(to, _), _, _), value)
         if Arithmetic.widens(s.dataType.elementType, to) && staysWithin(s) =>
-      Some(SequenceMember(Cast(s.start, to), Cast(s.stop, to), value))
+      SequenceMember(Cast(s.start, to), Cast(s.stop, to), value)
     case ArrayContains(s: Sequence, value) if staysWithin(s) =>
-      Some(SequenceMember(s.start, s.stop, value))
-    case _ => None
+      SequenceMember(s.start, s.stop, value)
   }
 
-  private def staysWithin(s: Sequence): Boolean = (s.dataType.elementType, s.stepOpt) match {
-    case (_, None) | (_: IntegralType, _)               => true
-    case (DateType, Some(step))                         => isDays(step.dataType)
+  private def staysWithin(s: Sequence): Boolean = cond((s.dataType.elementType, s.stepOpt)) {
+    case (_, None) | (_: IntegralType, _) => true
+    case (DateType, Some(step))           => step.dataType.isInstanceOf[DayTimeIntervalType]
     case (TimestampType | TimestampNTZType, Some(step)) =>
       step.dataType.isInstanceOf[AnsiIntervalType]
-    case _ => false
   }
-
-  private def isDays(step: DataType): Boolean = step.isInstanceOf[DayTimeIntervalType]
 }

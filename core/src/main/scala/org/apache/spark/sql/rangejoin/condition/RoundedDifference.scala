@@ -4,6 +4,8 @@ package org.apache.spark.sql.rangejoin.condition
 
 import java.util.Locale
 
+import scala.PartialFunction.{cond, condOpt}
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants._
 import org.apache.spark.sql.types._
@@ -136,13 +138,12 @@ private[condition] object RoundedDifference {
   }
 
   /** By how much a cast rounds, beside the rounding of doubles; None for other casts, and where it may wrap around. */
-  private def ofCast(c: Cast): Option[BigDecimal] = (c.child.dataType, c.dataType) match {
-    case (from: IntegralType, to: IntegralType) if Arithmetic.widens(from, to) => Some(0)
-    case (_: IntegralType, DoubleType)                                         => Some(0)
-    case (_: IntegralType | _: DecimalType, to: DecimalType)                => Some(lastDigit(to))
-    case (DoubleType, IntegerType | LongType)                               => Some(1)
-    case (_: DecimalType, _: IntegralType) if c.evalMode != EvalMode.LEGACY => Some(1)
-    case _                                                                  => None
+  private def ofCast(c: Cast): Option[BigDecimal] = condOpt((c.child.dataType, c.dataType)) {
+    case (from: IntegralType, to: IntegralType) if Arithmetic.widens(from, to) => 0
+    case (_: IntegralType, DoubleType)                                         => 0
+    case (_: IntegralType | _: DecimalType, to: DecimalType)                   => lastDigit(to)
+    case (DoubleType, IntegerType | LongType)                                  => 1
+    case (_: DecimalType, _: IntegralType) if c.evalMode != EvalMode.LEGACY    => 1
   }
 
   /** Whether a value may be the least of its type, whose absolute value may be itself. */
@@ -152,10 +153,7 @@ private[condition] object RoundedDifference {
     case _                               => e.dataType.isInstanceOf[IntegralType]
   }
 
-  private def isDigits(e: Expression): Boolean = e match {
-    case Number(n) => n >= 0
-    case _         => false
-  }
+  private def isDigits(e: Expression): Boolean = cond(e) { case Number(n) => n >= 0 }
 
   /** A number to divide by whose quotients are neither too small nor too large. */
   private object Divisor {
@@ -164,12 +162,11 @@ private[condition] object RoundedDifference {
   }
 
   private object Number {
-    def unapply(e: Expression): Option[BigDecimal] = e match {
+    def unapply(e: Expression): Option[BigDecimal] = condOpt(e) {
       case Literal(d: Double, DoubleType) if !d.isNaN && !d.isInfinite =>
-        Some(BigDecimal(new java.math.BigDecimal(d)))
-      case Literal(d: Decimal, _: DecimalType)           => Some(d.toBigDecimal)
-      case Literal(n: java.lang.Number, _: IntegralType) => Some(BigDecimal(n.longValue))
-      case _                                             => None
+        BigDecimal(new java.math.BigDecimal(d))
+      case Literal(d: Decimal, _: DecimalType)           => d.toBigDecimal
+      case Literal(n: java.lang.Number, _: IntegralType) => BigDecimal(n.longValue)
     }
   }
 }

@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
+import scala.PartialFunction.{cond, condOpt}
 import scala.util.Try
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -53,10 +54,9 @@ private[condition] object ShiftedTime {
     }
 
   /** Whether there is a time zone that need not be a constant. */
-  def hasZone(e: Expression): Boolean = e.exists {
+  def hasZone(e: Expression): Boolean = e.exists(cond(_) {
     case _: FromUTCTimestamp | _: ToUTCTimestamp | _: ConvertTimezone => true
-    case _                                                            => false
-  }
+  })
 
   private val Offset = 18 * MICROS_PER_HOUR
 
@@ -80,10 +80,9 @@ private[condition] object ShiftedTime {
     }
   }
 
-  private def microsOf(e: Expression): Option[Expression] = e.dataType match {
-    case TimestampType | TimestampNTZType => Some(OrderedValue(e))
-    case DateType                         => Some(Difference.microsOfDays(OrderedValue(e)))
-    case _                                => None
+  private def microsOf(e: Expression): Option[Expression] = condOpt(e.dataType) {
+    case TimestampType | TimestampNTZType => OrderedValue(e)
+    case DateType                         => Difference.microsOfDays(OrderedValue(e))
   }
 
   private def ofCast(time: ShiftedTime, from: DataType, to: DataType): Option[ShiftedTime] =
@@ -99,11 +98,10 @@ private[condition] object ShiftedTime {
     }
 
   private object UpToDay {
-    def unapply(format: Expression): Boolean = format match {
+    def unapply(format: Expression): Boolean = cond(format) {
       case Literal(f: UTF8String, _) =>
         val level = DateTimeUtils.parseTruncLevel(f)
         level >= DateTimeUtils.TRUNC_TO_MICROSECOND && level <= DateTimeUtils.TRUNC_TO_DAY
-      case _ => false
     }
   }
 

@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.hint
 
+import scala.PartialFunction.{cond, condOpt}
 import scala.collection.mutable
 import scala.util.Try
 
@@ -54,22 +55,20 @@ object ResolveRangeJoinHint extends Rule[LogicalPlan] {
   }
 
   /** The parts of the name where a parameter is one. */
-  private def relationOf(parameter: Expression): Option[Seq[String]] = parameter match {
-    case name: UnresolvedAttribute => Some(name.nameParts)
+  private def relationOf(parameter: Expression): Option[Seq[String]] = condOpt(parameter) {
+    case name: UnresolvedAttribute => name.nameParts
     // There is a column of that name, and rules for columns came first.
-    case column: NamedExpression => Some(Seq(column.name))
+    case column: NamedExpression => Seq(column.name)
     // A string that is no valid name matches no relation.
     case StringLiteral(name) =>
-      Some(Try(UnresolvedAttribute.parseAttributeName(name)).getOrElse(Seq(name)))
-    case _ => None
+      Try(UnresolvedAttribute.parseAttributeName(name)).getOrElse(Seq(name))
   }
 
-  private def isPositiveNumber(size: Expression): Boolean = size match {
+  private def isPositiveNumber(size: Expression): Boolean = cond(size) {
     case Literal(n: Decimal, _)          => n > Decimal.ZERO
     case Literal(n: java.lang.Number, t) =>
       t.isInstanceOf[org.apache.spark.sql.types.NumericType] && n.doubleValue > 0 &&
       !n.doubleValue.isInfinite
-    case _ => false
   }
 
   /** Puts the hint on the relations of a query block that are named. */
@@ -92,10 +91,9 @@ object ResolveRangeJoinHint extends Rule[LogicalPlan] {
     }
   }
 
-  private def nameOf(relation: LogicalPlan): Option[Seq[String]] = relation match {
-    case table: UnresolvedRelation => Some(table.multipartIdentifier)
-    case alias: SubqueryAlias      => Some(alias.identifier.qualifier :+ alias.identifier.name)
-    case _                         => None
+  private def nameOf(relation: LogicalPlan): Option[Seq[String]] = condOpt(relation) {
+    case table: UnresolvedRelation => table.multipartIdentifier
+    case alias: SubqueryAlias      => alias.identifier.qualifier :+ alias.identifier.name
   }
 
   private def endsWith(name: Seq[String], end: Seq[String]): Boolean =

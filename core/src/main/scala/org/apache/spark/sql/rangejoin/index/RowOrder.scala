@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.index
 
+import scala.PartialFunction.condOpt
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.kernel.GuardedValue
@@ -219,10 +221,9 @@ private[index] final class ValueOrder(value: Expression) {
   private[this] val projection = UnsafeProjection.create(value)
 
   // The guard of a column guards nothing.
-  private[this] val column = value match {
-    case GuardedValue(column: BoundReference) => Some(column)
-    case column: BoundReference               => Some(column)
-    case _                                    => None
+  private[this] val column = condOpt(value) {
+    case GuardedValue(column: BoundReference) => column
+    case column: BoundReference               => column
   }
 
   /** Whether the value is a column of the rows, which then are compared as they are. */

@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.join
 
+import scala.PartialFunction.condOpt
 import scala.annotation.tailrec
 
 import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec, ShuffleExchangeExec}
@@ -34,9 +35,8 @@ object AwaitsOtherShuffle {
   }
 
   private def below(shuffle: ShuffleExchangeExec): Option[AwaitsOtherShuffle] =
-    shuffle.child match {
-      case node: AwaitsOtherShuffle                        => Some(node)
-      case WholeStageCodegenExec(node: AwaitsOtherShuffle) => Some(node)
-      case _                                               => None
+    condOpt(shuffle.child) {
+      case node: AwaitsOtherShuffle                        => node
+      case WholeStageCodegenExec(node: AwaitsOtherShuffle) => node
     }
 }

@@ -5,6 +5,8 @@ package org.apache.spark.sql.rangejoin.partitioning
 import java.lang.{Long => JLong}
 import java.util.HashMap
 
+import scala.PartialFunction.cond
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.best.{BestMatches, BestOrder, BestRows, NearTies}
@@ -193,14 +195,13 @@ object BestCopies {
    * Whether a condition (`x <> point`) only excludes rows equal to the point, which share its bucket.
    */
   private def isOfOwnBucket(e: Expression, range: RangeCondition, best: BestMatches): Boolean =
-    e match {
+    cond(e) {
       case Not(EqualTo(a, b)) =>
         range.isOpen && best.point.exists { point =>
           Seq(a -> b, b -> a).exists { case (x, y) =>
             Predicates.haveSameValue(x, point) && Predicates.haveSameValue(y, best.order.child)
           }
         }
-      case _ => false
     }
 
   private def isOneSided(range: RangeCondition, order: BestOrder): Boolean =

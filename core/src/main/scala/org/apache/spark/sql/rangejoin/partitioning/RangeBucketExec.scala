@@ -4,6 +4,7 @@ package org.apache.spark.sql.rangejoin.partitioning
 
 import java.io.ObjectOutputStream
 
+import scala.PartialFunction.cond
 import scala.annotation.tailrec
 
 import org.apache.spark.rdd.{DeterministicLevel, RDD}
@@ -284,10 +285,8 @@ object RangeBucketExec {
   }
 
   /** Whether a join key is the bucket of a row. */
-  def isBucket(key: Expression): Boolean = key match {
-    case a: Attribute => a.metadata.contains(Key)
-    case _            => false
-  }
+  def isBucket(key: Expression): Boolean =
+    cond(key) { case a: Attribute => a.metadata.contains(Key) }
 }
 
 /**

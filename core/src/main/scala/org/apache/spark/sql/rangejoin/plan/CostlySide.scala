@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import scala.PartialFunction.cond
+
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.expressions.objects.{InvokeLike, StaticInvoke}
 import org.apache.spark.sql.catalyst.expressions.{
@@ -51,7 +53,7 @@ private[rangejoin] object CostlySide {
       other.children.exists(child => apply(child, child.outputSet))
   }
 
-  private def isCostly(plan: SparkPlan): Boolean = plan match {
+  private def isCostly(plan: SparkPlan): Boolean = cond(plan) {
     case _: ShuffledJoin | _: CartesianProductExec | _: BroadcastNestedLoopJoinExec => true
     case _: BaseAggregateExec | _: WindowExecBase                                   => true
     case _: EvalPythonExec | _: ObjectConsumerExec                                  => true
@@ -59,11 +61,9 @@ private[rangejoin] object CostlySide {
     case rows: RDDScanExec            => !isStored(rows.inputRDD)
     case rows: ExternalRDDScanExec[_] => !isStored(rows.rdd)
     case _: RowDataSourceScanExec     => true
-    case files: FileSourceScanExec    => files.relation.fileFormat match {
+    case files: FileSourceScanExec    => cond(files.relation.fileFormat) {
         case format: DataSourceRegister => ParsedFormats(format.shortName())
-        case _                          => false
       }
-    case _ => false
   }
 
   /** Files each row of which is parsed, whatever columns are asked for. */

@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import scala.PartialFunction.condOpt
 import scala.annotation.tailrec
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -49,19 +50,14 @@ object MatchesInPlace extends Rule[SparkPlan] {
   override def apply(plan: SparkPlan): SparkPlan = {
     val (ranks, aggregates) =
       (conf.getConf(RangeJoinConf.BestMatches), conf.getConf(RangeJoinConf.AggregatedMatches))
-    def finishing(plan: SparkPlan) = plan.collect {
-      case window: WindowExec if ranks                => window
-      case aggregate: BaseAggregateExec if aggregates => aggregate
+    def finishing(plan: SparkPlan): Seq[(SparkPlan, () => Option[SparkPlan])] = plan.collect {
+      case window: WindowExec if ranks                => (window, () => ranked(window))
+      case aggregate: BaseAggregateExec if aggregates => (aggregate, () => computed(aggregate))
     }
     // From the last one on: what goes with a node are others behind it.
     finishing(plan).indices.foldRight(plan) { (index, placed) =>
-      val node = finishing(placed)(index)
-      val finished = node match {
-        case window: WindowExec           => ranked(window)
-        case aggregate: BaseAggregateExec => computed(aggregate)
-        case _                            => None
-      }
-      finished.map { inPlace =>
+      val (node, finished) = finishing(placed)(index)
+      finished().map { inPlace =>
         node.logicalLink.foreach(inPlace.setLogicalLink)
         placed.transformUp { case same if same.eq(node) => inPlace }
       }.filter(ValidateRequirements.validate).getOrElse(placed)
@@ -70,11 +66,10 @@ object MatchesInPlace extends Rule[SparkPlan] {
 
   /** A sort or a shuffle for the operator above alone, and what is below it. */
   private object Gathering {
-    def unapply(plan: SparkPlan): Option[SparkPlan] = plan match {
-      case SortExec(_, false, child, _) => Some(child)
+    def unapply(plan: SparkPlan): Option[SparkPlan] = condOpt(plan) {
+      case SortExec(_, false, child, _)                                                 => child
       case shuffle: ShuffleExchangeLike if shuffle.shuffleOrigin == ENSURE_REQUIREMENTS =>
-        Some(shuffle.child)
-      case _ => None
+        shuffle.child
     }
   }
 
@@ -92,9 +87,8 @@ object MatchesInPlace extends Rule[SparkPlan] {
         }
     } yield RankMatchesExec(number, window.orderSpec, limit.limit, rank, pairs)
 
-  private def onlyRank(window: WindowExec): Option[Attribute] = window.windowExpression match {
-    case Seq(alias @ Alias(WindowExpression(_: RowNumber, _), _)) => Some(alias.toAttribute)
-    case _                                                        => None
+  private def onlyRank(window: WindowExec): Option[Attribute] = condOpt(window.windowExpression) {
+    case Seq(alias @ Alias(WindowExpression(_: RowNumber, _), _)) => alias.toAttribute
   }
 
   private def isOf(limit: WindowGroupLimitExec, window: WindowExec): Boolean =
@@ -121,8 +115,7 @@ object MatchesInPlace extends Rule[SparkPlan] {
 
   private def computed(aggregate: BaseAggregateExec): Option[SparkPlan] =
     for {
-      matches <-
-        if (MergedBuffers.areFinal(aggregate)) buffersBelow(aggregate.children.head) else None
+      matches <- buffersBelow(aggregate.children.head) if MergedBuffers.areFinal(aggregate)
       number <- numberOf(aggregate, matches)
     } yield ProjectExec(resultsOf(aggregate, matches), matches.copy(number = Some(number)))
 

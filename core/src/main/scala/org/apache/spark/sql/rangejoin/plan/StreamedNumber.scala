@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import scala.PartialFunction.cond
 import scala.annotation.tailrec
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -58,40 +59,29 @@ private[plan] object StreamedNumber {
   /** Whether a column of the streamed side is such a number. */
   def isOf(column: Attribute, join: RangeJoinExec): Boolean = isNumber(column, join.streamedPlan)
 
-  @tailrec
   private def isNumber(column: Attribute, plan: SparkPlan): Boolean = plan match {
-    case ProjectExec(columns, child) =>
-      definitionOf(column, columns) match {
-        case Some(MonotonicallyIncreasingID()) => true
-        case Some(below: Attribute)            => isNumber(below, child)
-        case _                                 => false
-      }
-    case FilterExec(_, child)         => isNumber(column, child)
-    case limit: BaseLimitExec         => isNumber(column, limit.child)
-    case SortExec(_, _, child, _)     => isNumber(column, child)
-    case RangeSortExec(_, child)      => isNumber(column, child)
-    case CodegenBoundaryExec(child)   => isNumber(column, child)
-    case bucket: RangeBucketExec      => isNumber(column, bucket.child)
+    case ProjectExec(columns, child)  => isNumber(column, columns)(isNumber(_, child))
     case shuffle: ShuffleExchangeLike => isNumber(column, shuffle.child)
     case stage: QueryStageExec        => isNumber(column, stage.plan)
     // Below a stage that has begun there is generated code.
-    case WholeStageCodegenExec(child) => isNumber(column, child)
-    case InputAdapter(child)          => isNumber(column, child)
+    case _: FilterExec | _: BaseLimitExec | _: SortExec | _: RangeSortExec | _: CodegenBoundaryExec |
+        _: RangeBucketExec | _: WholeStageCodegenExec | _: InputAdapter =>
+      isNumber(column, plan.children.head)
     // Where a stage has begun, other software may have put a node of its own in the place of Spark's.
     case other: UnaryExecNode => other.logicalLink.exists(isNumber(column, _))
     case _                    => false
   }
 
-  @tailrec
-  private def isNumber(column: Attribute, plan: LogicalPlan): Boolean = plan match {
-    case Project(columns, child) =>
-      definitionOf(column, columns) match {
-        case Some(MonotonicallyIncreasingID()) => true
-        case Some(below: Attribute)            => isNumber(below, child)
-        case _                                 => false
-      }
-    case Filter(_, child) => isNumber(column, child)
-    case _                => false
+  private def isNumber(column: Attribute, plan: LogicalPlan): Boolean = cond(plan) {
+    case Project(columns, child) => isNumber(column, columns)(isNumber(_, child))
+    case Filter(_, child)        => isNumber(column, child)
+  }
+
+  /** @param isBelow whether a column below the projection is such a number */
+  private def isNumber(column: Attribute, projected: Seq[NamedExpression])(
+      isBelow: Attribute => Boolean): Boolean = cond(definitionOf(column, projected)) {
+    case Some(MonotonicallyIncreasingID()) => true
+    case Some(below: Attribute)            => isBelow(below)
   }
 
   private def definitionOf(column: Attribute, columns: Seq[NamedExpression]): Option[Expression] =

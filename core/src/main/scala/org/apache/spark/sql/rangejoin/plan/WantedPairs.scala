@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import scala.PartialFunction.{cond, condOpt}
 import scala.util.Left
 
 import org.apache.spark.sql.catalyst.expressions.aggregate._
@@ -118,7 +119,7 @@ private[rangejoin] object WantedPairs {
       order: Seq[SortOrder],
       function: Expression,
       limit: Int): Option[WantedPairs] = {
-    val ranking = Option(function).collect {
+    val ranking = condOpt(function) {
       case _: RowNumber => Ranking.ofRowNumber(order)
       case _: Rank      => Ranking.Rank
       case _: DenseRank => Ranking.DenseRank
@@ -134,10 +135,9 @@ private[rangejoin] object WantedPairs {
   private def ofExtremes(
       grouping: Seq[Expression],
       functions: Seq[AggregateExpression]): Option[WantedPairs] = {
-    val isPlain = functions.forall {
+    val isPlain = functions.forall(cond(_) {
       case AggregateExpression(_, Partial | Complete, false, None, _) => true
-      case _                                                          => false
-    }
+    })
     val extremes = functions.map(_.aggregateFunction).map(f => f -> extremeOf(f))
     val wanted = extremes.flatMap(_._2)
     val others = extremes.collect { case (function, None) => anyOf(function) }
@@ -164,7 +164,7 @@ private[rangejoin] object WantedPairs {
       // In a struct a NULL is less than all values.
       case part => BestMatches(SortOrder(part, direction), 1, Ranking.Rank)
     }
-    Option(function).collect {
+    condOpt(function) {
       case MaxBy(_, order)  => first(order, Descending)
       case MinBy(_, order)  => first(order, Ascending)
       case MaxByK(order, k) => first(order, Descending, k)
@@ -175,10 +175,8 @@ private[rangejoin] object WantedPairs {
   }
 
   /** What is read of any row; None where it matters of which, or how often. */
-  private def anyOf(function: AggregateFunction): Option[Expression] = function match {
-    case First(value, _) => Some(value)
-    case _               => None
-  }
+  private def anyOf(function: AggregateFunction): Option[Expression] =
+    condOpt(function) { case First(value, _) => value }
 
   /** What values are compared by first. */
   private def firstOf(value: Expression): Expression = value match {

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.pushdown
 
+import scala.PartialFunction.cond
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
@@ -66,11 +68,10 @@ object ImpliedLimits {
     }
 
   private def isCompared(lesser: Attribute, greater: Attribute): Boolean =
-    lesser.dataType == greater.dataType && (lesser.dataType match {
+    lesser.dataType == greater.dataType && cond(lesser.dataType) {
       case StringType | BinaryType => true
       case decimal: DecimalType    => NumberedValues.of(decimal).isEmpty
-      case _                       => false
-    })
+    }
 
   /**
    * Whether a value survives as a string of Java, in which Spark hands it to a source: bytes that are no UTF-8 do not.
@@ -85,10 +86,9 @@ object ImpliedLimits {
       val ordering = TypeUtils.getInterpretedOrdering(column.dataType)
       to(known(column)).map(ordering.compare(_, value))
     }
-    predicate match {
+    cond(predicate) {
       case GreaterThanOrEqual(a: Attribute, Literal(v, _)) => compared(a, v, _.least).exists(_ >= 0)
       case LessThanOrEqual(a: Attribute, Literal(v, _)) => compared(a, v, _.greatest).exists(_ <= 0)
-      case _                                            => false
     }
   }
 }
@@ -163,24 +163,22 @@ object ShownLimits {
    * not know. Files leave out partitions by any filter.
    */
   def wouldHinder(side: LogicalPlan): Boolean = {
-    def readsSource(plan: LogicalPlan) = plan.exists {
+    def readsSource(plan: LogicalPlan) = plan.exists(cond(_) {
       case source: DataSourceV2Relation =>
         !isTrusted(source) && !source.table.isInstanceOf[FileTable]
-      case _ => false
-    }
-    side.exists {
-      case aggregate: Aggregate => readsSource(aggregate)
-      case _                    => false
-    } || SQLConf.get.getConfString(JoinPushdown, "false").toBoolean && readsSource(side)
+    })
+    side.exists(plan =>
+      plan.isInstanceOf[Aggregate] && readsSource(plan)) || SQLConf.get.getConfString(
+      JoinPushdown,
+      "false").toBoolean && readsSource(side)
   }
 
   private def isTrusted(source: DataSourceV2Relation): Boolean =
     source.table.getClass.getName.startsWith("org.apache.iceberg.")
 
   /** Iceberg's bounds of a file do not count NaN, which is the greatest value for Spark. */
-  private def isExact(limit: BinaryComparison): Boolean = limit.left.dataType match {
+  private def isExact(limit: BinaryComparison): Boolean = cond(limit.left.dataType) {
     case IntegerType | LongType | DateType | TimestampType | TimestampNTZType => true
     case _: DecimalType                                                       => true
-    case _                                                                    => false
   }
 }

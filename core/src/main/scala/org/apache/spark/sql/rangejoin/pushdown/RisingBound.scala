@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.pushdown
 
+import scala.PartialFunction.cond
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.condition.{Distance, MonotoneColumn, RangeCondition}
@@ -206,10 +208,7 @@ object MatchableValues {
   private[pushdown] def sound(limits: Seq[BinaryComparison]): Seq[BinaryComparison] =
     limits.filter {
       case GreaterThanOrEqual(column, literal) if Distance.isFloating(literal.dataType) =>
-        limits.exists {
-          case LessThanOrEqual(other, _) => other.semanticEquals(column)
-          case _                         => false
-        }
+        limits.exists(cond(_) { case LessThanOrEqual(other, _) => other.semanticEquals(column) })
       case _ => true
     }
 }

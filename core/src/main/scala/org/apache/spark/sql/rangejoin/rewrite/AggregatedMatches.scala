@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.rewrite
 
+import scala.PartialFunction.cond
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -81,11 +83,10 @@ private[rewrite] object AggregatedMatches {
    */
   private def isOfPairs(function: AggregateExpression): Boolean =
     !function.isDistinct && (function.aggregateFunction.children ++ function.filter).forall(
-      _.deterministic) && (function.aggregateFunction match {
+      _.deterministic) && cond(function.aggregateFunction) {
       case _: Collect[_] | _: TypedAggregateWithHashMapAsBuffer | _: ApproximatePercentile |
           _: HyperLogLogPlusPlus => true
-      case _ => false
-    })
+    }
 
   /**
    * The same with the size of a set in the place of a count of distinct values. Spark would shuffle a row for each value
@@ -132,10 +133,8 @@ private[rewrite] object AggregatedMatches {
     }
       .asInstanceOf[AggregateExpression]
 
-  private def isColumn(e: Expression, side: AttributeSet): Boolean = e match {
-    case a: Attribute => side.contains(a)
-    case _            => false
-  }
+  private def isColumn(e: Expression, side: AttributeSet): Boolean =
+    cond(e) { case a: Attribute => side.contains(a) }
 
   private def aggregated(
       join: Join,
@@ -146,10 +145,7 @@ private[rewrite] object AggregatedMatches {
     val grouped = left.filterNot(renamed.names.contains)
     val columns = left.map { column =>
       renamed.names.get(column).fold[NamedExpression](column) { below =>
-        Alias(MaxBy(below.toAttribute, id).toAggregateExpression(), column.name)(
-          column.exprId,
-          column.qualifier,
-          Some(column.metadata))
+        NumberedRows.named(MaxBy(below.toAttribute, id).toAggregateExpression(), column)
       }
     }
     val results = functions.map(f => Alias(f, f.aggregateFunction.prettyName)())

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.rewrite
 
+import scala.PartialFunction.{cond, condOpt}
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -190,10 +192,9 @@ private[rewrite] object CorrelatedRows {
   }
 
   /** What is beside an aggregate would have to be the same in all rows. */
-  private def isOfAggregates(column: NamedExpression): Boolean = column match {
+  private def isOfAggregates(column: NamedExpression): Boolean = cond(column) {
     case Alias(e, _) =>
       isPlain(e) && e.transform { case _: AggregateExpression => Literal(0) }.references.isEmpty
-    case _ => false
   }
 
   /** Of which row a value is asked. */
@@ -231,11 +232,10 @@ private[rewrite] object CorrelatedRows {
       sourceOf(x).forall(source => sourceOf(y).exists(_.eq(source)))
     }
 
-  private def sourceOf(leaf: LogicalPlan): Option[AnyRef] = leaf match {
-    case relation: LogicalRelation      => Some(relation.relation)
-    case relation: DataSourceV2Relation => Some(relation.table)
-    case scan: DataSourceV2ScanRelation => Some(scan.relation.table)
-    case _                              => None
+  private def sourceOf(leaf: LogicalPlan): Option[AnyRef] = condOpt(leaf) {
+    case relation: LogicalRelation      => relation.relation
+    case relation: DataSourceV2Relation => relation.table
+    case scan: DataSourceV2ScanRelation => scan.relation.table
   }
 
   private def isSame(a: Seq[SortOrder], b: Seq[SortOrder]): Boolean =

@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.rewrite
 
+import scala.PartialFunction.cond
 import scala.annotation.tailrec
 
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
@@ -79,7 +80,7 @@ case class FilterMatchesByKeys(session: SparkSession)
   }
 
   /** Whether all there is to do is to read rows and to look at each; the same ones whenever it is done. */
-  private def isCheaplyRead(plan: LogicalPlan): Boolean = plan match {
+  private def isCheaplyRead(plan: LogicalPlan): Boolean = cond(plan) {
     case Project(columns, child) =>
       isCheaplyRead(child) &&
       columns.forall(column => NumberedRows.isNumber(column) || isCheap(column))
@@ -88,7 +89,6 @@ case class FilterMatchesByKeys(session: SparkSession)
     // The scan of rows that are changed belongs to the change, and is made once.
     case relation: DataSourceV2Relation => !relation.table.isInstanceOf[RowLevelOperationTable]
     case _: LocalRelation | _: Range | _: InMemoryRelation | _: HiveTableRelation => true
-    case _                                                                        => false
   }
 
   private def isCheap(e: Expression): Boolean = e.deterministic && !CostlySide.isCostly(e)

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.rewrite
 
+import scala.PartialFunction.condOpt
+
 import org.apache.spark.sql.catalyst.SQLConfHelper
 import org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral
 import org.apache.spark.sql.catalyst.expressions._
@@ -71,17 +73,15 @@ private[rewrite] object JoinMatches extends SQLConfHelper {
         val columns = found.columns.zip(join.right.plan.output).map {
           case (same: Attribute, column) if same.exprId == column.exprId =>
             same.withQualifier(column.qualifier)
-          case (value, column) =>
-            Alias(value, column.name)(column.exprId, column.qualifier, Some(column.metadata))
+          case (value, column) => NumberedRows.named(value, column)
         }
         Project(join.left.output ++ columns, if (isOuter) found.plan else found.matched)
       }
     }
 
-  private def keepsLeft(joinType: JoinType): Option[Boolean] = joinType match {
-    case Inner | Cross => Some(false)
-    case LeftOuter     => Some(true)
-    case _             => None
+  private def keepsLeft(joinType: JoinType): Option[Boolean] = condOpt(joinType) {
+    case Inner | Cross => false
+    case LeftOuter     => true
   }
 
   /** Expressions without the subqueries of one value that can be put below them, and what is below then. */

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.rewrite
 
+import scala.PartialFunction.{cond, condOpt}
+
 import org.apache.spark.sql.catalyst.SQLConfHelper
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
@@ -57,8 +59,7 @@ private[rewrite] object JoinedBack extends SQLConfHelper {
     else {
       val columns = join.output.map { column =>
         val same = first.columns(column)
-        if (same.exprId == column.exprId) column
-        else Alias(same, column.name)(column.exprId, column.qualifier, Some(column.metadata))
+        if (same.exprId == column.exprId) column else NumberedRows.named(same, column)
       }
       Some(Project(columns, best))
     }
@@ -126,7 +127,7 @@ private[rewrite] object JoinedBack extends SQLConfHelper {
     val (wanted, askedHere) = (
       demand.below(names),
       asked.map(_.transform { case a: Attribute => columns.getOrElse(a, a) }))
-    core match {
+    cond(core) {
       case Filter(condition, child)              => isServed(child, wanted, askedHere :+ condition)
       case project: Project if askedHere.isEmpty =>
         isServed(project.child, wanted.below(project), askedHere)
@@ -134,7 +135,6 @@ private[rewrite] object JoinedBack extends SQLConfHelper {
           if askedHere.isEmpty || join.joinType == Inner =>
         val conditions = join.condition ++ askedHere
         isServedBy(join.copy(condition = conditions.reduceOption(And(_, _))), wanted)
-      case _ => false
     }
   }
 
@@ -208,11 +208,11 @@ private[rewrite] object FirstOfGroups {
   }
 
   private object Extreme {
-    def unapply(function: AggregateFunction): Option[(Attribute, SortDirection)] = function match {
-      case Max(a: Attribute) => Some(a -> Descending)
-      case Min(a: Attribute) => Some(a -> Ascending)
-      case _                 => None
-    }
+    def unapply(function: AggregateFunction): Option[(Attribute, SortDirection)] =
+      condOpt(function) {
+        case Max(a: Attribute) => a -> Descending
+        case Min(a: Attribute) => a -> Ascending
+      }
   }
 
   private def ofNumbers(condition: Expression, child: LogicalPlan): Option[FirstOfGroups] = {
@@ -226,10 +226,9 @@ private[rewrite] object FirstOfGroups {
   }
 
   private def isNumberOf(window: Window, column: Attribute): Boolean =
-    window.windowExpressions match {
+    cond(window.windowExpressions) {
       case Seq(number @ Alias(WindowExpression(_: RowNumber, _), _)) =>
         number.exprId == column.exprId
-      case _ => false
     }
 
   private def of(
@@ -243,11 +242,10 @@ private[rewrite] object FirstOfGroups {
 
   /** The number that is to be 1. */
   private object IsFirst {
-    def unapply(condition: Expression): Option[Attribute] = condition match {
-      case EqualTo(number: Attribute, IntegerLiteral(1))         => Some(number)
-      case LessThanOrEqual(number: Attribute, IntegerLiteral(1)) => Some(number)
-      case LessThan(number: Attribute, IntegerLiteral(2))        => Some(number)
-      case _                                                     => None
+    def unapply(condition: Expression): Option[Attribute] = condOpt(condition) {
+      case EqualTo(number: Attribute, IntegerLiteral(1))         => number
+      case LessThanOrEqual(number: Attribute, IntegerLiteral(1)) => number
+      case LessThan(number: Attribute, IntegerLiteral(2))        => number
     }
   }
 
@@ -257,7 +255,7 @@ private[rewrite] object FirstOfGroups {
    */
   private def withoutFinerGroups(first: FirstOfGroups): FirstOfGroups = {
     val (core, names) = SameRows.named(first.rows)
-    val finer = Option(core).collect { case join: Join => join }.flatMap(JoinedBack.firstsOf)
+    val finer = condOpt(core) { case join: Join => join }.flatMap(JoinedBack.firstsOf)
     finer.flatMap { part =>
       val below = through(names, part.columns)
       val (before, last) = first.order.map(o =>
@@ -304,11 +302,10 @@ private[rewrite] object SameRows {
     case core => core -> AttributeMap(core.output.map(a => a -> a))
   }
 
-  private def columnOf(column: NamedExpression): Option[Attribute] = column match {
-    case a: Attribute           => Some(a)
-    case Alias(a: Attribute, _) => Some(a)
+  private def columnOf(column: NamedExpression): Option[Attribute] = condOpt(column) {
+    case a: Attribute           => a
+    case Alias(a: Attribute, _) => a
     // Views cast every column, most of them to the type that it has.
-    case Alias(Cast(a: Attribute, to, _, _), _) if to == a.dataType => Some(a)
-    case _                                                          => None
+    case Alias(Cast(a: Attribute, to, _, _), _) if to == a.dataType => a
   }
 }

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.rewrite
 
+import scala.PartialFunction.cond
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.LeftOuter
@@ -79,11 +81,14 @@ private[rewrite] object NumberedRows {
    * Whether equal values of a type are the same: Spark gives them as they are when it groups by them, and they have one
    * hash. 0.0 may have been -0.0.
    */
-  def areEqualSame(dataType: DataType): Boolean = dataType match {
+  def areEqualSame(dataType: DataType): Boolean = cond(dataType) {
     case _: IntegralType | _: DecimalType | BooleanType | StringType | BinaryType | DateType |
         TimestampType | TimestampNTZType => true
-    case _ => false
   }
+
+  /** A value in the place of a column. */
+  def named(value: Expression, as: Attribute): Alias =
+    Alias(value, as.name)(as.exprId, as.qualifier, Some(as.metadata))
 
   def isNumber(column: NamedExpression): Boolean = column.metadata.contains(NumberKey)
 

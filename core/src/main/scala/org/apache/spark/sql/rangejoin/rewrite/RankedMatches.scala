@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.rewrite
 
+import scala.PartialFunction.{cond, condOpt}
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.internal.SQLConf
@@ -115,15 +117,12 @@ private[rewrite] object RankedMatches {
 
   /** The join of a ranking of which each left row comes out once, with its first match if it has one. */
   object First {
-    def unapply(plan: LogicalPlan): Option[Join] = plan match {
+    def unapply(plan: LogicalPlan): Option[Join] = condOpt(plan) {
       case Filter(LessThanOrEqual(rank: Attribute, IntegerLiteral(1)), OfWindow(window, join))
-          if window.windowExpressions.exists(_.exprId == rank.exprId) => Some(join)
-      case _ => None
+          if window.windowExpressions.exists(_.exprId == rank.exprId) => join
     }
   }
 
-  private def isRowNumber(column: NamedExpression): Boolean = column match {
-    case Alias(WindowExpression(_: RowNumber, _), _) => true
-    case _                                           => false
-  }
+  private def isRowNumber(column: NamedExpression): Boolean =
+    cond(column) { case Alias(WindowExpression(_: RowNumber, _), _) => true }
 }

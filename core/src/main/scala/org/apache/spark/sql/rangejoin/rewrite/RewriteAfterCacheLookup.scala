@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.rewrite
 
+import scala.PartialFunction.cond
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
@@ -63,10 +65,8 @@ object RewriteAfterCacheLookup extends Rule[LogicalPlan] {
       case node if node.expressions.exists(_.exists(isOfFile)) => node
     }.nonEmpty
 
-  private def isOfFile(e: Expression): Boolean = e match {
-    case _: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength => true
-    case _                                                                   => false
-  }
+  private def isOfFile(e: Expression): Boolean =
+    cond(e) { case _: InputFileName | _: InputFileBlockStart | _: InputFileBlockLength => true }
 }
 
 /**

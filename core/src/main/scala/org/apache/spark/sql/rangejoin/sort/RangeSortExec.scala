@@ -4,6 +4,8 @@ package org.apache.spark.sql.rangejoin.sort
 
 import java.util.concurrent.TimeUnit.NANOSECONDS
 
+import scala.PartialFunction.cond
+
 import org.apache.spark.TaskContext
 import org.apache.spark.rdd.{InputFileBlockHolder, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -136,13 +138,12 @@ object RangeSortExec {
     // The bucket that a row is written to: a hash raises no error.
     case Pmod(hash: HashExpression[_], _: Literal, _) =>
       hash.children.forall(isEvaluated(_, plan))
-    case _ => plan.outputPartitioning match {
+    case _ => cond(plan.outputPartitioning) {
         // The rows were partitioned by this column, so it has been evaluated for every row already.
         case partitioned: Expression => partitioned.exists {
             case by: Partitioning => by.children.exists(_.semanticEquals(column))
             case _                => false
           }
-        case _ => false
       }
   }
 

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.sortedtables
 
+import scala.PartialFunction.cond
+
 import org.apache.spark.rdd.{InputFileBlockHolder, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
@@ -69,12 +71,11 @@ object SortedFiles {
    * and leaves the files as they are. The footer of a Parquet file is checked when the file is read ([[WrittenOrder]]),
    * for columns that are not nested in another.
    */
-  private def keepsOrder(format: FileFormat, column: DataType): Boolean = format match {
+  private def keepsOrder(format: FileFormat, column: DataType): Boolean = cond(format) {
     case _ if column.existsRecursively(isCollated) => false
     case _: ParquetFileFormat                      =>
       WrittenOrder.isTime(column) || !column.existsRecursively(WrittenOrder.isTime)
     case _: OrcFileFormat => !column.existsRecursively(mayHoldTime)
-    case _                => false
   }
 
   /**

@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.sortedtables
 
+import scala.PartialFunction.cond
 import scala.util.control.NonFatal
 
 import org.apache.spark.broadcast.Broadcast
@@ -126,10 +127,8 @@ private[sortedtables] object WrittenOrder {
   }
 
   /** Days and times, which a writer may have put into another calendar or unit. */
-  def isTime(dataType: DataType): Boolean = dataType match {
-    case DateType | TimestampType | TimestampNTZType => true
-    case _                                           => false
-  }
+  def isTime(dataType: DataType): Boolean =
+    cond(dataType) { case DateType | TimestampType | TimestampNTZType => true }
 
   private def mayBeCollated(dataType: DataType): Boolean =
     BinaryStrings.haveCollations && dataType.existsRecursively(_.isInstanceOf[StringType])
@@ -145,9 +144,8 @@ private[sortedtables] object WrittenOrder {
   /** From this version of Spark on, a writer says where it puts values into the old calendar. */
   private val FirstCorrected = "3.1.0"
 
-  private def isCut(time: PrimitiveType): Boolean = time.getLogicalTypeAnnotation match {
+  private def isCut(time: PrimitiveType): Boolean = cond(time.getLogicalTypeAnnotation) {
     case timestamp: TimestampLogicalTypeAnnotation => timestamp.getUnit == TimeUnit.MILLIS
-    case _                                         => false
   }
 
   /** Whether all values of a file are late enough for both calendars, and all zones, to agree. */
@@ -156,7 +154,7 @@ private[sortedtables] object WrittenOrder {
       block.getColumns.asScala.filter(column => isNamed(column.getPath.toDotString))
         .forall { chunk =>
           val values: Statistics[_] = chunk.getStatistics
-          values != null && (values match {
+          values != null && cond(values) {
             case _ if values.getNumNulls == chunk.getValueCount => true
             case _ if !values.hasNonNullValue                   => false
             case days: IntStatistics                            =>
@@ -164,8 +162,7 @@ private[sortedtables] object WrittenOrder {
             case times: LongStatistics if isCut(chunk.getPrimitiveType) =>
               times.getMin > RebaseDateTime.lastSwitchJulianTs / 1000
             case times: LongStatistics => times.getMin > RebaseDateTime.lastSwitchJulianTs
-            case _                     => false
-          })
+          }
         }
     }
 
@@ -173,12 +170,11 @@ private[sortedtables] object WrittenOrder {
   private def keepsStrings(footer: ParquetMetadata, isNamed: String => Boolean): Boolean = {
     val schema =
       footer.getFileMetaData.getKeyValueMetaData.get(ParquetReadSupport.SPARK_METADATA_KEY)
-    schema == null || !schema.contains(CollationsInJson) || (DataType.fromJson(schema) match {
+    schema == null || !schema.contains(CollationsInJson) || cond(DataType.fromJson(schema)) {
       case StructType(fields) =>
         fields.find(field => isNamed(field.name))
           .forall(!_.dataType.existsRecursively(SortedFiles.isCollated))
-      case _ => false
-    })
+    }
   }
 
   /** What the JSON of a schema contains if any of its columns has a collation. */
