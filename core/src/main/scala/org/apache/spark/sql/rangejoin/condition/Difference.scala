@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
+import scala.PartialFunction.cond
 import scala.util.{Left, Right}
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -47,18 +48,16 @@ private[condition] case class Difference(
     xSide: Side,
     arithmetic: Arithmetic,
     bits: Option[Int],
-    absolute: Boolean,
-    widened: Boolean,
-    isSum: Boolean
+    absolute: Boolean = false,
+    widened: Boolean = false,
+    isSum: Boolean = false
 ) {
 
   def on(side: Side): Expression = if (side == xSide) x else y
 
   /** Whether days between dates are meant: these overflow only for dates that nobody uses. */
-  def isOfDates: Boolean = Seq(x, y).forall {
-    case OrderedValue(child) => child.dataType == DateType
-    case _                   => false
-  }
+  def isOfDates: Boolean =
+    Seq(x, y).forall(cond(_) { case OrderedValue(child) => child.dataType == DateType })
 
   /** Whether this is the same number for every pair, even if it is compared in another type. */
   def sameAs(other: Difference): Boolean =
@@ -93,10 +92,9 @@ private[condition] object Difference {
   }
 
   private def isAcross(e: Expression, sideOf: Expression => Option[Side]): Boolean =
-    stripWidening(e) match {
+    cond(stripWidening(e)) {
       case s @ (_: Subtract | _: Add) =>
         s.children.flatMap(child => sideOf(child).toSeq).distinct.size == 2
-      case _ => false
     }
 
   /**
@@ -116,8 +114,7 @@ private[condition] object Difference {
         val (x, y) =
           if (sideOf(a.left).contains(LeftSide)) (a.left, a.right) else (a.right, a.left)
         Arithmetic.of(a, compared).flatMap(across(x, y, _, bits)).map(_.copy(isSum = true))
-      case DateDiff(end, start) =>
-        across(end, start, WholeNumbers, bitsOf(IntegerType))
+      case DateDiff(end, start)             => across(end, start, WholeNumbers, bitsOf(IntegerType))
       case SubtractDates(end, start, false) =>
         across(end, start, WholeNumbers, None)
           .map(d => d.copy(x = microsOfDays(d.x), y = microsOfDays(d.y)))
@@ -127,18 +124,8 @@ private[condition] object Difference {
     }
 
     private def across(x: Expression, y: Expression, arithmetic: Arithmetic, bits: Option[Int]) =
-      for (a <- sideOf(x); b <- sideOf(y) if a != b) yield {
-        val (from, to) = (arithmetic.number(x), arithmetic.number(y))
-        Difference(
-          from,
-          to,
-          a,
-          arithmetic,
-          bits,
-          absolute = false,
-          widened = false,
-          isSum = false)
-      }
+      for (a <- sideOf(x); b <- sideOf(y) if a != b)
+        yield Difference(arithmetic.number(x), arithmetic.number(y), a, arithmetic, bits)
   }
 
   def microsOfDays(days: Expression): Expression =
@@ -186,10 +173,8 @@ private[condition] object Difference {
    */
   private def trustedOfRounded(limit: Limit, opposite: Option[Limit]): Map[Side, Expression] = {
     val d = limit.difference
-    val greatest = d.arithmetic match {
-      case Rounded(true) => Float.MaxValue.toDouble
-      case _             => Double.MaxValue
-    }
+    val greatest =
+      if (d.arithmetic == Rounded(single = true)) Float.MaxValue.toDouble else Double.MaxValue
     // The end of a difference, given its minuend, is then as wide as can be, or nothing matches at all.
     val ofLiteral = if (d.isSum) greatest else Double.PositiveInfinity
     val finite = (limit +: opposite.toSeq).map(_.amount).distinct
@@ -207,14 +192,12 @@ private[condition] object Difference {
   private def isWithin(e: Expression, greatest: Double): Expression =
     nullOr(e, And(GreaterThan(e, Literal(-greatest)), LessThan(e, Literal(greatest))))
 
-  private def isLiteralWithin(e: Expression, greatest: Double): Boolean = e match {
-    case Literal(d: Double, _) => d > -greatest && d < greatest
-    case _                     => false
-  }
+  private def isLiteralWithin(e: Expression, greatest: Double): Boolean =
+    cond(e) { case Literal(d: Double, _) => d > -greatest && d < greatest }
 
   /** Rows whose differences never wrap around: all dates of the calendar. */
   private def withoutOverflow(d: Difference, bits: Int): Map[Side, Expression] =
-    Seq[Side](LeftSide, RightSide).map(s => s -> withinWidth(d.on(s), bits - 1)).toMap
+    Side.Both.map(s => s -> withinWidth(d.on(s), bits - 1)).toMap
 
   private def trusted(limit: Limit, opposite: Limit, bits: Int): Map[Side, Expression] = {
     val d = limit.difference
@@ -223,33 +206,22 @@ private[condition] object Difference {
     else {
       Map(
         limit.side -> And(ends, notAntipodal(d.on(limit.side), bits)),
-        limit.side.other -> notAntipodal(d.on(limit.side.other), bits)
-      )
+        limit.side.other -> notAntipodal(d.on(limit.side.other), bits))
     }
   }
 
   private def withinWidth(e: Expression, bits: Int): Expression = {
     val greatest = Long.MaxValue >> (64 - bits)
-    nullOr(
-      e,
-      And(
-        GreaterThanOrEqual(e, Literal(-greatest - 1)),
-        LessThanOrEqual(e, Literal(greatest))
-      )
-    )
+    val isAbove = GreaterThanOrEqual(e, Literal(-greatest - 1))
+    nullOr(e, And(isAbove, LessThanOrEqual(e, Literal(greatest))))
   }
 
   /** Of two values `2^(bits-1)^` apart, at least one does not pass. */
   private def notAntipodal(e: Expression, bits: Int): Expression = {
     val margin = 1L << (bits - 5)
     val greatest = Long.MaxValue >> (64 - bits)
-    nullOr(
-      e,
-      And(
-        GreaterThan(e, Literal(-margin)),
-        LessThanOrEqual(e, Literal(greatest - margin + 1))
-      )
-    )
+    val isBelow = LessThanOrEqual(e, Literal(greatest - margin + 1))
+    nullOr(e, And(GreaterThan(e, Literal(-margin)), isBelow))
   }
 
   private def nullOr(e: Expression, holds: Expression): Expression = Or(IsNull(e), holds)

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
+import scala.PartialFunction.cond
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.rangejoin.kernel.{NullBound, OrderedValue}
 import org.apache.spark.sql.types._
@@ -39,7 +41,7 @@ private[condition] object EnclosingRange {
     val all = Predicates.alternatives(or)
     val parts = if (all.size > MostParts) Nil else all.map(Part.of(_, ofPart))
     for {
-      side <- Sides
+      side <- Side.Both
       (bounded, others) = together(parts, side)
       inDirection = bounded.map(_.in(side))
       first <- inDirection.headOption.toSeq.flatten
@@ -74,7 +76,7 @@ private[condition] object EnclosingRange {
 
   /** Whether all tests are of columns that are compared with each other, directly or by way of others. */
   def areCompared(tests: Seq[RangeTest]): Boolean = {
-    val pairs = tests.map(test => Sides.map(side => side -> test.on(side).references).toSet)
+    val pairs = tests.map(test => Side.Both.map(side => side -> test.on(side).references).toSet)
     val reached = Iterator.iterate(pairs.take(1).flatten.toSet)(columns =>
       pairs.filter(_.exists(columns)).flatten.toSet ++ columns).drop(pairs.size).next()
     pairs.forall(_.exists(reached))
@@ -88,7 +90,7 @@ private[condition] object EnclosingRange {
 
     /** Whether the part is for rows in which a value of a test is NULL. */
     def isWithout(test: RangeTest): Boolean =
-      conjuncts.exists(c => Sides.exists(side => OpenEnds.isNullOf(c, test.on(side))))
+      conjuncts.exists(c => Side.Both.exists(side => OpenEnds.isNullOf(c, test.on(side))))
 
     /** Whether a test is all that the part says. */
     def isAll(test: RangeTest): Boolean =
@@ -98,7 +100,7 @@ private[condition] object EnclosingRange {
     /** The conjuncts of the part that open a side of a test, the likelier one of the two. */
     def opening(test: RangeTest, sideOf: Expression => Option[Side]): Option[Opening] = {
       val ofSides = for {
-        side <- Sides
+        side <- Side.Both
         ofSide = conjuncts.filter(c => sideOf(c).contains(side) && isOfRow(c))
           .filterNot(OpenEnds.isUsual(_, test.on(side)))
         if ofSide.nonEmpty
@@ -151,11 +153,9 @@ private[condition] object EnclosingRange {
   /** The test that has most in common with another. */
   private def likest(first: RangeTest, tests: Seq[RangeTest]): RangeTest =
     tests.maxBy { test =>
-      Sides.count(side => test.on(side).semanticEquals(first.on(side))) +
-        Sides.count(side => test.on(side).references == first.on(side).references)
+      Side.Both.count(side => test.on(side).semanticEquals(first.on(side))) +
+        Side.Both.count(side => test.on(side).references == first.on(side).references)
     }
-
-  private val Sides = Seq[Side](LeftSide, RightSide)
 
   /** A test that covers others, which are of one type. */
   private case class Covering(test: RangeTest, covered: Seq[RangeTest])
@@ -200,9 +200,8 @@ private[condition] object EnclosingRange {
     } else None
   }
 
-  private def isWhole(dataType: DataType): Boolean = dataType match {
+  private def isWhole(dataType: DataType): Boolean = cond(dataType) {
     case _: IntegralType | DateType | TimestampType | TimestampNTZType | _: AnsiIntervalType => true
-    case _ => false
   }
 
   private def extreme(values: Seq[Expression])(function: Seq[Expression] => Expression)
@@ -213,7 +212,7 @@ private[condition] object EnclosingRange {
   }
 
   private def trusted(tests: Seq[RangeTest]): Map[Side, Expression] =
-    Sides.flatMap { side =>
+    Side.Both.flatMap { side =>
       tests.flatMap(_.trusted.get(side)).distinct.reduceOption[Expression](And(_, _)).map(side -> _)
     }.toMap
 }

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
+import scala.PartialFunction.{cond, condOpt}
+
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 
@@ -40,28 +42,19 @@ case class JoinTypeBehavior(
 ) {
 
   /** Whether one match of a streamed row is all that is looked for. */
-  def stopsAtMatch: Boolean = emission match {
-    case StreamedRow(_) | MatchFlag => true
-    case _                          => false
-  }
+  val stopsAtMatch: Boolean = cond(emission) { case StreamedRow(_) | MatchFlag => true }
 
   /**
    * Whether every row that comes out has a streamed row in it, so that rows come out in the order of the streamed side.
    */
-  def keepsStreamedOrder: Boolean = !preservesBuffered && (emission match {
-    case EveryPair | StreamedRow(_) | MatchFlag => true
-    case _                                      => false
-  })
+  def keepsStreamedOrder: Boolean = !preservesBuffered && (emission == EveryPair || stopsAtMatch)
 
   /** Whether the join has to remember which buffered rows have had a match. */
   def marksBuffered: Boolean = preservesBuffered || emission.isInstanceOf[AfterStreamed]
 
   /** Whether streamed rows without candidates are of any interest. */
-  def visitsAllStreamed: Boolean = preservesStreamed || (emission match {
-    case StreamedRow(ifMatched) => !ifMatched
-    case MatchFlag              => true
-    case _                      => false
-  })
+  val visitsAllStreamed: Boolean =
+    preservesStreamed || emission == MatchFlag || emission == StreamedRow(ifMatched = false)
 
   /**
    * Whether Spark's hash joins evaluate the keys of streamed rows, which may raise, even if the
@@ -89,7 +82,7 @@ object JoinTypeBehavior {
     }
 
   /** The behavior of a join type; None for one that is left to stock Spark. */
-  def of(joinType: JoinType): Option[JoinTypeBehavior] = Option(joinType).collect {
+  def of(joinType: JoinType): Option[JoinTypeBehavior] = condOpt(joinType) {
     case _: InnerLike => JoinTypeBehavior(None, EveryPair)
     case LeftOuter    => JoinTypeBehavior(Some(LeftSide), EveryPair, preservesStreamed = true)
     case RightOuter   => JoinTypeBehavior(Some(RightSide), EveryPair, preservesStreamed = true)
@@ -131,7 +124,14 @@ case object BufferedFlag extends AfterStreamed
 sealed trait Side {
   def other: Side = if (this == LeftSide) RightSide else LeftSide
 
-  def of(join: Join): LogicalPlan = if (this == LeftSide) join.left else join.right
+  def of(join: Join): LogicalPlan = of(join.left, join.right)
+
+  /** What is of this side. */
+  def of[T](left: T, right: T): T = if (this == LeftSide) left else right
+}
+
+object Side {
+  val Both: Seq[Side] = Seq(LeftSide, RightSide)
 }
 
 case object LeftSide extends Side

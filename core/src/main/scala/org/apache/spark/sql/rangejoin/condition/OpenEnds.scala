@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
+import scala.PartialFunction.cond
 import scala.util.Try
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -28,10 +29,9 @@ private[condition] object OpenEnds {
   def of(test: RangeTest, opened: Map[Side, Seq[Expression]], exact: Boolean): RangeTest =
     if (opened.isEmpty) test
     else {
-      val values = Seq[Side](LeftSide, RightSide).map { side =>
-        side -> opened.get(side).fold(Value(test.on(side), isExact = true))(valueOf(
-          test.on(side),
-          _))
+      val values = Side.Both.map { side =>
+        val value = test.on(side)
+        side -> opened.get(side).fold(Value(value, isExact = true))(valueOf(value, _))
       }.toMap
       val nulls = values.map { case (side, _) =>
         side -> (if (opened.contains(side)) NullBound.OpenEnd else NullBound.OpenEndOnly)
@@ -61,10 +61,8 @@ private[condition] object OpenEnds {
   }
 
   /** Whether a condition is that a value is NULL. */
-  def isNullOf(condition: Expression, value: Expression): Boolean = condition match {
-    case IsNull(e) => isNullWith(value, e)
-    case _         => false
-  }
+  def isNullOf(condition: Expression, value: Expression): Boolean =
+    cond(condition) { case IsNull(e) => isNullWith(value, e) }
 
   /**
    * Whether a condition holds of all rows except at the end of a type, or where the value is NULL: `t < t + 1`, from
@@ -115,10 +113,7 @@ private[condition] object OpenEnds {
   private def keepsNulls(child: Expression, to: DataType): Boolean =
     Cast.canUpCast(child.dataType, to) && !child.dataType.isInstanceOf[StringType]
 
-  private def isStep(e: Expression): Boolean = e match {
-    case Literal(value, _) => value != null
-    case _                 => false
-  }
+  private def isStep(e: Expression): Boolean = cond(e) { case Literal(value, _) => value != null }
 
   /** Decimals overflow to NULL in a sum. */
   private def keepsNulls(sum: DataType, mode: EvalMode.Value): Boolean =
