@@ -2,11 +2,14 @@
 
 package org.apache.spark.sql.rangejoin.aggregate
 
+import scala.PartialFunction.{cond, condOpt}
+
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.rangejoin.condition.{
+  JoinCondition,
   LeftSide,
   Predicates,
   RangeCondition,
@@ -73,12 +76,11 @@ private[rangejoin] object WindowedFunction {
   private def longsOf(bound: RangeBound): Option[ValueLongs] =
     if (!isKnown(bound.copy(nulls = None))) None
     else {
-      bound.nulls match {
-        case None                         => Some(ValueLongs(Long.MinValue, Long.MaxValue))
-        case Some(NullBound.BeforeValues) => Some(ValueLongs.BehindNulls)
+      condOpt(bound.nulls) {
+        case None                         => ValueLongs(Long.MinValue, Long.MaxValue)
+        case Some(NullBound.BeforeValues) => ValueLongs.BehindNulls
         case Some(NullBound.NoMatch)      =>
-          Some(ValueLongs(Long.MinValue, RangeBound.GreatestBehindNulls))
-        case _ => None
+          ValueLongs(Long.MinValue, RangeBound.GreatestBehindNulls)
       }
     }
 
@@ -151,13 +153,9 @@ private[rangejoin] object WindowedFunction {
         Predicates.neverRaises(e) || isAsked && reads(ofBuffered)(e) && inWindow.exists(_.eq(e)))
       // It is not counted how many matches in the window such a condition refuses.
       if buffered.isEmpty || choice.outside.isEmpty
-      window <- RangeExtractor
-        .extract(
-          Inner,
-          windowed.map(asRange).reduceOption(And(_, _)),
-          left,
-          right,
-          Some(streamed)).toOption
+      ofWindow = windowed.map(asRange).reduceOption(And(_, _))
+      window <-
+        RangeExtractor.extract(JoinCondition(Inner, ofWindow, left, right, Some(streamed))).toOption
       if window.residual.isEmpty && !window.isOpen
       if reads(ofBuffered)(choice.inside) && choice.outside.forall(reads(ofStreamed))
       // Nor how many of the others a filter refuses.
@@ -177,10 +175,9 @@ private[rangejoin] object WindowedFunction {
    * not NULL in a match.
    */
   private def holdsOfRuns(condition: Expression, window: RangeCondition): Boolean =
-    condition match {
+    cond(condition) {
       case IsNotNull(value) => (window.sortBound ++ window.evictBound)
           .exists(bound => Predicates.haveSameValue(bound.child, value))
-      case _ => false
     }
 
   /** An equality, as of a key, is no range of a join. */
@@ -249,10 +246,9 @@ private[rangejoin] object WindowedFunction {
     case other                    => Not(other)
   }
 
-  private def isNull(e: Expression): Boolean = e match {
+  private def isNull(e: Expression): Boolean = cond(e) {
     case Literal(null, _)                     => true
     case unary @ (_: Cast | _: UnscaledValue) => isNull(unary.children.head)
-    case _                                    => false
   }
 
   /** The function of another argument; None if its buffer would be another one. */
@@ -266,8 +262,6 @@ private[rangejoin] object WindowedFunction {
   }
 
   /** Subqueries, and functions that Spark computes in nodes of their own. */
-  private def isComputedElsewhere(e: Expression): Boolean = e match {
-    case _: PlanExpression[_] | _: PythonUDF => true
-    case _                                   => false
-  }
+  private def isComputedElsewhere(e: Expression): Boolean =
+    cond(e) { case _: PlanExpression[_] | _: PythonUDF => true }
 }

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.broadcast
 
+import scala.PartialFunction.condOpt
+
 import org.apache.spark.TaskContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.RDD
@@ -22,7 +24,6 @@ import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.index._
 import org.apache.spark.sql.rangejoin.join.{CandidateScanner, DriverMetrics, RangeJoinIterator}
 import org.apache.spark.sql.rangejoin.shims.HashJoins
-import org.apache.spark.util.TaskCompletionListener
 
 /**
  * A join with one side broadcast, and a range in its condition, with or without equi keys. The broadcast side is a
@@ -73,9 +74,7 @@ case class BroadcastRangeJoinExec(
   override protected lazy val second: Option[RangeCondition] =
     if (best.isDefined || fewestOfSecond == Int.MaxValue) None
     else {
-      RangeExtractor
-        .second(joinType, condition, left.outputSet, right.outputSet, fixedSide)
-        .filter(BuildBounds.needNoTask)
+      RangeExtractor.second(JoinCondition.of(this, fixedSide)).filter(BuildBounds.needNoTask)
     }
 
   private def secondBounds: Option[SecondBounds] =
@@ -118,9 +117,8 @@ case class BroadcastRangeJoinExec(
   /** Whether these are the keys by which an index of the plan's rows is looked up. */
   def isKeyedBy(keys: Seq[Expression], build: SparkPlan): Boolean =
     keys.nonEmpty && keys.map(_.dataType) == buildKeys.map(_.dataType) &&
-      bindReferences(
-        packed(keys),
-        build.output).map(_.canonicalized) == mode.keys.map(_.canonicalized)
+      bindReferences(packed(keys), build.output).map(_.canonicalized) ==
+      mode.keys.map(_.canonicalized)
 
   override def asStock: SparkPlan =
     if (leftKeys.isEmpty) {
@@ -152,8 +150,7 @@ case class BroadcastRangeJoinExec(
         made
       case _ => wanted
     })
-    if (streamLeft) Seq(UnspecifiedDistribution, broadcast)
-    else Seq(broadcast, UnspecifiedDistribution)
+    leftFirst(Seq(UnspecifiedDistribution), Seq(broadcast))
   }
 
   override lazy val metrics: Map[String, SQLMetric] = Map(
@@ -192,10 +189,9 @@ case class BroadcastRangeJoinExec(
   }
 
   /** The index, where adaptive execution has had it built. */
-  def builtIndex: Option[RangeIndex] = buildPlan match {
+  def builtIndex: Option[RangeIndex] = condOpt(buildPlan) {
     case stage: BroadcastQueryStageExec if stage.isMaterialized =>
-      Some(RangeIndexExchangeExec.below(stage).indexFor(mode).value)
-    case _ => None
+      RangeIndexExchangeExec.below(stage).indexFor(mode).value
   }
 
   // ---------------------------------------------------------------- interpreted
@@ -267,9 +263,9 @@ case class BroadcastRangeJoinExec(
 object BroadcastRangeJoinExec {
 
   /** The range join that replaces a broadcast hash join or a broadcast nested loop join. */
-  def of(join: SparkPlan): Option[BroadcastRangeJoinExec] = join match {
+  def of(join: SparkPlan): Option[BroadcastRangeJoinExec] = condOpt(join) {
     case j: BroadcastHashJoinExec if !j.isNullAwareAntiJoin =>
-      Some(BroadcastRangeJoinExec(
+      BroadcastRangeJoinExec(
         j.leftKeys,
         j.rightKeys,
         j.joinType,
@@ -277,17 +273,9 @@ object BroadcastRangeJoinExec {
         j.condition,
         j.left,
         j.right,
-        HashJoins.isSkewed(j)))
+        HashJoins.isSkewed(j))
     case j: BroadcastNestedLoopJoinExec =>
-      Some(BroadcastRangeJoinExec(
-        Nil,
-        Nil,
-        j.joinType,
-        j.buildSide,
-        j.condition,
-        j.left,
-        j.right))
-    case _ => None
+      BroadcastRangeJoinExec(Nil, Nil, j.joinType, j.buildSide, j.condition, j.left, j.right)
   }
 }
 
@@ -318,9 +306,7 @@ case class CursorFactory(
     val cursor = relation.cursor(best, unknown, second)
     TaskContext.get().taskMetrics().incPeakExecutionMemory(relation.estimatedSize)
     candidates.foreach { metric =>
-      TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {
-        override def onTaskCompletion(context: TaskContext): Unit = metric += cursor.candidates
-      })
+      TaskContext.get().addTaskCompletionListener[Unit](_ => metric += cursor.candidates)
     }
     cursor
   }

@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.condition
 
+import scala.PartialFunction.{cond, condOpt}
 import scala.annotation.tailrec
 import scala.util.Try
 
@@ -22,9 +23,14 @@ private[rangejoin] object Predicates extends PredicateHelper {
   def alternatives(or: Expression): Seq[Expression] = splitDisjunctivePredicates(or)
 
   /** The rest of the condition, without keys; None if there are no keys. */
-  def conditionBesideKeys(join: Join): Option[Option[Expression]] = join match {
-    case ExtractEquiJoinKeys(_, _, _, condition, _, _, _, _) => Some(condition)
-    case _                                                   => None
+  def conditionBesideKeys(join: Join): Option[Option[Expression]] =
+    condOpt(join) { case ExtractEquiJoinKeys(_, _, _, condition, _, _, _, _) => condition }
+
+  /** Whether a row of this side has one match at most, by the equi keys of a join. */
+  def hasOneMatch(join: Join, streamed: Side): Boolean = cond(join) {
+    case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) =>
+      val keys = ExpressionSet(streamed.other.of(leftKeys, rightKeys))
+      streamed.other.of(join).distinctKeys.exists(_.subsetOf(keys))
   }
 
   /** Whether a condition holds of no row in which a column is NULL. */
@@ -77,7 +83,7 @@ private[rangejoin] object Predicates extends PredicateHelper {
   }
 
   /** Whether an expression is surely evaluated without an error. */
-  def neverRaises(e: Expression): Boolean = e match {
+  def neverRaises(e: Expression): Boolean = cond(e) {
     case _: Attribute | _: Literal => true
     case OrderedValue(child)       => neverRaises(child)
     case Coalesce(children)        => children.forall(neverRaises)
@@ -89,13 +95,10 @@ private[rangejoin] object Predicates extends PredicateHelper {
       neverRaises(child) && isPlain(child.dataType) && Cast.canUpCast(child.dataType, to)
     case _: Add | _: Subtract | _: Multiply | _: Abs | _: UnaryMinus =>
       Distance.isFloating(e.dataType) && e.children.forall(neverRaises)
-    case _ => false
   }
 
-  private def isNotZero(e: Expression): Boolean = e match {
-    case Literal(value: Number, _: IntegralType) => value.longValue != 0
-    case _                                       => false
-  }
+  private def isNotZero(e: Expression): Boolean =
+    cond(e) { case Literal(value: Number, _: IntegralType) => value.longValue != 0 }
 
   private def isPlain(dataType: DataType): Boolean = dataType match {
     // The last dates are no timestamps.

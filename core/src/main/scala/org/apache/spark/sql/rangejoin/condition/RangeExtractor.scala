@@ -38,53 +38,31 @@ import org.apache.spark.sql.execution.joins.BaseJoinExec
  */
 object RangeExtractor {
 
-  /**
-   * The range of a join, or why there is none.
-   *
-   * @param streamed the side that has to be streamed, where it is not up to join type and range
-   */
-  def extract(
-      joinType: JoinType,
-      condition: Option[Expression],
-      left: AttributeSet,
-      right: AttributeSet,
-      streamed: Option[Side] = None
-  ): Either[Reason, RangeCondition] =
-    ranges(joinType, condition, left, right, streamed).map(_.head)
+  /** The range of a join, or why there is none. */
+  def extract(join: JoinCondition): Either[Reason, RangeCondition] = ranges(join).map(_.head)
 
-  /** The range of a join of a logical plan, whose equi keys are part of its condition. */
+  /** The range of a join of a logical plan. */
   def extract(join: Join, streamed: Option[Side]): Either[Reason, RangeCondition] =
-    ranges(join, streamed).map(_.head)
+    extract(JoinCondition.of(join, streamed))
 
   /** The range of a join that Spark has planned. */
   def extract(join: BaseJoinExec): Either[Reason, RangeCondition] =
-    extract(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
-
-  /** The ranges that may drive a join of a logical plan. */
-  def ranges(join: Join, streamed: Option[Side]): Either[Reason, Seq[RangeCondition]] = {
-    val condition = Predicates.conditionBesideKeys(join).getOrElse(join.condition)
-    ranges(join.joinType, condition, join.left.outputSet, join.right.outputSet, streamed)
-  }
+    extract(JoinCondition.of(join, streamed = None))
 
   /**
    * The ranges that may drive a join, the driving one first. The others have two ends, and tests that are as much
    * related as in the first: each excludes distant pairs.
    */
-  def ranges(
-      joinType: JoinType,
-      condition: Option[Expression],
-      left: AttributeSet,
-      right: AttributeSet,
-      streamed: Option[Side] = None
-  ): Either[Reason, Seq[RangeCondition]] =
+  def ranges(join: JoinCondition): Either[Reason, Seq[RangeCondition]] =
     for {
-      behavior <- JoinTypeBehavior.of(joinType).toRight(Reason.UnsupportedJoinType(joinType))
-      split <- condition.map(DrivenBy.split).toRight(Reason.NoCondition)
+      behavior <-
+        JoinTypeBehavior.of(join.joinType).toRight(Reason.UnsupportedJoinType(join.joinType))
+      split <- join.condition.map(DrivenBy.split).toRight(Reason.NoCondition)
       _ <- split.conjuncts.find(!_.deterministic).map(Reason.Nondeterministic).toLeft(())
-      tests <- readTests(split.conjuncts, left, right)
+      tests <- readTests(split.conjuncts, join)
     } yield choose(tests, split.driving).map { found =>
       val range = found.map(OpenEnds.withoutNulls(_, split.conjuncts))
-      val side = streamed.orElse(behavior.streamed).getOrElse(range.streamed)
+      val side = join.streamed.orElse(behavior.streamed).getOrElse(range.streamed)
       withRange(range, side, split.conjuncts)
     }
 
@@ -95,14 +73,8 @@ object RangeExtractor {
    * conjuncts, no conjunct at all may raise. In that case the bounds do not tell FALSE from NULL, and after a NULL the
    * following conjuncts are evaluated, too.
    */
-  def second(
-      joinType: JoinType,
-      condition: Option[Expression],
-      left: AttributeSet,
-      right: AttributeSet,
-      streamed: Option[Side]
-  ): Option[RangeCondition] =
-    ranges(joinType, condition, left, right, streamed).toOption.flatMap { found =>
+  def second(join: JoinCondition): Option[RangeCondition] =
+    ranges(join).toOption.flatMap { found =>
       val first = found.head
       def isOfFirst(conjunct: Expression) = first.predicates.exists(_.eq(conjunct))
       def isApart(range: RangeCondition) = range.hasTwoEnds && !range.predicates.exists(isOfFirst)
@@ -125,25 +97,14 @@ object RangeExtractor {
    * The normal form of a join with or without a range: without one it has no tests, and the whole condition as the
    * residual.
    */
-  def normalForm(
-      joinType: JoinType,
-      condition: Option[Expression],
-      left: AttributeSet,
-      right: AttributeSet,
-      streamed: Option[Side] = None
-  ): Either[Reason, RangeCondition] =
-    extract(joinType, condition, left, right, streamed) match {
-      case Left(_: Reason.NoRange) => Right(withoutRange(joinType, condition, streamed))
-      case other                   => other
-    }
+  def normalForm(join: JoinCondition): Either[Reason, RangeCondition] = extract(join) match {
+    case Left(_: Reason.NoRange) => Right(withoutRange(join))
+    case other                   => other
+  }
 
-  private def withoutRange(
-      joinType: JoinType,
-      condition: Option[Expression],
-      wanted: Option[Side]
-  ): RangeCondition = {
-    val streamed = wanted.orElse(JoinTypeBehavior.of(joinType).flatMap(_.streamed))
-    RangeCondition(streamed.getOrElse(LeftSide), None, None, Nil, condition)
+  private def withoutRange(join: JoinCondition): RangeCondition = {
+    val streamed = join.streamed.orElse(JoinTypeBehavior.of(join.joinType).flatMap(_.streamed))
+    RangeCondition(streamed.getOrElse(LeftSide), None, None, Nil, join.condition)
   }
 
   /**
@@ -159,10 +120,8 @@ object RangeExtractor {
 
   private def readTests(
       predicates: Seq[Expression],
-      left: AttributeSet,
-      right: AttributeSet
-  ): Either[Reason, Seq[RangeTest]] = {
-    val reader = new PredicateReader(left, right)
+      join: JoinCondition): Either[Reason, Seq[RangeTest]] = {
+    val reader = new PredicateReader(join.left, join.right)
     val (refused, tests) = reader.read(predicates)
     if (tests.nonEmpty) Right(tests)
     else Left(refused.headOption.orElse(reader.refusal(predicates)).getOrElse(
@@ -250,11 +209,9 @@ object RangeExtractor {
   private def withRange(
       range: Range,
       streamed: Side,
-      predicates: Seq[Expression]
-  ): RangeCondition = {
-    val (upper, lower) =
-      if (streamed == LeftSide) (range.rightBelowLeft, range.leftBelowRight)
-      else (range.leftBelowRight, range.rightBelowLeft)
+      predicates: Seq[Expression]): RangeCondition = {
+    val upper = streamed.of(range.rightBelowLeft, range.leftBelowRight)
+    val lower = streamed.other.of(range.rightBelowLeft, range.leftBelowRight)
     val tests = upper.toSeq ++ lower
     // Conjuncts that the tests cover entirely, or that are true of every pair, are not evaluated again.
     val covered = tests.filter(isCovered(_, tests)).map(_.predicate) ++
@@ -273,4 +230,36 @@ object RangeExtractor {
     case ExactWith(opposite) => tests.exists(t => t.ne(test) && t.predicate.eq(opposite))
     case Inexact             => false
   }
+}
+
+/**
+ * What the range of a join follows from.
+ *
+ * @param left the columns of the left side
+ * @param right the columns of the right side
+ * @param streamed the side that has to be streamed, where it is not up to join type and range
+ */
+case class JoinCondition(
+    joinType: JoinType,
+    condition: Option[Expression],
+    left: AttributeSet,
+    right: AttributeSet,
+    streamed: Option[Side] = None)
+
+object JoinCondition {
+
+  /** Of a join of a logical plan, whose equi keys are part of its condition. */
+  def of(join: Join, streamed: Option[Side]): JoinCondition = {
+    val condition = Predicates.conditionBesideKeys(join).getOrElse(join.condition)
+    JoinCondition(join.joinType, condition, join.left.outputSet, join.right.outputSet, streamed)
+  }
+
+  /** Of a join that Spark has planned. */
+  def of(join: BaseJoinExec, streamed: Option[Side]): JoinCondition =
+    JoinCondition(
+      join.joinType,
+      join.condition,
+      join.left.outputSet,
+      join.right.outputSet,
+      streamed)
 }

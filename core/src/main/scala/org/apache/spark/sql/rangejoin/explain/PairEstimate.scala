@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.explain
 
+import scala.PartialFunction.{cond, condOpt}
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
@@ -11,7 +13,7 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.condition.{RangeCondition, RangeExtractor}
+import org.apache.spark.sql.rangejoin.condition.{JoinCondition, RangeCondition, RangeExtractor}
 import org.apache.spark.sql.rangejoin.conf.JobDescription
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.partitioning.RangeBucketExec
@@ -125,9 +127,8 @@ object PairEstimate {
       case _ => (Nil, join.condition)
     }
     val driving = JoinReports.rangeOf(node)
-    val (first, other) = RangeExtractor
-      .ranges(join.joinType, others, join.left.outputSet, join.right.outputSet)
-      .fold(_ => Nil, identity)
+    val asked = JoinCondition(join.joinType, others, join.left.outputSet, join.right.outputSet)
+    val (first, other) = RangeExtractor.ranges(asked).fold(_ => Nil, identity)
       .partition(range => driving.isEmpty || driving.forall(isIn(range)))
     val ranges = (first.take(1) ++ other).take(PartitionRangeJoins.MostRanges)
     val read = join.condition.fold(AttributeSet.empty)(_.references)
@@ -150,7 +151,7 @@ object PairEstimate {
         val inRange = ranges.indices.map(i => scaled(_.met(i + 1)))
         inRange.indices.drop(1).filter(i => inRange(i) * TimesFewer <= inRange.head)
           .sortBy(inRange(_)).headOption
-          .flatMap(i => betterRange(ranges(i), inRange(i), inRange.head, join, others))
+          .flatMap(i => betterRange(ranges(i), inRange(i), inRange.head, asked))
       }
     PairEstimate(
       left.total,
@@ -168,10 +169,9 @@ object PairEstimate {
     range.predicates.exists(_.semanticEquals(predicate))
 
   /** Whether a sample says, when the query runs, which range drives the join. */
-  private def choosesByItself(node: SparkPlan): Boolean = node match {
+  private def choosesByItself(node: SparkPlan): Boolean = cond(node) {
     case join: BaseJoinExec =>
       join.leftKeys.exists(RangeBucketExec.isBucket) && node.conf.adaptiveExecutionEnabled
-    case _ => false
   }
 
   /** None where the range would not drive the join if it were written first, either. */
@@ -179,11 +179,9 @@ object PairEstimate {
       range: RangeCondition,
       pairs: Double,
       driving: Double,
-      join: Join,
-      condition: Option[Expression]): Option[String] = {
-    val first = (range.predicates ++ condition).reduceOption[Expression](And)
-    val drives = RangeExtractor
-      .extract(join.joinType, first, join.left.outputSet, join.right.outputSet)
+      join: JoinCondition): Option[String] = {
+    val first = (range.predicates ++ join.condition).reduceOption[Expression](And)
+    val drives = RangeExtractor.extract(join.copy(condition = first))
       .exists(found => found.predicates.forall(isIn(range)))
     if (!drives) None
     else {
@@ -194,14 +192,12 @@ object PairEstimate {
   }
 
   /** Why a skewed key is not split, if it is for want of adaptive execution. */
-  private def inOneTask(skewed: SkewedKey, node: SparkPlan): Option[String] = node match {
+  private def inOneTask(skewed: SkewedKey, node: SparkPlan): Option[String] = condOpt(node) {
     case _: SortMergeRangeJoinExec
         if skewed.pairs >= ManyPairs && !node.conf.adaptiveExecutionEnabled =>
-      Some(
-        s"about ${skewed.pairs.round} pairs have the key ${skewed.key}, all in one task: " +
-          "splitting skewed keys needs adaptive execution, and " +
-          s"${SQLConf.ADAPTIVE_EXECUTION_ENABLED.key} is false")
-    case _ => None
+      s"about ${skewed.pairs.round} pairs have the key ${skewed.key}, all in one task: " +
+        "splitting skewed keys needs adaptive execution, and " +
+        s"${SQLConf.ADAPTIVE_EXECUTION_ENABLED.key} is false"
   }
 
   /** The pairs of one key, and of those the number that meets each of the conditions. */

@@ -40,14 +40,14 @@ trait RangeJoinExec extends JoinCodegenSupport {
 
   /** The range, or why there is none that this node serves. */
   def extracted: Either[Reason, RangeCondition] =
-    RangeExtractor.extract(joinType, condition, left.outputSet, right.outputSet, fixedSide)
+    RangeExtractor.extract(JoinCondition.of(this, fixedSide))
 
   /**
    * The range that the node runs by; a condition without a range counts as one in which every row
    * of a key is in range. Left: why there is none that this node serves.
    */
   lazy val normalForm: Either[Reason, RangeCondition] =
-    RangeExtractor.normalForm(joinType, condition, left.outputSet, right.outputSet, fixedSide)
+    RangeExtractor.normalForm(JoinCondition.of(this, fixedSide))
 
   /** The normal form, where the node may take the place of the stock join, which keeps an order. */
   def placeable: Either[Reason, RangeCondition] = normalForm
@@ -64,13 +64,13 @@ trait RangeJoinExec extends JoinCodegenSupport {
 
   protected def streamLeft: Boolean = streamedSide == LeftSide
 
-  def streamedPlan: SparkPlan = if (streamLeft) left else right
+  def streamedPlan: SparkPlan = streamedSide.of(left, right)
 
-  protected def otherPlan: SparkPlan = if (streamLeft) right else left
+  protected def otherPlan: SparkPlan = streamedSide.other.of(left, right)
 
-  protected def streamedKeys: Seq[Expression] = if (streamLeft) leftKeys else rightKeys
+  protected def streamedKeys: Seq[Expression] = streamedSide.of(leftKeys, rightKeys)
 
-  protected def otherKeys: Seq[Expression] = if (streamLeft) rightKeys else leftKeys
+  protected def otherKeys: Seq[Expression] = streamedSide.other.of(leftKeys, rightKeys)
 
   @transient protected lazy val stock: SparkPlan = asStock
 
@@ -181,17 +181,23 @@ trait RangeJoinExec extends JoinCodegenSupport {
      """.stripMargin
 }
 
+private[rangejoin] object WithTagsOf {
+
+  /** A node in the place of another one. Spark finds by the logical plan of a node what a stage stands for. */
+  def apply[P <: SparkPlan](replaced: SparkPlan)(node: P): P = {
+    node.copyTagsFrom(replaced)
+    node
+  }
+}
+
 /** Metrics of a node that are known on the driver. */
 private[rangejoin] object DriverMetrics {
 
   /** Sets metrics of a node, by their names, and sends them to the SQL tab of the running query. */
   def post(node: SparkPlan, values: (String, Long)*): Unit = {
-    val metrics = values.map { case (name, value) =>
-      val metric = node.longMetric(name)
-      metric.set(value)
-      metric
-    }
+    values.foreach { case (name, value) => node.longMetric(name).set(value) }
     val execution = node.session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
+    val metrics = values.map { case (name, _) => node.longMetric(name) }
     SQLMetrics.postDriverMetricUpdates(node.session.sparkContext, execution, metrics)
   }
 }

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import scala.PartialFunction.{cond, condOpt}
+
 import org.apache.spark.sql.catalyst.expressions.aggregate.{
   AggregateMode,
   Complete,
@@ -17,7 +19,7 @@ import org.apache.spark.sql.execution.aggregate.{
 import org.apache.spark.sql.execution.{ExpandExec, SortExec, SparkPlan}
 import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec}
+import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec, WithTagsOf}
 
 /**
  * Has a range join aggregate the matches of each streamed row, where a partial aggregate above it is grouped by
@@ -44,10 +46,8 @@ private[plan] object AggregateMatches {
   /** What gives the buffers that are wanted; None if a plan gives rows. */
   def answer(plan: SparkPlan, wanted: Option[AggregatedPairs]): Option[SparkPlan] =
     wanted.flatMap { aggregates =>
-      def isAnswer(plan: SparkPlan) = plan match {
-        case matches: AggregateMatchesExec => matches.buffers == aggregates.buffers
-        case _                             => false
-      }
+      def isAnswer(plan: SparkPlan) =
+        cond(plan) { case matches: AggregateMatchesExec => matches.buffers == aggregates.buffers }
       Some(plan).filter {
         case expand: ExpandExec => isAnswer(expand.child)
         case other              => isAnswer(other)
@@ -62,9 +62,8 @@ private[plan] object AggregateMatches {
   private def isSlower(join: RangeJoinExec, wanted: AggregatedPairs): Boolean = {
     val isTotal = wanted.grouping.isEmpty
     val few = if (isTotal) FewRowsOfAll else FewRows
-    def hasFew = join match {
+    def hasFew = cond(join) {
       case broadcast: BroadcastRangeJoinExec => broadcast.builtIndex.exists(_.largestGroup <= few)
-      case _                                 => false
     }
     isTotal && join.hasResidual ||
     hasFew && StreamedNumber.among(wanted.grouping, join).isEmpty
@@ -81,10 +80,8 @@ private[plan] object AggregateMatches {
    */
   private def unfused(join: RangeJoinExec): RangeJoinExec = join match {
     case broadcast: BroadcastRangeJoinExec =>
-      val unfused = broadcast.withStreamedPlan(CodegenBoundaryExec(broadcast.streamedPlan))
       // With its logical plan: the stage below must not be taken for the aggregate's.
-      unfused.copyTagsFrom(broadcast)
-      unfused
+      WithTagsOf(join)(broadcast.withStreamedPlan(CodegenBoundaryExec(broadcast.streamedPlan)))
     case other => other
   }
 
@@ -97,7 +94,7 @@ private[plan] object AggregateMatches {
       function.copy(mode = mode, filter = None)
     }
     val results = functions.map(_.resultAttribute)
-    val merged = aggregate match {
+    WithTagsOf(aggregate)(aggregate match {
       case hash: HashAggregateExec => hash.copy(
           groupingExpressions = grouping,
           aggregateExpressions = functions,
@@ -113,9 +110,7 @@ private[plan] object AggregateMatches {
         )
       // What Spark aggregates by objects is refused.
       case other => throw new IllegalStateException(s"not merged by expressions:\n$other")
-    }
-    merged.copyTagsFrom(aggregate)
-    merged
+    })
   }
 
   private def inOrder(child: SparkPlan, order: Seq[SortOrder]): SparkPlan =
@@ -135,9 +130,8 @@ private[plan] object AggregateMatches {
 /** An aggregate that only merges the buffers of others, and its input. */
 private[plan] object MergedBuffers {
 
-  def unapply(plan: SparkPlan): Option[SparkPlan] = plan match {
-    case merge: BaseAggregateExec if areOf(merge, PartialMerge) => Some(merge.children.head)
-    case _                                                      => None
+  def unapply(plan: SparkPlan): Option[SparkPlan] = condOpt(plan) {
+    case merge: BaseAggregateExec if areOf(merge, PartialMerge) => merge.children.head
   }
 
   /** Whether there are functions, and all of them give results of merged buffers. */

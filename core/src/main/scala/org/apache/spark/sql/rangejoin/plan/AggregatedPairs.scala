@@ -2,13 +2,15 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import scala.PartialFunction.condOpt
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.{ExpandExec, SparkPlan}
 import org.apache.spark.sql.rangejoin.aggregate.WindowedFunction
-import org.apache.spark.sql.rangejoin.condition.{LeftSide, Predicates, RightSide, Side}
+import org.apache.spark.sql.rangejoin.condition.{Predicates, Side}
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 
 /**
@@ -32,14 +34,13 @@ private[rangejoin] case class AggregatedPairs(
    */
   def sides(left: AttributeSet, right: AttributeSet): Either[String, Seq[Side]] = {
     def isOf(e: Expression, side: AttributeSet) = e.references.subsetOf(side)
-    val grouped = Seq[(Side, AttributeSet)](LeftSide -> left, RightSide -> right)
-      .filter { case (_, columns) =>
-        grouping.forall(key => key.deterministic && isOf(key, columns))
-      }
+    val grouped = Side.Both.filter { side =>
+      grouping.forall(key => key.deterministic && isOf(key, side.of(left, right)))
+    }
     val ofBoth = functions.filter(f => !isOf(f, left) && !isOf(f, right))
     def isWindow(f: AggregateExpression, side: Side) =
       WindowedFunction.of(f, left, right, side).isDefined
-    val served = grouped.map(_._1).filter(side => ofBoth.forall(isWindow(_, side)))
+    val served = grouped.filter(side => ofBoth.forall(isWindow(_, side)))
     functions.flatMap(refusalOf).headOption
       .orElse(
         if (grouped.isEmpty) Some("group by columns of one side alone")
@@ -134,15 +135,14 @@ private[rangejoin] object AggregatedPairs {
     columns.flatMap(_.collect { case function: AggregateExpression => function })
 
   /** What an aggregate of rows wants of the rows below it; None for any other operator. */
-  def of(plan: SparkPlan): Option[AggregatedPairs] = plan match {
+  def of(plan: SparkPlan): Option[AggregatedPairs] = condOpt(plan) {
     case aggregate: BaseAggregateExec
         if aggregate.aggregateExpressions.nonEmpty &&
           aggregate.aggregateExpressions.forall(f => isOfRows(f.mode)) && !aggregate.isStreaming =>
-      Some(AggregatedPairs(
+      AggregatedPairs(
         aggregate.groupingExpressions,
         aggregate.aggregateExpressions,
-        aggregate.aggregateExpressions.flatMap(_.aggregateFunction.inputAggBufferAttributes)))
-    case _ => None
+        aggregate.aggregateExpressions.flatMap(_.aggregateFunction.inputAggBufferAttributes))
   }
 
   /** From 4.3 on an aggregate that needs no shuffle has one step. */

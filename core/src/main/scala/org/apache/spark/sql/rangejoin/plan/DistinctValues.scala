@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import scala.PartialFunction.{cond, condOpt}
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate
@@ -9,10 +11,9 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.rangejoin.best.{BestMatches, Ranking}
 import org.apache.spark.sql.rangejoin.condition.{
-  LeftSide,
+  JoinCondition,
   MonotoneColumn,
   RangeExtractor,
-  RightSide,
   Side
 }
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
@@ -52,15 +53,9 @@ private[rangejoin] case class DistinctValues(read: Seq[Expression], readsFirst: 
   def anyMatch(join: RangeJoinExec): Option[WantedPairs] = {
     val columns = AttributeSet.fromAttributeSets(read.map(_.references))
     for {
-      streamed <- Seq[Side](LeftSide, RightSide).find(side =>
-        join.mayStream(side) &&
-          columns.subsetOf((if (side == LeftSide) join.left else join.right).outputSet))
-      range <- RangeExtractor.extract(
-        join.joinType,
-        join.condition,
-        join.left.outputSet,
-        join.right.outputSet,
-        Some(streamed)).toOption
+      streamed <- Side.Both.find(side =>
+        join.mayStream(side) && columns.subsetOf(side.of(join.left, join.right).outputSet))
+      range <- RangeExtractor.extract(JoinCondition.of(join, Some(streamed))).toOption
       column <- (range.sortBound ++ range.evictBound).flatMap(MonotoneColumn.of).headOption
     } yield WantedPairs(
       columns.toSeq,
@@ -112,19 +107,13 @@ private[rangejoin] object DistinctValues {
     else None
   }
 
-  private def isFirst(function: AggregateFunction): Boolean = function match {
-    case _: First | _: Last => true
-    case _                  => false
-  }
+  private def isFirst(function: AggregateFunction): Boolean =
+    cond(function) { case _: First | _: Last => true }
 
   /** Whether a function gives the same result if values come again, or may. */
-  private def isOfAny(function: AggregateExpression): Boolean = function match {
+  private def isOfAny(function: AggregateExpression): Boolean = cond(function) {
     case AggregateExpression(of, Partial | Complete, isDistinct, _, _) =>
-      isDistinct || (of match {
-        case _: Max | _: Min => true
-        case other           => isFirst(other)
-      })
-    case _ => false
+      isDistinct || isFirst(of) || of.isInstanceOf[Max] || of.isInstanceOf[Min]
   }
 
   /** Whether a function of a window is the value of its first row (true) or of its last; None if it is another one. */
@@ -134,12 +123,11 @@ private[rangejoin] object DistinctValues {
           _) =>
       def begins = frame.lower == UnboundedPreceding
       def ends = frame.upper == UnboundedFollowing
-      val isFirst = value match {
-        case AggregateExpression(First(_, false), Complete, _, None, _) => Some(true)
+      val isFirst = condOpt(value) {
+        case AggregateExpression(First(_, false), Complete, _, None, _) => true
         // What Spark makes of it.
-        case NthValue(_, IntegerLiteral(1), false)                     => Some(true)
-        case AggregateExpression(Last(_, false), Complete, _, None, _) => Some(false)
-        case _                                                         => None
+        case NthValue(_, IntegerLiteral(1), false)                     => true
+        case AggregateExpression(Last(_, false), Complete, _, None, _) => false
       }
       isFirst.filter {
         case true  => begins && (ends || frame.upper == CurrentRow)

@@ -20,7 +20,13 @@ import org.apache.spark.sql.execution.joins.{
 }
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
-import org.apache.spark.sql.rangejoin.condition.{Predicates, RangeCondition, RangeExtractor, Reason}
+import org.apache.spark.sql.rangejoin.condition.{
+  JoinCondition,
+  Predicates,
+  RangeCondition,
+  RangeExtractor,
+  Reason
+}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.hint.RangeJoinHint
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
@@ -88,7 +94,8 @@ case class MarkRangeJoins(session: SparkSession) extends SparkStrategy {
     if (join.isStreaming) Left(Reason.Streaming)
     else if (conditions.flatten.exists(RangeExtractor.hasComparison)) {
       val (left, right) = (join.left.outputSet, join.right.outputSet)
-      val ranges = conditions.map(RangeExtractor.extract(join.joinType, _, left, right))
+      val ranges =
+        conditions.map(c => RangeExtractor.extract(JoinCondition(join.joinType, c, left, right)))
       val reason = ranges.collectFirst { case Left(first) => first }
       reason.filter(_ => ranges.forall(_.isLeft)).toLeft(()).left.map { none =>
         leave("Spark's own strategies", join.simpleString(100), none)

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import scala.PartialFunction.cond
+
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
@@ -17,6 +19,7 @@ import org.apache.spark.sql.execution.joins.{
 import org.apache.spark.sql.execution.{PlanLater, ProjectExec, SparkPlan}
 import org.apache.spark.sql.rangejoin.condition.{
   DrivenBy,
+  JoinCondition,
   LeftSide,
   RangeCondition,
   RangeExtractor,
@@ -43,10 +46,9 @@ import org.apache.spark.sql.rangejoin.shims.ClassicSession.SparkSession
 object PartitionRangeJoins extends JoinSelectionHelper {
 
   /** Whether Spark has planned a nested loop over two sides that are large, as far as it knows. */
-  def isQuadratic(planned: Seq[SparkPlan], join: Join): Boolean = planned match {
+  def isQuadratic(planned: Seq[SparkPlan], join: Join): Boolean = cond(planned) {
     case Seq(_: CartesianProductExec)           => !hintToShuffleReplicateNL(join.hint)
     case Seq(loop: BroadcastNestedLoopJoinExec) => isLastResort(loop, join)
-    case _                                      => false
   }
 
   /** The join by buckets; None where its rows cannot be partitioned, or may not be copied. */
@@ -106,10 +108,8 @@ object PartitionRangeJoins extends JoinSelectionHelper {
           rangeOf(join, partitioning.range.owner).contains(partitioning.range))
     }
 
-  def isWithoutKeys(plan: LogicalPlan): Boolean = plan match {
-    case join: Join => ExtractEquiJoinKeys.unapply(join).isEmpty
-    case _          => false
-  }
+  def isWithoutKeys(plan: LogicalPlan): Boolean =
+    cond(plan) { case join: Join => ExtractEquiJoinKeys.unapply(join).isEmpty }
 
   /** A broadcast of a side that is neither known to be small nor asked for by a hint. */
   private def isLastResort(loop: BroadcastNestedLoopJoinExec, join: Join): Boolean = {
@@ -137,7 +137,9 @@ object PartitionRangeJoins extends JoinSelectionHelper {
   private[rangejoin] val MostRanges = 4
 
   private def ranges(join: Join): Seq[RangeCondition] =
-    RangeExtractor.ranges(join, streamed = None).fold(_ => Nil, _.take(MostRanges))
+    RangeExtractor.ranges(JoinCondition.of(join, streamed = None)).fold(
+      _ => Nil,
+      _.take(MostRanges))
 
   /** Ranges beside the first that may drive the join, and whose bounds are worth evaluating for a sample. */
   private def otherRanges(join: Join): Seq[RangeCondition] = {

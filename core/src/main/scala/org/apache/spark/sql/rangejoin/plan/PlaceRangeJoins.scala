@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import scala.PartialFunction.condOpt
+
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
@@ -26,7 +28,8 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.{
   CodegenBoundaryExec,
   RangeJoinExec,
-  TwoInputRangeJoinExec
+  TwoInputRangeJoinExec,
+  WithTagsOf
 }
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.partitioning.{BestCopies, RangeBucketExec}
@@ -65,9 +68,7 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
           yield sets.over(buffers, wanted.buffers)
         rows.getOrElse(over)
       case aggregate: BaseAggregateExec =>
-        answer.fold(AggregateMatches.withoutMerge(aggregate)) {
-          AggregateMatches.merged(aggregate, _)
-        }
+        answer.fold(AggregateMatches.withoutMerge(aggregate))(AggregateMatches.merged(aggregate, _))
       case other => replaced(other, demand) match {
           case join: RangeJoinExec => aggregated(join, demand)
           case stock               => stock
@@ -124,13 +125,7 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
         MarkRangeJoins.leave(stock, reason)
         stock
       },
-      range => {
-        val placed = finish(join, range)
-        // Spark finds by the logical plan of a node what a stage stands for.
-        placed.copyTagsFrom(stock)
-        placed
-      }
-    )
+      range => WithTagsOf(stock)(finish(join, range)))
   }
 
   /** The side that a sort-merge join has to stream for what is wanted, if the range allows it. */
@@ -149,12 +144,8 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
 
   /** Over an exchange that builds a range index; None where a broadcast has begun as something else. */
   private def overIndex(join: BroadcastRangeJoinExec): Option[BroadcastRangeJoinExec] =
-    join.buildPlan match {
-      case exchange: BroadcastExchangeExec =>
-        val indexed = join.exchangeOver(exchange.child)
-        indexed.copyTagsFrom(exchange)
-        Some(join.withBuildPlan(indexed))
-      case _ => None
+    condOpt(join.buildPlan) { case exchange: BroadcastExchangeExec =>
+      join.withBuildPlan(WithTagsOf(exchange)(join.exchangeOver(exchange.child)))
     }
 
   // ---------------------------------------------------------------- best matches by range buckets
@@ -193,11 +184,8 @@ private[plan] object CodegenBoundaries {
    * ours it does not know.
    */
   def belowUnions(plan: SparkPlan): SparkPlan = plan.transformUp { case union: UnionExec =>
-    union.withNewChildren(union.children.map {
-      case boundary: CodegenBoundaryExec  => boundary
-      case child if fusesRangeJoin(child) => CodegenBoundaryExec(child)
-      case child                          => child
-    })
+    union.withNewChildren(union.children.map(child =>
+      if (fusesRangeJoin(child)) CodegenBoundaryExec(child) else child))
   }
 
   private def fusesRangeJoin(plan: SparkPlan): Boolean = plan match {

@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.plan
 
+import scala.PartialFunction.condOpt
+
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
@@ -53,7 +55,7 @@ object PlanBegunStages extends SparkStrategy {
   }
 
   private def stagesOf[S](join: Join)(stageOf: LogicalQueryStage => Option[S]): Seq[(Side, S)] =
-    Seq[(Side, LogicalPlan)](LeftSide -> join.left, RightSide -> join.right).collect {
+    Side.Both.map(side => side -> side.of(join)).collect {
       case (side, stage: LogicalQueryStage) => stageOf(stage).map(side -> _)
     }.flatten
 
@@ -61,13 +63,10 @@ object PlanBegunStages extends SparkStrategy {
 
   /** The mode of the range index that a plan broadcasts, if it broadcasts one. */
   private[plan] def indexOf(plan: SparkPlan): Option[RangeIndexMode] =
-    plan.outputPartitioning match {
-      case BroadcastPartitioning(mode: RangeIndexMode) => Some(mode)
-      case _                                           => None
-    }
+    condOpt(plan.outputPartitioning) { case BroadcastPartitioning(mode: RangeIndexMode) => mode }
 
   private def indexedStage(stage: LogicalQueryStage): Option[BroadcastQueryStageExec] =
-    Option(stage.physicalPlan).collect {
+    condOpt(stage.physicalPlan) {
       case broadcast: BroadcastQueryStageExec if indexOf(broadcast.broadcast).isDefined =>
         broadcast.setLogicalLink(stage)
         broadcast
@@ -115,10 +114,9 @@ object PlanBegunStages extends SparkStrategy {
   /** A stage whose last column is the bucket of its rows. */
   private case class Stage(logical: LogicalPlan, physical: SparkPlan, bucket: RangeBucketExec)
 
-  private def bucketedStage(stage: LogicalQueryStage): Option[Stage] = stage.physicalPlan match {
-    case _: RangeBucketExec => None
-    case physical           => RangeBucketExec.below(physical).map(Stage(stage, physical, _))
-  }
+  private def bucketedStage(stage: LogicalQueryStage): Option[Stage] =
+    Some(stage.physicalPlan).filterNot(_.isInstanceOf[RangeBucketExec])
+      .flatMap(plan => RangeBucketExec.below(plan).map(Stage(stage, plan, _)))
 
   private def joinOverBuckets(join: Join, stages: Map[Side, Stage]): SparkPlan = {
     val first = stages.values.head
@@ -131,17 +129,13 @@ object PlanBegunStages extends SparkStrategy {
     lengths.check()
     // Counted or not, if that is the owner: no other side would have been shuffled before it.
     if (stages.values.exists(!_.physical.exists(DeferShuffle.running.isDefinedAt))) lengths.end()
-    def side(which: Side, logical: LogicalPlan): SparkPlan = stages.get(which) match {
+    def side(which: Side): SparkPlan = stages.get(which) match {
       case Some(stage) =>
         stage.physical.setLogicalLink(stage.logical)
         stage.physical
-      case None => PartitionRangeJoins.bucketed(PlanLater(logical), which, lengths)
+      case None => PartitionRangeJoins.bucketed(PlanLater(which.of(join)), which, lengths)
     }
-    PartitionRangeJoins.plan(
-      join,
-      partitioning,
-      side(LeftSide, join.left),
-      side(RightSide, join.right))
+    PartitionRangeJoins.plan(join, partitioning, side(LeftSide), side(RightSide))
   }
 
   private def otherBuckets(plan: SparkPlan) =
@@ -159,14 +153,12 @@ object ReadShufflesLocally extends AQEShuffleReadRule {
   override def apply(plan: SparkPlan): SparkPlan =
     if (!plan.exists(_.isInstanceOf[BroadcastRangeJoinExec])) plan
     else {
-      def joins(plan: SparkPlan) = plan.collect {
-        case join: BroadcastRangeJoinExec if join.leftKeys.nonEmpty => join
-      }
-      val stock = plan.transformUp {
-        case join: BroadcastRangeJoinExec if join.leftKeys.nonEmpty => join.asStock
-      }
+      def isKeyed(join: BroadcastRangeJoinExec) = join.leftKeys.nonEmpty
+      val stock =
+        plan.transformUp { case join: BroadcastRangeJoinExec if isKeyed(join) => join.asStock }
       // Spark's rule puts reads between the nodes, and leaves their order.
-      val ours = joins(plan).iterator
+      val ours =
+        plan.collect { case join: BroadcastRangeJoinExec if isKeyed(join) => join }.iterator
       OptimizeShuffleWithLocalRead(stock).transformDown {
         case join: BroadcastHashJoinExec
             if join.children.exists(PlanBegunStages.indexOf(_).isDefined) =>

@@ -3,7 +3,6 @@
 package org.apache.spark.sql.rangejoin.plan
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -38,22 +37,21 @@ object ServeDemand extends Rule[LogicalPlan] {
   /** @param demand what is wanted of the rows of the plan */
   private def serve(plan: LogicalPlan, demand: Demand): LogicalPlan = plan match {
     case other if !other.containsPattern(JOIN) => other
-    case join: Join => served(join.mapChildren(serve(_, Demand.AllRows)), demand)
+    case join: Join                            =>
+      served(join.mapChildren(serve(_, Demand.AllRows)).asInstanceOf[Join], demand)
     case filter @ Filter(_, window: Window) =>
       val ranked = window.mapChildren(serve(_, Demand.below(filter, window)))
       filter.withNewChildren(Seq(ranked))
     case other => other.mapChildren(serve(_, demand.below(other)))
   }
 
-  private def served(plan: LogicalPlan, demand: Demand): LogicalPlan = plan match {
-    case join: Join =>
-      val best = demand.best.flatMap(_.of(join.left.outputSet, join.right.outputSet).toOption)
-      val opened = best.filter(_.distance.exists(_.nearest)).flatMap(withOpenRange(join, _))
-        .orElse(demand.aggregates.flatMap(WindowsOfKeys.opened(join, _)))
-      val result = streaming(opened.getOrElse(join), demand)
-      best.flatMap(rankedSide(result, _)).foreach(result.setTagValue(RankedSide, _))
-      result
-    case other => other
+  private def served(join: Join, demand: Demand): Join = {
+    val best = demand.best.flatMap(_.of(join.left.outputSet, join.right.outputSet).toOption)
+    val opened = best.filter(_.distance.exists(_.nearest)).flatMap(withOpenRange(join, _))
+      .orElse(demand.aggregates.flatMap(WindowsOfKeys.opened(join, _)))
+    val result = streaming(opened.getOrElse(join), demand)
+    best.flatMap(rankedSide(result, _)).foreach(result.setTagValue(RankedSide, _))
+    result
   }
 
   // ---------------------------------------------------------------- the owner
@@ -66,15 +64,14 @@ object ServeDemand extends Rule[LogicalPlan] {
   /** The side to be the owner, if only the best rows of the other one have to be copied. */
   private def rankedSide(join: Join, best: BestMatches): Option[Side] = {
     val streamed = best.streamedSide(join.left.outputSet)
-    val (ofStreamed, ofOther) =
-      (streamed.of(join).outputSet, streamed.other.of(join).outputSet)
+    val ofOther = streamed.other.of(join).outputSet
     // The optimizer will push conjuncts that read only the other side below the join.
     val asked = join.condition.toSeq.flatMap(Predicates.split)
       .filterNot(e => e.references.nonEmpty && e.references.subsetOf(ofOther))
     for {
       keyless <- Some(join).filter(PartitionRangeJoins.isWithoutKeys)
       range <- extracted(keyless.copy(condition = asked.reduceOption(And(_, _))), streamed).toOption
-      _ <- BestCopies.orderOf(range, best, ofStreamed)
+      _ <- BestCopies.orderOf(range, best, streamed.of(join).outputSet)
     } yield streamed
   }
 
@@ -101,14 +98,9 @@ object ServeDemand extends Rule[LogicalPlan] {
       if extracted(join, streamed).isLeft
       range <- extracted(withRange, streamed).toOption
       if BestOrder.of(range, best).isDefined
-      planned <- withRange match {
-        case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) =>
-          val keys = ExpressionSet(if (streamed == LeftSide) rightKeys else leftKeys)
-          // Not where a row has one match at most.
-          if (streamed.other.of(join).distinctKeys.exists(_.subsetOf(keys))) None
-          else Some(withRange)
-        case _ => withoutKeys(withRange, best)
-      }
+      planned <-
+        if (PartitionRangeJoins.isWithoutKeys(withRange)) withoutKeys(withRange, best)
+        else Some(withRange).filterNot(Predicates.hasOneMatch(_, streamed))
     } yield planned
   }
 
@@ -138,7 +130,7 @@ object ServeDemand extends Rule[LogicalPlan] {
   }
 
   private def hintOf(join: Join, streamed: Side): Option[HintInfo] =
-    if (streamed == LeftSide) join.hint.rightHint else join.hint.leftHint
+    streamed.other.of(join.hint.leftHint, join.hint.rightHint)
 
   /** The other way may be to compare all rows with all, so that it may be more than Spark would broadcast. */
   private def mostBroadcast: BigInt = BigInt(conf.autoBroadcastJoinThreshold) * TimesThreshold

@@ -3,7 +3,6 @@
 package org.apache.spark.sql.rangejoin.plan
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.Join
 import org.apache.spark.sql.rangejoin.aggregate.WindowedFunction
 import org.apache.spark.sql.rangejoin.condition._
@@ -26,20 +25,15 @@ import org.apache.spark.sql.rangejoin.kernel.NullBound
 private[plan] object WindowsOfKeys {
 
   /** A join whose matches are in the order that windows are of; None where they are already, or nothing is of windows. */
-  def opened(join: Join, wanted: AggregatedPairs): Option[Join] = join match {
-    case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _)
-        if !join.isStreaming && !wanted.hasPython =>
+  def opened(join: Join, wanted: AggregatedPairs): Option[Join] =
+    if (PartitionRangeJoins.isWithoutKeys(join) || join.isStreaming || wanted.hasPython) None
+    else {
       val (left, right) = (join.left.outputSet, join.right.outputSet)
-      val sides = wanted.sides(left, right).toOption.toSeq.flatten
-        .filter(WantedPairs.areAll(join.joinType, _))
-      sides.view.flatMap { streamed =>
-        val keys = ExpressionSet(if (streamed == LeftSide) rightKeys else leftKeys)
-        // Not where a row has one match at most.
-        if (streamed.other.of(join).distinctKeys.exists(_.subsetOf(keys))) None
-        else opened(join, streamed, windowsOf(wanted, left, right, streamed))
-      }.headOption
-    case _ => None
-  }
+      val sides = wanted.sides(left, right).toOption.toSeq.flatten.filter(side =>
+        WantedPairs.areAll(join.joinType, side) && !Predicates.hasOneMatch(join, side))
+      sides.view.flatMap(side =>
+        opened(join, side, windowsOf(wanted, left, right, side))).headOption
+    }
 
   /** Functions of both sides, which are all of windows. */
   private def windowsOf(

@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.pushdown
 
+import scala.PartialFunction.cond
 import scala.annotation.tailrec
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -38,12 +39,10 @@ object InferRangeFilters extends Rule[LogicalPlan] {
     else settled(plan, new SharedSides(plan), MostSteps)
 
   /** Deriving constraints takes time, and most queries have none that help here. */
-  private def hasLimit(plan: LogicalPlan): Boolean = plan match {
-    case Filter(condition, _) => condition.exists {
+  private def hasLimit(plan: LogicalPlan): Boolean = cond(plan) {
+    case Filter(condition, _) => condition.exists(cond(_) {
         case comparison: BinaryComparison => comparison.children.exists(_.isInstanceOf[Literal])
-        case _                            => false
-      }
-    case _ => false
+      })
   }
 
   @tailrec
@@ -62,18 +61,11 @@ object InferRangeFilters extends Rule[LogicalPlan] {
   }
 
   private def inferred(join: Join, shared: SharedSides): LogicalPlan = {
-    RangeExtractor
-      .extract(join, streamed = None)
-      .fold(
-        _ => join,
-        range => {
-          val limits = implied(join, range)
-          def side(child: LogicalPlan) =
-            if (limits.isEmpty || shared(child) || ShownLimits.wouldHinder(child)) child
-            else filtered(child, limits)
-          join.withNewChildren(Seq(side(join.left), side(join.right)))
-        }
-      )
+    val limits = RangeExtractor.extract(join, streamed = None).fold(_ => Nil, implied(join, _))
+    def side(child: LogicalPlan) =
+      if (limits.isEmpty || shared(child) || ShownLimits.wouldHinder(child)) child
+      else filtered(child, limits)
+    join.withNewChildren(Seq(side(join.left), side(join.right)))
   }
 
   /**
@@ -81,17 +73,15 @@ object InferRangeFilters extends Rule[LogicalPlan] {
    * vice versa. Nil if they still tighten after `MostSteps` rounds.
    */
   private def implied(join: Join, range: RangeCondition): Seq[BinaryComparison] = {
-    val sides = Seq(LeftSide -> join.left, RightSide -> join.right).filter { case (side, _) =>
-      mayFilter(join.joinType, side)
-    }
+    val sides = Side.Both.filter(mayFilter(join.joinType, _))
     lazy val written = (join.left.constraints.toSeq ++ join.right.constraints).flatMap(limitsOf)
 
     @tailrec def settle(found: Seq[BinaryComparison], steps: Int): Seq[BinaryComparison] = {
       val next = for {
-        (side, child) <- sides
+        side <- sides
         limit <-
           ImpliedLimits.of(range, side, knownValues(written ++ found.flatMap(Comparison.of(_))))
-        if !isComputed(child, limit.references.head)
+        if !isComputed(side.of(join), limit.references.head)
       } yield limit
       if (next.isEmpty) found
       else if (steps == 0) Nil
@@ -111,28 +101,20 @@ object InferRangeFilters extends Rule[LogicalPlan] {
   /**
    * Whether the column is computed below: a filter pushed down there would compute it a second time.
    */
-  private def isComputed(plan: LogicalPlan, column: Attribute): Boolean = plan.exists {
-    case Project(columns, child) => columns.exists {
-        case alias: Alias if alias.exprId == column.exprId =>
-          alias.child match {
-            case from: Attribute => isComputed(child, from)
-            case _               => true
-          }
-        case _ => false
-      }
-    case aggregate: Aggregate => aggregate.aggregateExpressions.exists {
-        case alias: Alias if alias.exprId == column.exprId =>
-          alias.child match {
-            case from: Attribute => isComputed(aggregate.child, from)
-            // A filter on an aggregated value stays above the aggregate.
-            case other => !other.exists(_.isInstanceOf[AggregateExpression])
-          }
-        case _ => false
-      }
-    case union: Union =>
-      val ordinal = union.output.indexWhere(_.exprId == column.exprId)
-      ordinal >= 0 && union.children.exists(child => isComputed(child, child.output(ordinal)))
-    case _ => false
+  private def isComputed(plan: LogicalPlan, column: Attribute): Boolean = {
+    def isAmong(columns: Seq[NamedExpression], child: LogicalPlan) =
+      columns.find(_.exprId == column.exprId).exists(cond(_) {
+        case Alias(from: Attribute, _) => isComputed(child, from)
+        // A filter on an aggregated value stays above the aggregate.
+        case Alias(other, _) => !other.exists(_.isInstanceOf[AggregateExpression])
+      })
+    plan.exists(cond(_) {
+      case Project(columns, child) => isAmong(columns, child)
+      case aggregate: Aggregate    => isAmong(aggregate.aggregateExpressions, aggregate.child)
+      case union: Union            =>
+        val ordinal = union.output.indexWhere(_.exprId == column.exprId)
+        ordinal >= 0 && union.children.exists(child => isComputed(child, child.output(ordinal)))
+    })
   }
 
   /**
@@ -185,10 +167,8 @@ object InferRangeFilters extends Rule[LogicalPlan] {
 
     private def columns(side: LogicalPlan): Set[ExprId] = side.output.map(_.exprId).toSet
 
-    private def isCheap(node: LogicalPlan): Boolean = node match {
-      case _: LeafNode | _: Project | _: Filter => true
-      case _                                    => false
-    }
+    private def isCheap(node: LogicalPlan): Boolean =
+      cond(node) { case _: LeafNode | _: Project | _: Filter => true }
   }
 
   /** Whether rows of this side that match nothing can be dropped without changing the result. */
@@ -204,19 +184,17 @@ object InferRangeFilters extends Rule[LogicalPlan] {
     val greatest = limits.collect {
       case Comparison(e, Literal(v, _), _, _) if v != null && e.semanticEquals(column) => v
     }
-    KnownValues(
-      least.reduceOption(ordering.max(_, _)),
-      greatest.reduceOption(ordering.min(_, _)))
+    KnownValues(least.reduceOption(ordering.max(_, _)), greatest.reduceOption(ordering.min(_, _)))
   }
 
   /** The comparisons with a literal that a predicate stands for. */
   private def limitsOf(predicate: Expression): Seq[Comparison] = {
-    val comparisons = predicate match {
-      case ImpliedLimit(limit) => Comparison.of(limit).toSeq
-      case EqualTo(a, b)       =>
-        Seq(LessThanOrEqual(a, b), LessThanOrEqual(b, a)).flatMap(Comparison.of(_))
-      case other => Comparison.of(other).toSeq
+    val read = predicate match {
+      case ImpliedLimit(limit) => Seq(limit)
+      case EqualTo(a, b)       => Seq(LessThanOrEqual(a, b), LessThanOrEqual(b, a))
+      case other               => Seq(other)
     }
-    comparisons.filter(c => c.lesser.isInstanceOf[Literal] || c.greater.isInstanceOf[Literal])
+    read.flatMap(Comparison.of(_)).filter(c =>
+      c.lesser.isInstanceOf[Literal] || c.greater.isInstanceOf[Literal])
   }
 }

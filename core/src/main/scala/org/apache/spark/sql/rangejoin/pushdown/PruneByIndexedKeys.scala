@@ -35,24 +35,18 @@ object PruneByIndexedKeys extends Rule[SparkPlan] with AdaptiveSparkPlanHelper {
     }
 
   private def indexed(values: BaseSubqueryExec, root: SparkPlan): Option[BaseSubqueryExec] =
-    values match {
-      case planned: SubqueryAdaptiveBroadcastExec =>
-        planned.child match {
-          case rows: AdaptiveSparkPlanExec =>
-            indexOf(planned.buildKeys, rows.executedPlan, root).map { index =>
-              rows.executedPlan.logicalLink.foreach(index.setLogicalLink)
-              PruningValues.of(planned, rows.copy(inputPlan = index))
-            }
-          case _ => None
+    (values, values.child) match {
+      case (planned: SubqueryAdaptiveBroadcastExec, rows: AdaptiveSparkPlanExec) =>
+        indexOf(planned.buildKeys, rows.executedPlan, root).map { index =>
+          rows.executedPlan.logicalLink.foreach(index.setLogicalLink)
+          PruningValues.of(planned, rows.copy(inputPlan = index))
         }
-      case planned: SubqueryBroadcastExec =>
-        planned.child match {
-          case BroadcastExchangeExec(_: HashedRelationBroadcastMode, rows) =>
-            // Generated code computes the columns of the index together with the plan below.
-            indexOf(planned.buildKeys, withoutCodegen(rows), root).map { index =>
-              planned.copy(child = CollapseCodegenStages()(index))
-            }
-          case _ => None
+      case (
+            planned: SubqueryBroadcastExec,
+            BroadcastExchangeExec(_: HashedRelationBroadcastMode, rows)) =>
+        // Generated code computes the columns of the index together with the plan below.
+        indexOf(planned.buildKeys, withoutCodegen(rows), root).map { index =>
+          planned.copy(child = CollapseCodegenStages()(index))
         }
       case _ => None
     }

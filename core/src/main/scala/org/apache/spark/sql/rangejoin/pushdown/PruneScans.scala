@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.pushdown
 
+import scala.PartialFunction.cond
+
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
@@ -13,7 +15,7 @@ import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, ProjectEx
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.condition.Predicates
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
-import org.apache.spark.sql.rangejoin.join.CodegenBoundaryExec
+import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, WithTagsOf}
 import org.apache.spark.sql.types._
 
 /**
@@ -114,15 +116,10 @@ object PruneScans extends Rule[SparkPlan] {
     val isKnown = (scan.partitionFilters ++ scan.dataFilters).exists(_.semanticEquals(predicate))
     if (isKnown || !predicate.references.forall(c => columns.contains(c) && !c.isMetadataCol)) None
     else if (ofData.isEmpty) {
-      Some(copied(scan, scan.copy(partitionFilters = scan.partitionFilters :+ predicate)))
+      Some(WithTagsOf(scan)(scan.copy(partitionFilters = scan.partitionFilters :+ predicate)))
     } else if (ofPartitions.isEmpty && ofData.forall(hasStatistics(scan, _))) {
-      Some(copied(scan, scan.copy(dataFilters = scan.dataFilters :+ predicate)))
+      Some(WithTagsOf(scan)(scan.copy(dataFilters = scan.dataFilters :+ predicate)))
     } else None
-  }
-
-  private def copied(from: FileSourceScanExec, to: FileSourceScanExec): FileSourceScanExec = {
-    to.copyTagsFrom(from)
-    to
   }
 
   /**
@@ -135,11 +132,10 @@ object PruneScans extends Rule[SparkPlan] {
   private def hasStatistics(scan: FileSourceScanExec, column: Attribute): Boolean =
     scan.relation.fileFormat.isInstanceOf[ParquetFileFormat] && SPARK_VERSION != "3.5.0" &&
       !isFoundById(scan) &&
-      (column.dataType match {
+      cond(column.dataType) {
         case IntegerType | LongType | FloatType | DoubleType => true
         case DateType | TimestampType | StringType           => true
-        case _                                               => false
-      })
+      }
 
   /**
    * Whether columns are found by ids: where that is allowed, as Delta Lake has it in every session, and a

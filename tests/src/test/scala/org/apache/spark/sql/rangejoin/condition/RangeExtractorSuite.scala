@@ -93,11 +93,11 @@ class RangeExtractorSuite extends AnyFunSuite with TwoSides {
     for ((first, second) <- Seq(times -> prices, prices -> times)) {
       val condition = (first ++ second).reduceLeft(And)
       assert(range(condition).predicates.toSet == first.toSet[Expression], condition.sql)
-      val others = RangeExtractor.ranges(
+      val others = RangeExtractor.ranges(JoinCondition(
         Inner,
         Some(condition),
         AttributeSet(Seq(l.y, l.low, l.start, l.end)),
-        AttributeSet(Seq(r.y, r.z, r.start, r.end)))
+        AttributeSet(Seq(r.y, r.z, r.start, r.end))))
       assert(others.map(_.map(_.predicates.toSet)) ==
         scala.util.Right(Seq(first.toSet[Expression], second.toSet[Expression])))
     }
@@ -119,11 +119,11 @@ class RangeExtractorSuite extends AnyFunSuite with TwoSides {
     val (from, to) = (AttributeReference("from", DateType)(), AttributeReference("to", DateType)())
     val until = AttributeReference("until", DateType)()
     for (conjuncts <- Seq(l.y < r.y, t <= to, from <= until).permutations) {
-      val found = RangeExtractor.extract(
+      val found = RangeExtractor.extract(JoinCondition(
         Inner,
         Some(conjuncts.reduceLeft(And)),
         AttributeSet(Seq(l.y, t, until)),
-        AttributeSet(Seq(r.y, to, from)))
+        AttributeSet(Seq(r.y, to, from))))
       assert(found.map(_.predicates.toSet) ==
         scala.util.Right(Set[Expression](t <= to, from <= until)))
     }

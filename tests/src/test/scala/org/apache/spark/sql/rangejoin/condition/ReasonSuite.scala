@@ -20,7 +20,7 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
   private val examples: Seq[(Either[Reason, RangeCondition], Reason)] = {
     val rand = r.y <= plus(l.y, Cast(Rand(Literal(1L)), IntegerType))
     Seq(
-      RangeExtractor.extract(Inner, None, AttributeSet.empty, AttributeSet.empty) ->
+      RangeExtractor.extract(JoinCondition(Inner, None, AttributeSet.empty, AttributeSet.empty)) ->
         Reason.NoCondition,
       extract(l.y =!= r.y) -> Reason.NoRangePredicate,
       extract(l.y < r.y || l.z =!= r.z) -> Reason.NoConjunct(l.y < r.y || l.z =!= r.z),
@@ -116,7 +116,8 @@ class ReasonSuite extends AnyFunSuite with TwoSides {
   }
 
   private def normalForm(joinType: JoinType, condition: Option[Expression]) =
-    RangeExtractor.normalForm(joinType, condition, AttributeSet(l.y), AttributeSet(r.y))
+    RangeExtractor.normalForm(
+      JoinCondition(joinType, condition, AttributeSet(l.y), AttributeSet(r.y)))
 
   test("either side may be streamed, whichever the join type preserves") {
     for {

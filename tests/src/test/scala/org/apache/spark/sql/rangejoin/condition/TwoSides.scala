@@ -37,13 +37,12 @@ trait TwoSides extends Assertions {
       joinType: JoinType = Inner,
       streamed: Option[Side] = None
   ): Either[Reason, RangeCondition] =
-    RangeExtractor.extract(
+    RangeExtractor.extract(JoinCondition(
       joinType,
       Some(condition),
       columnsOf("l", condition),
       columnsOf("r", condition),
-      streamed
-    )
+      streamed))
 
   private def columnsOf(side: String, condition: Expression): AttributeSet =
     condition.references.filter(_.qualifier == Seq(side))

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.rangejoin.condition.{
   Distance,
+  JoinCondition,
   LeftSide,
   RangeExtractor,
   RightSide,
@@ -42,12 +43,12 @@ class ImpliedLimitsSuite extends AnyFunSuite {
       val holds = BindReferences.bindReference(condition, columns)
       var said, refused = 0
       for (streamed <- Seq[Side](LeftSide, RightSide); side <- Seq[Side](LeftSide, RightSide)) {
-        val range = RangeExtractor.extract(
+        val range = RangeExtractor.extract(JoinCondition(
           Inner,
           Some(condition),
           AttributeSet(Seq(p, q)),
           AttributeSet(Seq(s, e)),
-          Some(streamed)).toOption.get
+          Some(streamed))).toOption.get
         val limited = if (side == LeftSide) Seq(p, q) else Seq(s, e)
         for (_ <- 0 until 12) {
           // By column, of the other side alone, as a query has them.
@@ -108,11 +109,11 @@ class ImpliedLimitsSuite extends AnyFunSuite {
       AttributeReference("e", dataType)())
     val ordering = TypeUtils.getInterpretedOrdering(dataType)
     def said(condition: Expression, side: Side, attribute: Attribute, limits: KnownValues) = {
-      val range = RangeExtractor.extract(
+      val range = RangeExtractor.extract(JoinCondition(
         Inner,
         Some(condition),
         AttributeSet(p),
-        AttributeSet(Seq(s, e))).toOption.get
+        AttributeSet(Seq(s, e)))).toOption.get
       ImpliedLimits.of(
         range,
         side,
@@ -148,7 +149,8 @@ class ImpliedLimitsSuite extends AnyFunSuite {
       GreaterThanOrEqual(r, Subtract(l, far, EvalMode.ANSI)),
       LessThanOrEqual(r, Add(l, far, EvalMode.ANSI)))
     val range =
-      RangeExtractor.extract(Inner, Some(band), AttributeSet(l), AttributeSet(r)).toOption.get
+      RangeExtractor.extract(JoinCondition(Inner, Some(band), AttributeSet(l), AttributeSet(r)))
+        .toOption.get
     def said(ofLeft: (Any, Any), ofRight: (Any, Any)) = ImpliedLimits.of(
       range,
       RightSide,
@@ -171,7 +173,11 @@ class ImpliedLimitsSuite extends AnyFunSuite {
     val r = AttributeReference("r", LongType)()
     def said(condition: Expression, least: Option[Long], greatest: Option[Long]) = {
       val range = RangeExtractor
-        .extract(Inner, Some(condition), AttributeSet(l), AttributeSet(r)).toOption.get
+        .extract(JoinCondition(
+          Inner,
+          Some(condition),
+          AttributeSet(l),
+          AttributeSet(r))).toOption.get
       def known(column: Attribute) =
         if (column.semanticEquals(l)) KnownValues(least, greatest) else KnownValues(None, None)
       ImpliedLimits.of(range, RightSide, known).map(_.sql)

@@ -254,16 +254,18 @@ class InferRangeFiltersSuite extends LimitedSides {
 
   test("what is computed is not computed again for its limits") {
     views()
-    def query(columns: String) = spark.sql(s"""SELECT l.id, q.id FROM l
-      JOIN (SELECT id, k, $columns FROM r) q ON l.k = q.k AND l.t BETWEEN q.a AND q.b
-      WHERE l.t >= 100""")
-    val renamed = query("s AS a, e AS b")
-    assert(filters(renamed)._2.contains("r.e >= 100"))
-    val computed = query("s AS a, e * 2 - e AS b")
-    assert(!filters(computed)._2.exists(_.endsWith(">= 100")))
-    Seq(renamed, computed).foreach(df => assert(rangeJoins(df).size == 1))
-    checkAgainstStock(query("s AS a, e * 2 - e AS b"))
-    checkAgainstStock(query("s AS a, e AS b"))
+    def query(columns: String, above: String) = spark.sql(s"""SELECT l.id, q.id FROM l
+      JOIN (SELECT * FROM (SELECT id, k, $columns FROM r) $above) q
+      ON l.k = q.k AND l.t BETWEEN q.a AND q.b WHERE l.t >= 100""")
+    for (above <- Seq("", "DISTRIBUTE BY id")) {
+      val renamed = query("s AS a, e AS b", above)
+      assert(filters(renamed)._2.contains("r.e >= 100"))
+      val computed = query("s AS a, e * 2 - e AS b", above)
+      assert(!filters(computed)._2.exists(_.endsWith(">= 100")))
+      Seq(renamed, computed).foreach(df => assert(rangeJoins(df).size == 1))
+      checkAgainstStock(query("s AS a, e * 2 - e AS b", above))
+      checkAgainstStock(query("s AS a, e AS b", above))
+    }
   }
 
   test("a group that is computed is not computed again for its limits", Slow) {

@@ -7,7 +7,13 @@ import scala.util.Random
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.Inner
-import org.apache.spark.sql.rangejoin.condition.{Distance, LeftSide, RangeCondition, RangeExtractor}
+import org.apache.spark.sql.rangejoin.condition.{
+  Distance,
+  JoinCondition,
+  LeftSide,
+  RangeCondition,
+  RangeExtractor
+}
 import org.apache.spark.sql.rangejoin.index.CoveredRangesOf
 import org.apache.spark.sql.types._
 
@@ -29,12 +35,12 @@ class MatchableValuesSuite extends AnyFunSuite {
         val streamed = AttributeSet(Seq(p, q))
         val buffered = AttributeSet(Seq(s, e))
         val range =
-          RangeExtractor.extract(
+          RangeExtractor.extract(JoinCondition(
             Inner,
             Some(condition),
             streamed,
             buffered,
-            Some(LeftSide)).toOption.get
+            Some(LeftSide))).toOption.get
         val random = new Random(7)
         var said, refused = 0
         for (round <- 0 until 40) {
@@ -95,8 +101,13 @@ class MatchableValuesSuite extends AnyFunSuite {
     val p = AttributeReference("p", DateType)()
     val (s, e) = (AttributeReference("s", DateType)(), AttributeReference("e", DateType)())
     val condition = And(GreaterThanOrEqual(p, s), LessThanOrEqual(p, e))
-    val range = RangeExtractor
-      .extract(Inner, Some(condition), AttributeSet(p), AttributeSet(Seq(s, e)), Some(LeftSide))
+    val range = RangeExtractor.extract(
+      JoinCondition(
+        Inner,
+        Some(condition),
+        AttributeSet(p),
+        AttributeSet(Seq(s, e)),
+        Some(LeftSide)))
       .toOption.get
     def ofDays(from: Int, to: Int) =
       MatchableValues.of(range, coveredOf(range, Seq(s, e), Seq((from, to)))).map(_.sql)
@@ -109,8 +120,13 @@ class MatchableValuesSuite extends AnyFunSuite {
     val p = AttributeReference("p", DoubleType)()
     val (s, e) = (AttributeReference("s", DoubleType)(), AttributeReference("e", DoubleType)())
     val condition = And(GreaterThanOrEqual(p, s), LessThanOrEqual(p, e))
-    val range = RangeExtractor
-      .extract(Inner, Some(condition), AttributeSet(p), AttributeSet(Seq(s, e)), Some(LeftSide))
+    val range = RangeExtractor.extract(
+      JoinCondition(
+        Inner,
+        Some(condition),
+        AttributeSet(p),
+        AttributeSet(Seq(s, e)),
+        Some(LeftSide)))
       .toOption.get
     for (zero <- Seq(0.0, -0.0)) {
       val ofZero = MatchableValues.of(range, coveredOf(range, Seq(s, e), Seq((zero, zero))))
@@ -122,13 +138,9 @@ class MatchableValuesSuite extends AnyFunSuite {
     val p = AttributeReference("p", DoubleType)()
     val s = AttributeReference("s", DoubleType)()
     val condition = GreaterThanOrEqual(p, s)
-    val range = RangeExtractor
-      .extract(
-        Inner,
-        Some(condition),
-        AttributeSet(p),
-        AttributeSet(s),
-        Some(LeftSide)).toOption.get
+    val range = RangeExtractor.extract(
+      JoinCondition(Inner, Some(condition), AttributeSet(p), AttributeSet(s), Some(LeftSide)))
+      .toOption.get
     assert(MatchableValues.of(range, CoveredRangesOf(Seq(1L -> Long.MaxValue))) == Nil)
   }
 }
@@ -250,7 +262,13 @@ object MatchableValuesSuite {
       LessThanOrEqual(Subtract(P, far, EvalMode.ANSI), E),
       GreaterThanOrEqual(Add(P, far, EvalMode.ANSI), S))
     RangeExtractor
-      .extract(Inner, Some(condition), AttributeSet(P), AttributeSet(Seq(S, E)), Some(LeftSide))
+      .extract(
+        JoinCondition(
+          Inner,
+          Some(condition),
+          AttributeSet(P),
+          AttributeSet(Seq(S, E)),
+          Some(LeftSide)))
       .toOption.get
   }
 
