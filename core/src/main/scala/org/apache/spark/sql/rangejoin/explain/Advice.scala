@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.explain
 
+import scala.PartialFunction.condOpt
 import scala.annotation.tailrec
 
 import org.apache.spark.sql.catalyst.expressions.{BinaryComparison, Cast, Expression}
@@ -58,7 +59,7 @@ object Advice {
       (if (isReduced) None
        else refusal(join, demand).orElse(oneSided(r)) ++ refused(join, r))) ++
       byPartitions(join) ++ texts(join, range) ++
-      Seq[Side](LeftSide, RightSide).flatMap { side =>
+      Side.Both.flatMap { side =>
         skewedPartition(side, sides(side).partitions) ++ sizes(join, side, sides(side)) ++
           sorted(join, side, sides(side))
       }
@@ -68,33 +69,31 @@ object Advice {
     case _                    => None
   }
 
-  private def oneSided(range: RangeCondition): Option[String] =
-    if (!range.isOneSided) None
-    else {
-      Some(
-        "the range has one end, so about half of all pairs of a key are in it: add the other end " +
-          "to the condition, such as how far back it reaches; if one match of each row is wanted, rank " +
-          "them by the range column: row_number() = 1, max_by or min_by")
-    }
+  private def when(isSo: Boolean)(advice: => String): Option[String] =
+    if (isSo) Some(advice) else None
+
+  private def oneSided(range: RangeCondition): Option[String] = when(range.isOneSided) {
+    "the range has one end, so about half of all pairs of a key are in it: add the other end " +
+      "to the condition, such as how far back it reaches; if one match of each row is wanted, rank " +
+      "them by the range column: row_number() = 1, max_by or min_by"
+  }
 
   private def byPartitions(join: BaseJoinExec): Option[String] =
-    if (!join.isInstanceOf[ProductRangeJoinExec]) None
-    else {
-      Some(
-        "for the LIMIT above it, each partition of one side is joined with each of the other until there are " +
-          "enough rows: where few rows match at all, ask for buckets of the range by the hint RANGE_JOIN")
+    when(join.isInstanceOf[ProductRangeJoinExec]) {
+      "for the LIMIT above it, each partition of one side is joined with each of the other until there are " +
+        "enough rows: where few rows match at all, ask for buckets of the range by the hint RANGE_JOIN"
     }
 
   private def refused(join: BaseJoinExec, range: RangeCondition): Option[String] = {
     def metric(name: String): Long = join.metrics.get(name).fold(0L)(_.value)
     val (candidates, rows) = (metric("numCandidates"), metric("numOutputRows"))
     val everyPair = JoinTypeBehavior.of(join.joinType).exists(_.emission == EveryPair)
-    if (everyPair && range.residual.isDefined && candidates >= ManyCandidates &&
-      candidates >= CandidatesPerRow * rows) {
-      Some(
-        s"the residual refuses ${100 * (candidates - rows) / candidates}% of the pairs in range: " +
-          "turn a part of it into a key or into the range")
-    } else None
+    when(
+      everyPair && range.residual.isDefined && candidates >= ManyCandidates &&
+        candidates >= CandidatesPerRow * rows) {
+      s"the residual refuses ${100 * (candidates - rows) / candidates}% of the pairs in range: " +
+        "turn a part of it into a key or into the range"
+    }
   }
 
   /** Columns of text that are read as something else, row by row, and others compared as text. */
@@ -121,11 +120,11 @@ object Advice {
 
   private[explain] def skewedPartition(side: Side, bytes: Seq[Long]): Option[String] = {
     val total = bytes.sum
-    if (bytes.size >= 4 && total >= (1 << 20) && bytes.max * 2 >= total) {
-      Some(s"one of ${bytes.size} shuffle partitions has ${100 * bytes.max / total}% of the " +
+    when(bytes.size >= 4 && total >= (1 << 20) && bytes.max * 2 >= total) {
+      s"one of ${bytes.size} shuffle partitions has ${100 * bytes.max / total}% of the " +
         s"${JoinReport.nameOf(side)} side: one key has most rows; leave adaptive execution and " +
-        s"${SQLConf.SKEW_JOIN_ENABLED.key} on, or add a key")
-    } else None
+        s"${SQLConf.SKEW_JOIN_ENABLED.key} on, or add a key"
+    }
   }
 
   /** Where Spark would have chosen otherwise, had it known the size of a side. */
@@ -134,16 +133,15 @@ object Advice {
     val (name, key) = (JoinReport.nameOf(side), SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key)
     figures.exchangedBytes.filter(_ > 0 && threshold > 0).flatMap { bytes =>
       val size = Utils.bytesToString(bytes)
-      join match {
+      condOpt(join) {
         case _: SortMergeRangeJoinExec | _: ShuffledRangeJoinExec
             if bytes <= threshold && mayBroadcast(join, side) =>
-          Some(s"the $name side has only $size, less than $key, and was shuffled: run ANALYZE " +
-            "TABLE, or broadcast it by a hint")
+          s"the $name side has only $size, less than $key, and was shuffled: run ANALYZE " +
+            "TABLE, or broadcast it by a hint"
         case _: BroadcastRangeJoinExec | _: BroadcastHashJoinExec
             if bytes > TimesTheThreshold * threshold =>
-          Some(s"the $name side has $size, more than $key, and was broadcast: if no hint asked " +
-            "for it, run ANALYZE TABLE")
-        case _ => None
+          s"the $name side has $size, more than $key, and was broadcast: if no hint asked " +
+            "for it, run ANALYZE TABLE"
       }
     }
   }
@@ -154,12 +152,13 @@ object Advice {
     }
 
   private def sorted(join: BaseJoinExec, side: Side, figures: SideFigures): Option[String] =
-    if (join.isInstanceOf[SortMergeRangeJoinExec] && figures.sortMillis > 0 &&
-      figures.rows.exists(_ >= ManyRows)) {
-      Some(s"sorting ${figures.rows.get} rows of the ${JoinReport.nameOf(side)} side took " +
+    when(
+      join.isInstanceOf[SortMergeRangeJoinExec] && figures.sortMillis > 0 &&
+        figures.rows.exists(_ >= ManyRows)) {
+      s"sorting ${figures.rows.get} rows of the ${JoinReport.nameOf(side)} side took " +
         s"${Utils.msDurationToString(figures.sortMillis)} of task time: a table that is bucketed " +
-        "by the keys, and sorted by them and by the range column, is not sorted again")
-    } else None
+        "by the keys, and sorted by them and by the range column, is not sorted again"
+    }
 }
 
 /**

@@ -187,10 +187,7 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       demand: Demand = Demand.AllRows
   ): JoinReport = {
     val sides =
-      Map[Side, SideFigures](
-        LeftSide -> SideFigures.of(join.left),
-        RightSide -> SideFigures.of(
-          join.right))
+      Side.Both.map(side => side -> SideFigures.of(side.of(join.left, join.right))).toMap
     val report = JoinReport(
       join.nodeName,
       nameOf(join.joinType),
@@ -203,8 +200,8 @@ object JoinReports extends AdaptiveSparkPlanHelper {
       range.toOption.map(_.streamed),
       range.left.toOption,
       range.exists(_.isOneSided),
-      metricsOf(join) ++ aggregate.toSeq.flatMap(metricsOf) ++ sides.values.flatMap(
-        _.buckets).flatMap(bucketFigures),
+      metricsOf(join) ++ aggregate.toSeq.flatMap(metricsOf) ++
+        sides.values.flatMap(_.buckets).flatMap(bucketFigures),
       sides(LeftSide).rows,
       sides(RightSide).rows,
       Advice.of(join, range, best.isDefined || aggregate.isDefined, demand, sides) ++
@@ -247,31 +244,28 @@ object JoinReports extends AdaptiveSparkPlanHelper {
         ShuffledRangeJoinExec.of(hashed).extracted
           .fold(identity, _ => switchedOff(join, RangeJoinConf.Shuffled))
       case _ =>
-        RangeExtractor.extract(join).fold(
-          identity,
-          _ =>
-            join match {
-              case _: CartesianProductExec => noKey(join)
-              case _                       => switchedOff(join)
-            })
+        def notMarked =
+          if (join.isInstanceOf[CartesianProductExec]) noKey(join) else switchedOff(join)
+        RangeExtractor.extract(join).fold(identity, _ => notMarked)
     })
 
   private def isOfSpark(join: SparkPlan): Boolean =
     join.getClass.getName == Reason.RangeJoinOfSpark.Node
 
   private def noKey(join: SparkPlan): Reason =
-    notOfThisSpark(join).getOrElse(Seq(RangeJoinConf.Enabled, RangeJoinConf.RangePartitioning)
-      .find(entry => !SQLConf.get.getConf(entry))
-      .fold[Reason](Reason.NoKey)(entry => Reason.SwitchedOff(entry.key)))
+    notOfThisSpark(join)
+      .orElse(off(RangeJoinConf.Enabled, RangeJoinConf.RangePartitioning))
+      .getOrElse(Reason.NoKey)
 
   private def notOfThisSpark(join: SparkPlan): Option[Reason] =
     Guard.of(join.session).whyOff(Guarded.Mark).map(Reason.NotOfThisSpark(_, Some(Guard.Remedy)))
 
   /** There is a range: a setting is in the way now, or was when the plan was made. */
   private def switchedOff(join: SparkPlan, others: ConfigEntry[Boolean]*): Reason =
-    (RangeJoinConf.Enabled +: others)
-      .find(entry => !SQLConf.get.getConf(entry))
-      .map(entry => Reason.SwitchedOff(entry.key))
+    off(RangeJoinConf.Enabled +: others: _*)
       .orElse(notOfThisSpark(join))
       .getOrElse(Reason.PlannedOtherwise)
+
+  private def off(entries: ConfigEntry[Boolean]*): Option[Reason] =
+    entries.find(entry => !SQLConf.get.getConf(entry)).map(entry => Reason.SwitchedOff(entry.key))
 }

@@ -11,7 +11,7 @@ import org.apache.spark.rdd.DeterministicLevel
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression, PlanExpression}
 import org.apache.spark.sql.catalyst.plans.FullOuter
 import org.apache.spark.sql.rangejoin.best.BestOrder
-import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeExtractor, RightSide, Side}
+import org.apache.spark.sql.rangejoin.condition.{RangeExtractor, Side}
 import org.apache.spark.sql.rangejoin.conf.{JobCancelled, JobDescription}
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.partitioning.{
@@ -27,7 +27,7 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
     extends Logging {
   import SkewedJoin._
 
-  def keys(side: Side): Seq[Expression] = if (side == LeftSide) join.leftKeys else join.rightKeys
+  def keys(side: Side): Seq[Expression] = side.of(join.leftKeys, join.rightKeys)
 
   /** The side whose rows want their best matches alone, and their order, if one does and it is known. */
   private val wanted: Option[(Side, BestOrder)] = BestCopies.wanted(join)
@@ -56,9 +56,7 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
           .toRight("there is no range over columns of the shuffle")
         // It has no result before the stage runs.
         _ <- Either.cond(
-          !needed(range).exists { case (_, es) =>
-            es.exists(_.exists(_.isInstanceOf[PlanExpression[_]]))
-          },
+          !needed(range).values.flatten.exists(_.exists(_.isInstanceOf[PlanExpression[_]])),
           (),
           "a key or a bound has a subquery")
       } yield range
@@ -66,9 +64,7 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
 
   /** Keys and bounds of both sides. */
   private def needed(range: PartitionedRange): Map[Side, Seq[Expression]] =
-    Seq[Side](LeftSide, RightSide).map { side =>
-      side -> (keys(side) ++ range.bounds(side == range.owner).columns)
-    }.toMap
+    Side.Both.map(side => side -> (keys(side) ++ range.bounds(side == range.owner).columns)).toMap
 
   /** Whether keys and bounds are of columns that are shuffled. */
   private def isOfShuffles(needed: Map[Side, Seq[Expression]]) =
@@ -125,25 +121,21 @@ private[skew] class SkewedJoin(join: SortMergeRangeJoinExec, val shuffle: Skewed
       new KeyedColumns(keys(side), bounds.columns, bounds.ordinals, shuffle.sides(side).output)
     }
     def sampled(side: Side) = BoundSampling.side(shuffle.skewedRows(side), columns(side))
-    val (Seq(owner), Seq(copied)) = BoundSampling.sample(
-      sampled(range.owner),
-      sampled(range.owner.other),
-      BoundSampling.sizeFor(numPartitions)): @unchecked
+    val sampleSize = BoundSampling.sizeFor(numPartitions)
+    val (Seq(owner), Seq(copied)) =
+      BoundSampling.sample(sampled(range.owner), sampled(range.owner.other), sampleSize): @unchecked
     val rows = owner.rows + copied.rows
     val target = math.max(1.0, rows * shuffle.target / math.max(1L, shuffle.skewedBytes))
-    val copies = if (bestOf(range).exists(areFew(_, range.owner.other)))
-      copied.asPoints(range.ofCopied.mayBeUnknown)
-    else copied
+    val areBestFew = bestOf(range).exists(areFew(_, range.owner.other))
+    val copies = if (areBestFew) copied.asPoints(range.ofCopied.mayBeUnknown) else copied
     val planner = new KeyedLayoutPlanner(range, owner, copies, target, forced)
+    def ofEach(lengths: Lengths) = planner.hashes.toSeq.map(_ => lengths)
     planner.plan(
-      if (range.isPoint || planner.hashes.isEmpty) planner.hashes.toSeq.map(_ => Lengths.Zero)
-      else if (!isRepeatable(range.owner)) planner.hashes.toSeq.map(_ => Lengths.Unbounded)
+      if (range.isPoint || planner.hashes.isEmpty) ofEach(Lengths.Zero)
+      else if (!isRepeatable(range.owner)) ofEach(Lengths.Unbounded)
       else {
-        KeyedLengths.of(
-          shuffle.skewedRows(range.owner),
-          columns(range.owner),
-          planner.hashes,
-          planner.cells)
+        val rows = shuffle.skewedRows(range.owner)
+        KeyedLengths.of(rows, columns(range.owner), planner.hashes, planner.cells)
       })
   }
 

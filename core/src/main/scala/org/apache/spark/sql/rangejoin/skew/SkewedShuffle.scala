@@ -2,17 +2,15 @@
 
 package org.apache.spark.sql.rangejoin.skew
 
+import scala.PartialFunction.condOpt
+
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive._
-import org.apache.spark.sql.execution.exchange.{
-  ENSURE_REQUIREMENTS,
-  ReusedExchangeExec,
-  ShuffleExchangeExec
-}
+import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ShuffleExchangeExec}
 import org.apache.spark.sql.execution.metric.SQLShuffleReadMetricsReporter
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
@@ -51,7 +49,7 @@ private[skew] case class SkewedShuffle(
 
   /** What stays as it is, which may be nothing, by task. */
   def restSpecs(side: Side): Seq[ShufflePartitionSpec] =
-    rest.map { case (left, right) => if (side == LeftSide) left else right }
+    rest.map { case (left, right) => side.of(left, right) }
 }
 
 private[skew] object SkewedShuffle {
@@ -65,9 +63,6 @@ private[skew] object SkewedShuffle {
   /** The longest task has to take more than this many times the estimate with splitting. */
   private val Margin = 1.3
 
-  private def bytes(sides: Map[Side, ShuffledSide], partition: Int): Long =
-    sides.values.map(_.bytes(partition)).sum
-
   /**
    * The shuffle of a join; None where it is even, or small, or not the join's own.
    *
@@ -79,18 +74,15 @@ private[skew] object SkewedShuffle {
       right: ShuffledSide,
       threshold: Long,
       isForced: Boolean): Option[SkewedShuffle] = {
-    val sides = Map[Side, ShuffledSide](LeftSide -> left, RightSide -> right)
+    val sides = Side.Both.map(side => side -> side.of(left, right)).toMap
     for {
-      all <- Some(left.bytes.indices.map(bytes(sides, _)))
+      all <- Some(left.bytes.toSeq.zip(right.bytes).map { case (l, r) => l + r })
       if left.bytes.length == right.bytes.length && left.specs.size == right.specs.size
       target = targetBytes(left.exchange, all)
       skewed = all.indices.filter(p => if (isForced) all(p) > 0 else all(p) > Behind * target)
-      longest =
-        (0L +: left.specs.zip(right.specs).map { case (l, r) =>
-          left.sizeOf(l) + right.sizeOf(r)
-        }).max
-      if skewed.nonEmpty &&
-        (isForced || saved(all, skewed, target, longest) > threshold)
+      ofTasks = left.specs.zip(right.specs).map { case (l, r) => left.sizeOf(l) + right.sizeOf(r) }
+      longest = (0L +: ofTasks).max
+      if skewed.nonEmpty && (isForced || saved(all, skewed, target, longest) > threshold)
       rest <- restOf(left, right, skewed.toSet)
     } yield SkewedShuffle(sides, skewed, target, longest, rest)
   }
@@ -113,9 +105,7 @@ private[skew] object SkewedShuffle {
     }
     val advised = bytes.sum / conf.getConf(SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES)
     val tasks = math.max(1L, math.min(bytes.size.toLong, math.max(fewest.toLong, advised)))
-    math.max(
-      conf.getConf(SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_SIZE),
-      bytes.sum / tasks)
+    math.max(conf.getConf(SQLConf.COALESCE_PARTITIONS_MIN_PARTITION_SIZE), bytes.sum / tasks)
   }
 
   /** What tasks read without the skewed partitions; None where it is not known which these are. */
@@ -136,10 +126,9 @@ private[skew] object SkewedShuffle {
     if (rest.forall(_.isDefined)) Some(rest.flatMap(_.get)) else None
   }
 
-  private def partitionOf(spec: ShufflePartitionSpec): Option[Int] = spec match {
-    case PartialReducerPartitionSpec(p, _, _, _)           => Some(p)
-    case CoalescedPartitionSpec(p, end, _) if end == p + 1 => Some(p)
-    case _                                                 => None
+  private def partitionOf(spec: ShufflePartitionSpec): Option[Int] = condOpt(spec) {
+    case PartialReducerPartitionSpec(p, _, _, _)           => p
+    case CoalescedPartitionSpec(p, end, _) if end == p + 1 => p
   }
 
   /** Rising numbers as ranges of neighbours, the end excluded. */
@@ -208,7 +197,7 @@ private[skew] object ShuffledSide {
     case AQEShuffleReadExec(stage: ShuffleQueryStageExec, _)            =>
       readerOf(stage).map(_ => child)
     case stage: ShuffleQueryStageExec if !stage.supportsColumnar =>
-      exchangeOf(stage.shuffle)
+      exchangeOf(stage)
         .filter(exchange =>
           exchange.shuffleOrigin == ENSURE_REQUIREMENTS &&
             exchange.outputPartitioning.isInstanceOf[HashPartitioning])
@@ -217,27 +206,19 @@ private[skew] object ShuffledSide {
   }
 
   /** The exchange itself, where one is reused. */
-  private def exchangeOf(plan: SparkPlan): Option[ShuffleExchangeExec] = plan match {
-    case exchange: ShuffleExchangeExec   => Some(exchange)
-    case ReusedExchangeExec(_, exchange) => exchangeOf(exchange)
-    case _                               => None
-  }
+  private def exchangeOf(stage: ShuffleQueryStageExec): Option[ShuffleExchangeExec] =
+    condOpt(stage.shuffle) { case exchange: ShuffleExchangeExec => exchange }
 
   /** A side whose shuffle has run as a stage. */
   def ofStage(child: SparkPlan): Option[ShuffledSide] =
-    readerOf(child).flatMap { reader =>
-      val (stage, specs) = reader match {
-        case AQEShuffleReadExec(stage: ShuffleQueryStageExec, specs) => (Some(stage), specs)
-        case stage: ShuffleQueryStageExec                            => (Some(stage), Nil)
-        case _                                                       => (None, Nil)
+    for {
+      reader <- readerOf(child)
+      (stage, specs) <- condOpt(reader) {
+        case AQEShuffleReadExec(stage: ShuffleQueryStageExec, specs) => (stage, specs)
+        case stage: ShuffleQueryStageExec                            => (stage, Nil)
       }
-      for {
-        shuffled <- stage
-        exchange <- exchangeOf(shuffled.shuffle)
-        stats <- shuffled.mapStats
-      } yield {
-        val side = ShuffledSide(reader, exchange, specs, stats.bytesByPartitionId)
-        if (specs.nonEmpty) side else side.inPartitions
-      }
-    }
+      exchange <- exchangeOf(stage)
+      stats <- stage.mapStats
+      side = ShuffledSide(reader, exchange, specs, stats.bytesByPartitionId)
+    } yield if (specs.nonEmpty) side else side.inPartitions
 }

@@ -2,12 +2,15 @@
 
 package org.apache.spark.sql.rangejoin.skew
 
+import scala.PartialFunction.cond
+
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, AQEShuffleReadRule}
 import org.apache.spark.sql.execution.exchange.{ShuffleOrigin, ValidateRequirements}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.condition.{LeftSide, RightSide, Side}
 import org.apache.spark.sql.rangejoin.conf.{InternalConf, RangeJoinConf}
+import org.apache.spark.sql.rangejoin.join.WithTagsOf
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.partitioning.PartitionedRange
 
@@ -29,9 +32,8 @@ object SplitSkewedKeys extends AQEShuffleReadRule {
   private def forced: Int = conf.getConf(InternalConf.SkewBuckets)
 
   override def apply(plan: SparkPlan): SparkPlan =
-    if (!conf.getConf(RangeJoinConf.Skew)) plan
-    else if (forced == 0 && (!conf.getConf(SQLConf.SKEW_JOIN_ENABLED) || StageLimits.isLimited(
-        plan))) plan
+    if (!conf.getConf(RangeJoinConf.Skew) ||
+      forced == 0 && (!conf.getConf(SQLConf.SKEW_JOIN_ENABLED) || isLimited(plan))) plan
     else joins(plan).indices.reverse.foldLeft(plan)(splitJoin)
 
   private def joins(plan: SparkPlan): Seq[SortMergeRangeJoinExec] =
@@ -48,25 +50,24 @@ object SplitSkewedKeys extends AQEShuffleReadRule {
   /** The plan with one of its joins split, where that is worth it. */
   private def splitJoin(plan: SparkPlan, index: Int): SparkPlan = {
     val join = joins(plan)(index)
-    skewedJoin(join)
-      .fold(plan) { skewed =>
-        def planWith(range: PartitionedRange, split: Option[SkewSplit]) = plan.transformUp {
-          case j: SortMergeRangeJoinExec if j.eq(join) => over(join, skewed, range, split)
-        }
-        val split = for {
-          range <- skewed.range
-          _ <- Either.cond(
-            ValidateRequirements.validate(planWith(range, None)),
-            (),
-            "an operator above the join needs the rows of a key in one task")
-          split <- skewed.choose(range, forced)
-        } yield planWith(range, Some(split))
-        split.left.foreach { why =>
-          logInfo(s"Skewed keys are not split: $why\n${join.simpleString(100)}")
-          join.setTagValue(SortMergeRangeJoinExec.NotSplit, why)
-        }
-        split.getOrElse(plan)
+    skewedJoin(join).fold(plan) { skewed =>
+      def planWith(range: PartitionedRange, split: Option[SkewSplit]) = plan.transformUp {
+        case j: SortMergeRangeJoinExec if j.eq(join) => over(join, skewed, range, split)
       }
+      val split = for {
+        range <- skewed.range
+        _ <- Either.cond(
+          ValidateRequirements.validate(planWith(range, None)),
+          (),
+          "an operator above the join needs the rows of a key in one task")
+        split <- skewed.choose(range, forced)
+      } yield planWith(range, Some(split))
+      split.left.foreach { why =>
+        logInfo(s"Skewed keys are not split: $why\n${join.simpleString(100)}")
+        join.setTagValue(SortMergeRangeJoinExec.NotSplit, why)
+      }
+      split.getOrElse(plan)
+    }
   }
 
   /** A join over reshuffled partitions; its children do not have all rows of a key in one place. */
@@ -89,28 +90,21 @@ object SplitSkewedKeys extends AQEShuffleReadRule {
       )
       child.transformUp { case node if node.eq(reader) => shuffled }
     }
-    val result = join.copy(
+    WithTagsOf(join)(join.copy(
       left = reshuffled(LeftSide, join.left),
       right = reshuffled(RightSide, join.right),
-      isSkewJoin = true)
-    result.copyTagsFrom(join)
-    result
+      isSkewJoin = true))
   }
 
   private def stageOf(reader: SparkPlan): SparkPlan = reader match {
     case AQEShuffleReadExec(stage, _) => stage
     case stage                        => stage
   }
-}
-
-/** Limits at the end of a stage. */
-private[skew] object StageLimits {
 
   /** Whether a stage ends in a limit that reads no more rows than it needs. */
-  def isLimited(plan: SparkPlan): Boolean = plan match {
+  private def isLimited(plan: SparkPlan): Boolean = cond(plan) {
     case _: CollectLimitExec | _: CollectTailExec | _: LimitExec => true
     case node: OrderPreservingUnaryExecNode                      => isLimited(node.child)
     case union: UnionExec                                        => union.children.exists(isLimited)
-    case _                                                       => false
   }
 }
