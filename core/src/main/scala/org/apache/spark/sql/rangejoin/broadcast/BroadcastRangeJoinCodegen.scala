@@ -81,10 +81,7 @@ private[broadcast] class BroadcastRangeJoinCodegen(
          """.stripMargin
       case MatchFlag =>
         val flag = ExprCode(FalseLiteral, JavaCode.variable(matched, BooleanType))
-        s"""
-           |$firstMatch
-           |${emit(Seq(flag))}
-         """.stripMargin
+        firstMatch + emit(Seq(flag))
       case after: AfterStreamed => after.notOfStreamed
     }
     s"""

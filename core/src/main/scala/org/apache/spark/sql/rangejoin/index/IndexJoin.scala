@@ -14,7 +14,7 @@ import org.apache.spark.sql.rangejoin.condition.{
   RightSide,
   Side
 }
-import org.apache.spark.sql.rangejoin.join.{PairTestSpec, RangeJoinExec}
+import org.apache.spark.sql.rangejoin.join.{PairTests, RangeJoinExec}
 
 /**
  * What is evaluated where streamed rows are joined with an index, interpreted or generated.
@@ -55,7 +55,7 @@ case class IndexJoin(
     boundKeys,
     range.lowerBound.map(ofStreamed),
     range.upperBound.map(ofStreamed),
-    PairTestSpec.of(range, condition, best.isDefined).map(ofPair),
+    PairTests.of(range, condition, best.isDefined).map(ofPair),
     behavior,
     boundPoint,
     boundSecond

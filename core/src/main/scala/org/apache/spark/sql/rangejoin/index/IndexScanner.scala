@@ -4,6 +4,7 @@ package org.apache.spark.sql.rangejoin.index
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
+  BasePredicate,
   Expression,
   JoinedRow,
   Literal,
@@ -13,7 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.rangejoin.aggregate.{RunAggregates, RunScanner}
 import org.apache.spark.sql.rangejoin.best.StreamedPoint
 import org.apache.spark.sql.rangejoin.condition.JoinTypeBehavior
-import org.apache.spark.sql.rangejoin.join.{PairTestSpec, PairTests}
+import org.apache.spark.sql.rangejoin.join.{PairPredicate, PairTests}
 
 /**
  * Scans an index for one streamed row after the other, which may come in any order. If the join visits all streamed
@@ -31,7 +32,7 @@ final class IndexScanner(
     cursor: RangeCursor,
     keyOf: UnsafeProjection,
     boundsOf: UnsafeProjection,
-    tests: PairTests,
+    tests: PairTests[BasePredicate],
     behavior: JoinTypeBehavior,
     evaluatesKeys: Boolean,
     point: Option[Expression],
@@ -150,7 +151,7 @@ case class IndexScannerFactory(
     keys: Seq[Expression],
     lower: Option[Expression],
     upper: Option[Expression],
-    tests: PairTestSpec,
+    tests: PairTests[Expression],
     behavior: JoinTypeBehavior,
     point: Option[Expression],
     second: Seq[Expression]
@@ -171,7 +172,7 @@ case class IndexScannerFactory(
     cursor,
     if (keys.isEmpty) null else UnsafeProjection.create(keys),
     UnsafeProjection.create(Seq(lower, upper).map(_.getOrElse(Literal(0L)))),
-    PairTests.create(tests),
+    tests.map(PairPredicate.create),
     behavior,
     evaluatesKeys = keys.nonEmpty && (evaluatesKeysIfEmpty || !cursor.buildIsEmpty),
     point,

@@ -11,29 +11,9 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.rangejoin.condition.{RangeCondition, UnknownBounds}
 
-/** The predicates of a [[PairTestSpec]], over the streamed row followed by the buffered row. */
-final case class PairTests(
-    condition: BasePredicate,
-    upperByValue: Option[BasePredicate] = None,
-    lowerByValue: Option[BasePredicate] = None,
-    unknown: UnknownBounds = UnknownBounds.All,
-    areNeighbours: Boolean = false
-)
-
-object PairTests {
-
-  /** The predicates of expressions bound to the streamed row followed by the buffered row. */
-  def create(spec: PairTestSpec): PairTests = PairTests(
-    PairPredicate.create(spec.condition),
-    spec.upperByValue.map(PairPredicate.create),
-    spec.lowerByValue.map(PairPredicate.create),
-    spec.unknown,
-    spec.areNeighbours
-  )
-}
-
 /**
- * The tests for a pair whose bounds do not decide.
+ * The tests for a pair whose bounds do not decide: expressions or, in a task, predicates, over the streamed row followed
+ * by the buffered row.
  *
  * @param condition the original condition of the join, for a bound that may be unknown
  * @param upperByValue the upper test itself, for equal prefixes; None where equal bounds pass it
@@ -41,18 +21,18 @@ object PairTests {
  * @param unknown which bounds may be unknown
  * @param areNeighbours whether buffered rows are in the order of values, and those that match are neighbours
  */
-final case class PairTestSpec(
-    condition: Expression,
-    upperByValue: Option[Expression],
-    lowerByValue: Option[Expression],
-    unknown: UnknownBounds,
-    areNeighbours: Boolean
-) {
-  def map(f: Expression => Expression): PairTestSpec =
-    PairTestSpec(f(condition), upperByValue.map(f), lowerByValue.map(f), unknown, areNeighbours)
+final case class PairTests[T](
+    condition: T,
+    upperByValue: Option[T] = None,
+    lowerByValue: Option[T] = None,
+    unknown: UnknownBounds = UnknownBounds.All,
+    areNeighbours: Boolean = false) {
+
+  def map[R](f: T => R): PairTests[R] =
+    PairTests(f(condition), upperByValue.map(f), lowerByValue.map(f), unknown, areNeighbours)
 }
 
-object PairTestSpec {
+object PairTests {
 
   /**
    * @param inOrderOfLowerTest whether buffered rows are in the order of the lower test where there is no other, which
@@ -61,14 +41,13 @@ object PairTestSpec {
   def of(
       range: RangeCondition,
       condition: Expression,
-      inOrderOfLowerTest: Boolean): PairTestSpec =
-    PairTestSpec(
+      inOrderOfLowerTest: Boolean): PairTests[Expression] =
+    PairTests(
       condition,
       range.upperByValue,
       range.lowerByValue,
       range.unknown,
-      range.areNeighbours && (range.upperTest.isDefined || inOrderOfLowerTest)
-    )
+      range.areNeighbours && (range.upperTest.isDefined || inOrderOfLowerTest))
 }
 
 /**

@@ -38,6 +38,7 @@ private[rangejoin] class ScannerCodegen(
 
   private val streamedRow = ctx.freshName("streamedRow")
   private val bufferedRow = ctx.freshName("bufferedRow")
+  private val found = ctx.freshName("found")
 
   /**
    * The loop.
@@ -50,22 +51,10 @@ private[rangejoin] class ScannerCodegen(
     case EveryPair if behavior.preservesStreamed => everyStreamedRow(emit)
     case EveryPair                               => everyPair(emit)
     case StreamedRow(ifMatched)                  =>
-      firstMatch { (streamedColumns, found) =>
-        s"""
-           |if (${if (ifMatched) found else s"!$found"}) {
-           |  ${emit(streamedColumns, Nil)}
-           |  $stopCheck
-           |}
-         """.stripMargin
-      }
+      firstMatch(s"if (${if (ifMatched) "" else "!"}$found)")(emit(_, Nil))
     case MatchFlag =>
-      firstMatch { (streamedColumns, found) =>
-        val flag = ExprCode(FalseLiteral, JavaCode.variable(found, BooleanType))
-        s"""
-           |${emit(streamedColumns, Seq(flag))}
-           |$stopCheck
-         """.stripMargin
-      }
+      val flag = ExprCode(FalseLiteral, JavaCode.variable(found, BooleanType))
+      firstMatch("")(emit(_, Seq(flag)))
     case after: AfterStreamed => after.notOfStreamed
   }
 
@@ -141,11 +130,12 @@ private[rangejoin] class ScannerCodegen(
   /**
    * Semi, anti and existence joins: the scan of a streamed row ends at its first match, and an error
    * of the residual is kept until there is known to be none.
+   *
+   * @param ifWanted the beginning of the statement that emits a row, where not every streamed row comes out
    */
-  private def firstMatch(emit: (Seq[ExprCode], String) => String): String = {
+  private def firstMatch(ifWanted: String)(emit: Seq[ExprCode] => String): String = {
     val streamedColumns = columns(streamedRow, streamed)
     val bufferedColumns = columns(bufferedRow, buffered)
-    val found = ctx.freshName("found")
     val error = ctx.freshName("error")
     val readStreamed = readForResidual(streamed, streamedColumns)
     val isMatch = if (residual.isEmpty) s"$found = true;"
@@ -172,7 +162,10 @@ private[rangejoin] class ScannerCodegen(
        |    } while (!$found && $scanner.step());
        |  }
        |  if (!$found) $scanner.errors().raise();
-       |  ${emit(streamedColumns, found)}
+       |  $ifWanted {
+       |    ${emit(streamedColumns)}
+       |    $stopCheck
+       |  }
        |}
      """.stripMargin
   }

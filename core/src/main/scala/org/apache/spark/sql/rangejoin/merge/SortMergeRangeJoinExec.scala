@@ -2,8 +2,9 @@
 
 package org.apache.spark.sql.rangejoin.merge
 
+import scala.PartialFunction.condOpt
+
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
@@ -13,7 +14,6 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.rangejoin.best.BestMatches
 import org.apache.spark.sql.rangejoin.condition._
 import org.apache.spark.sql.rangejoin.join._
-import org.apache.spark.sql.rangejoin.kernel.{KernelSpec, RangeBound}
 import org.apache.spark.sql.rangejoin.scan._
 
 /**
@@ -50,7 +50,7 @@ case class SortMergeRangeJoinExec(
     streamed: Option[Side] = None,
     keepsOrder: Boolean = false
 ) extends ShuffledJoin
-    with TwoInputRangeJoinExec {
+    with SortedScanExec {
 
   override def withBest(best: Option[BestMatches]): SortMergeRangeJoinExec = copy(best = best)
 
@@ -81,56 +81,26 @@ case class SortMergeRangeJoinExec(
   /** An order in the columns of the output, which a bound that was added is not. */
   private def shown(order: SortOrder): Option[SortOrder] = {
     val columns = AttributeSet(streamedPlan.output.filterNot(isAdded))
-    order.children.filter(_.references.subsetOf(columns)) match {
-      case first +: others => Some(order.copy(child = first, sameOrderExpressions = others))
-      case _               => None
+    condOpt(order.children.filter(_.references.subsetOf(columns))) {
+      case first +: others => order.copy(child = first, sameOrderExpressions = others)
     }
   }
 
   /** This join, with the order of its streamed side kept. */
-  def inOrder: SortMergeRangeJoinExec = {
-    val kept = copy(keepsOrder = true)
-    kept.copyTagsFrom(this)
-    kept
-  }
+  def inOrder: SortMergeRangeJoinExec = WithTagsOf(this)(copy(keepsOrder = true))
 
   override lazy val metrics: Map[String, SQLMetric] = WindowMetrics.create(sparkContext)
 
   override protected def moreFields: Seq[(String, String)] =
     getTagValue(SortMergeRangeJoinExec.NotSplit).map("Skewed keys not split" -> _).toSeq
 
-  private def scannerFactory: RangeScannerFactory = {
-    val (streamedRangeKey, bufferedRangeKey) =
-      if (streamLeft) (leftRangeKey, rightRangeKey) else (rightRangeKey, leftRangeKey)
-    def ofStreamed(e: Expression) = bindReference(e, streamedPlan.output)
-    def ofBuffered(e: Expression) = bindReference(e, otherPlan.output)
-    // Where the range key is the bound it need not be evaluated again.
-    def known(bound: RangeBound, rangeKey: Option[Attribute]): Expression =
-      rangeKey.filter(_ => bound.isLossless).getOrElse(bound)
-    RangeScannerFactory(
-      KernelSpec(
-        streamedKeys.map(ofStreamed),
-        otherKeys.map(ofBuffered),
-        lower = range.lowerBound.map(bound => ofStreamed(known(bound, streamedRangeKey))),
-        upper = range.upperBound.map(ofStreamed),
-        sortBound = range.sortBound.map(bound => ofBuffered(known(bound, bufferedRangeKey))),
-        evictBound = range.evictBound.map(ofBuffered)
-      ),
-      otherPlan.output.size,
-      PairTestSpec.of(range, condition.getOrElse(Literal.TrueLiteral), best.isDefined)
-        .map(bindReference(_, streamedPlan.output ++ otherPlan.output)),
-      behavior,
-      RangeScannerFactory.limits(conf),
-      WindowMetrics.of(metrics),
-      keepsOrder,
-      bestOrder.map(_.bound(ofStreamed))
-    )
-  }
+  override protected def rangeKey(side: Side): Option[Attribute] =
+    side.of(leftRangeKey, rightRangeKey)
 
   override protected def doPrepare(): Unit = AwaitsOtherShuffle.prepare(left, right)
 
   override protected def scans(generated: Boolean): PartitionScanFactory =
-    SortedSides(scannerFactory, Seq(left, right))
+    SortedSides(scannerFactory(keepsOrder), Seq(left, right))
 
   override protected def scannerClass: Class[_] =
     if (behavior.preservesBuffered) classOf[BufferedPreservingScanner]

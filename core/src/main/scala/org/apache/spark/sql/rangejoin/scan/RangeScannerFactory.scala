@@ -4,12 +4,20 @@ package org.apache.spark.sql.rangejoin.scan
 
 import org.apache.spark.memory.TaskMemoryManager
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, Expression, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReference
+import org.apache.spark.sql.catalyst.expressions.{
+  Ascending,
+  Attribute,
+  BasePredicate,
+  Expression,
+  Literal,
+  SortOrder
+}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.best.BestOrder
-import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, MonotoneColumn}
-import org.apache.spark.sql.rangejoin.join.{PairTestSpec, PairTests}
+import org.apache.spark.sql.rangejoin.condition.{JoinTypeBehavior, MonotoneColumn, Side}
+import org.apache.spark.sql.rangejoin.join.{PairPredicate, PairTests, TwoInputRangeJoinExec}
 import org.apache.spark.sql.rangejoin.kernel.{
   KernelSpec,
   RangeBound,
@@ -18,7 +26,6 @@ import org.apache.spark.sql.rangejoin.kernel.{
 }
 import org.apache.spark.sql.rangejoin.shims.WindowBytes
 import org.apache.spark.sql.rangejoin.window._
-import org.apache.spark.util.TaskCompletionListener
 import org.apache.spark.{SparkContext, SparkEnv, TaskContext}
 
 /**
@@ -31,7 +38,7 @@ import org.apache.spark.{SparkContext, SparkEnv, TaskContext}
 case class RangeScannerFactory(
     kernel: KernelSpec,
     bufferedFields: Int,
-    tests: PairTestSpec,
+    tests: PairTests[Expression],
     behavior: JoinTypeBehavior,
     limits: WindowLimits,
     metrics: WindowMetrics,
@@ -62,17 +69,14 @@ case class RangeScannerFactory(
       streamed: Iterator[InternalRow],
       buffered: Iterator[InternalRow]
   ): BufferedPreservingScanner =
-    closedWithTask(new BufferedPreservingScanner(
-      streamed,
-      buffered,
-      parts,
-      behavior.preservesStreamed))
+    closedWithTask(
+      new BufferedPreservingScanner(streamed, buffered, parts, behavior.preservesStreamed))
 
   private def parts: ScannerParts = ScannerParts(
     RangeJoinKernelFactory.createObject(kernel),
     createWindow(TaskContext.get().taskMemoryManager()),
     bufferedFields,
-    PairTests.create(tests),
+    tests.map(PairPredicate.create),
     metrics,
     kernel.streamedKeys.size,
     keepsOrder,
@@ -80,12 +84,10 @@ case class RangeScannerFactory(
   )
 
   private def closedWithTask[S <: RangeScanner](scanner: S): S = {
-    TaskContext.get().addTaskCompletionListener(new TaskCompletionListener {
-      override def onTaskCompletion(context: TaskContext): Unit = {
-        scanner.close()
-        scanner.reportMemory(context.taskMetrics())
-      }
-    })
+    TaskContext.get().addTaskCompletionListener[Unit] { context =>
+      scanner.close()
+      scanner.reportMemory(context.taskMetrics())
+    }
     scanner
   }
 
@@ -97,8 +99,7 @@ case class RangeScannerFactory(
       new PagedRowStore(memory, tasks, env.memoryManager.pageSizeBytes),
       new SpillFiles(
         env.serializerManager,
-        () => env.blockManager.diskBlockManager.createTempLocalBlock()
-      ),
+        () => env.blockManager.diskBlockManager.createTempLocalBlock()),
       limits
     )
   }
@@ -111,15 +112,44 @@ object RangeScannerFactory {
    * and then up to the other.
    */
   def limits(conf: SQLConf): WindowLimits = WindowLimits(
-    rows = math.max(
+    rows = Seq(
       1,
-      math.max(
-        conf.sortMergeJoinExecBufferInMemoryThreshold,
-        conf.sortMergeJoinExecBufferSpillThreshold
-      )
-    ),
-    bytes = WindowBytes.of(conf)
-  )
+      conf.sortMergeJoinExecBufferInMemoryThreshold,
+      conf.sortMergeJoinExecBufferSpillThreshold).max,
+    bytes = WindowBytes.of(conf))
+}
+
+/** A range join that scans both sides sorted, be it for lack of memory to do otherwise. */
+trait SortedScanExec extends TwoInputRangeJoinExec {
+
+  /** The column of a side that holds the bound that it is sorted by; None where no column was added for it. */
+  protected def rangeKey(side: Side): Option[Attribute]
+
+  protected def scannerFactory(keepsOrder: Boolean): RangeScannerFactory = {
+    def ofStreamed(e: Expression) = bindReference(e, streamedPlan.output)
+    def ofOther(e: Expression) = bindReference(e, otherPlan.output)
+    // Where the range key is the bound it need not be evaluated again.
+    def known(bound: RangeBound, side: Side): Expression =
+      rangeKey(side).filter(_ => bound.isLossless).getOrElse(bound)
+    RangeScannerFactory(
+      KernelSpec(
+        streamedKeys.map(ofStreamed),
+        otherKeys.map(ofOther),
+        lower = range.lowerBound.map(bound => ofStreamed(known(bound, streamedSide))),
+        upper = range.upperBound.map(ofStreamed),
+        sortBound = range.sortBound.map(bound => ofOther(known(bound, streamedSide.other))),
+        evictBound = range.evictBound.map(ofOther)
+      ),
+      otherPlan.output.size,
+      PairTests.of(range, condition.getOrElse(Literal.TrueLiteral), best.isDefined)
+        .map(bindReference(_, streamedPlan.output ++ otherPlan.output)),
+      behavior,
+      RangeScannerFactory.limits(conf),
+      WindowMetrics.of(metrics),
+      keepsOrder,
+      bestOrder.map(_.bound(ofStreamed))
+    )
+  }
 }
 
 /**
@@ -134,7 +164,7 @@ final case class ScannerParts(
     kernel: RangeJoinKernel,
     window: RangeWindow,
     bufferedFields: Int,
-    tests: PairTests,
+    tests: PairTests[BasePredicate],
     metrics: WindowMetrics,
     keys: Int,
     keepsOrder: Boolean,

@@ -4,21 +4,23 @@ package org.apache.spark.sql.rangejoin.shuffled
 
 import org.apache.spark.sql.catalyst.expressions.BindReferences.bindReferences
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.rangejoin.condition.RangeCondition
+import org.apache.spark.sql.rangejoin.condition.{RangeCondition, Side}
 import org.apache.spark.sql.rangejoin.conf.InternalConf
 import org.apache.spark.sql.rangejoin.index.{IndexedRangeJoinExec, RangeIndexMode}
 import org.apache.spark.sql.rangejoin.join._
-import org.apache.spark.sql.rangejoin.kernel.KernelSpec
-import org.apache.spark.sql.rangejoin.scan.{RangeScannerFactory, ScanOrder, WindowMetrics}
+import org.apache.spark.sql.rangejoin.scan.{ScanOrder, SortedScanExec, WindowMetrics}
 import org.apache.spark.sql.rangejoin.sort.PrefixSorter
 
 /** A range join by an index of one side in each task ([[PartitionJoin]]). */
-trait PartitionIndexJoinExec extends TwoInputRangeJoinExec with IndexedRangeJoinExec {
+trait PartitionIndexJoinExec extends SortedScanExec with IndexedRangeJoinExec {
 
   override protected def otherSideName: String = "Build side"
 
   override protected def isAdded(column: Attribute): Boolean = false
+
+  override protected def rangeKey(side: Side): Option[Attribute] = None
 
   override lazy val metrics: Map[String, SQLMetric] = WindowMetrics.create(sparkContext) ++ Map(
     "buildDataSize" -> SQLMetrics.createSizeMetric(sparkContext, "data size of build side"),
@@ -46,35 +48,14 @@ trait PartitionIndexJoinExec extends TwoInputRangeJoinExec with IndexedRangeJoin
   protected def streamedOrder(range: RangeCondition): Seq[SortOrder] =
     ScanOrder.of(streamedKeys, range.lowerBound)
 
-  private def sorting: SideSorting = SideSorting(
-    bindReferences(anyIfNone(streamedOrder(range)), streamedPlan.output),
-    streamedPlan.output.size,
-    bindReferences(anyIfNone(ScanOrder.of(otherKeys, orderOf(range.buffered))), otherPlan.output),
-    otherPlan.output.size,
-    PrefixSorter.firstLevel(conf)
-  )
-
   /** Without keys the side of a range with one end may need no order, and is kept in that sorter all the same. */
-  private def anyIfNone(order: Seq[SortOrder]): Seq[SortOrder] =
-    if (order.isEmpty) Seq(SortOrder(Literal(0L), Ascending)) else order
-
-  private def window: RangeScannerFactory = RangeScannerFactory(
-    KernelSpec(
-      streamedKeys.map(join.ofStreamed),
-      otherKeys.map(ofBuild),
-      lower = range.lowerBound.map(join.ofStreamed),
-      upper = range.upperBound.map(join.ofStreamed),
-      sortBound = range.sortBound.map(ofBuild),
-      evictBound = range.evictBound.map(ofBuild)
-    ),
-    otherPlan.output.size,
-    PairTestSpec.of(range, join.condition, best.isDefined).map(join.ofPair),
-    behavior,
-    RangeScannerFactory.limits(conf),
-    WindowMetrics.of(metrics),
-    keepsOrder = true,
-    join.best.map(_.bound(join.ofStreamed))
-  )
+  private def sorting(order: Seq[SortOrder], side: SparkPlan): SideSorting = {
+    val orderOrAny = if (order.isEmpty) Seq(SortOrder(Literal(0L), Ascending)) else order
+    SideSorting(
+      bindReferences(orderOrAny, side.output),
+      side.output.size,
+      PrefixSorter.firstLevel(conf))
+  }
 
   /**
    * Generated code of Spark's join always evaluates the keys of streamed rows, and so does this join when it is
@@ -84,8 +65,9 @@ trait PartitionIndexJoinExec extends TwoInputRangeJoinExec with IndexedRangeJoin
     mode,
     conf.getConf(InternalConf.IndexLimit),
     join.scannerFactory,
-    sorting,
-    window,
+    sorting(streamedOrder(range), streamedPlan),
+    sorting(ScanOrder.of(otherKeys, orderOf(range.buffered)), otherPlan),
+    scannerFactory(keepsOrder = true),
     generated || behavior.preservesBuffered || behavior.evaluatesKeysIfEmpty,
     PartitionJoinMetrics(
       longMetric("buildDataSize"),

@@ -41,7 +41,7 @@ final class PartitionJoin private[shuffled] (
 
   private[this] val task = TaskContext.get()
   private[this] val memory = new TaskIndexMemory(task.taskMemoryManager(), parts.indexLimit)
-  private[this] var strategy: Strategy = _
+  private[this] var strategy: PartitionScan = _
   private[this] var buildNanos = 0L
   private[this] var closed = false
   private[this] var release: () => Unit = _
@@ -63,7 +63,7 @@ final class PartitionJoin private[shuffled] (
 
   override def pairScanner: PairScanner = strategy.pairScanner
 
-  private def open(): Strategy = {
+  private def open(): PartitionScan = {
     val index = new IndexBuild(parts.mode, 0, behavior.preservesBuffered, memory)
     var refused: InternalRow = null
     while (refused == null && build.hasNext) {
@@ -71,7 +71,7 @@ final class PartitionJoin private[shuffled] (
       if (!index.add(row)) refused = row
     }
     val built = if (refused == null) index.result() else None
-    built.fold[Strategy](new Sorted(index, refused))(new Indexed(_))
+    built.fold[PartitionScan](new Sorted(index, refused))(new Indexed(_))
   }
 
   override def close(): Unit = synchronized {
@@ -87,13 +87,7 @@ final class PartitionJoin private[shuffled] (
     }
   }
 
-  private sealed abstract class Strategy {
-    def scanner: CandidateScanner
-    def pairScanner: PairScanner
-    def close(): Unit
-  }
-
-  private final class Indexed(index: RangeIndex) extends Strategy {
+  private final class Indexed(index: RangeIndex) extends PartitionScan {
     private[this] val cursor = index.cursor(parts.window.best, parts.window.tests.unknown)
 
     override val scanner: IndexScanner =
@@ -109,10 +103,10 @@ final class PartitionJoin private[shuffled] (
   }
 
   /** @param refused the row that there was no memory for; null where there was for each of them */
-  private final class Sorted(index: IndexBuild, refused: InternalRow) extends Strategy {
+  private final class Sorted(index: IndexBuild, refused: InternalRow) extends PartitionScan {
     logInfo("Not enough memory for the range index of a partition: both sides are sorted instead")
-    private[this] val ofBuild = parts.sorting.build()
-    private[this] val ofStreamed = parts.sorting.streamed()
+    private[this] val ofBuild = parts.buildSorting.sorter()
+    private[this] val ofStreamed = parts.streamedSorting.sorter()
 
     private[this] val merged: RangeScanner = {
       index.drain(ofBuild.insert)
@@ -147,7 +141,8 @@ final class PartitionJoin private[shuffled] (
  * @param mode what the index is made of
  * @param indexLimit bytes of an index at most
  * @param index how it is scanned
- * @param sorting how both sides are sorted where there is no memory for it
+ * @param streamedSorting how the streamed side is sorted where there is no memory for it
+ * @param buildSorting likewise the side that was to be indexed
  * @param window how they are scanned then
  * @param evaluatesKeysIfEmpty whether the keys of streamed rows are evaluated even if there are no
  *   build rows
@@ -156,7 +151,8 @@ case class PartitionJoinFactory(
     mode: RangeIndexMode,
     indexLimit: Long,
     index: IndexScannerFactory,
-    sorting: SideSorting,
+    streamedSorting: SideSorting,
+    buildSorting: SideSorting,
     window: RangeScannerFactory,
     evaluatesKeysIfEmpty: Boolean,
     metrics: PartitionJoinMetrics
@@ -200,23 +196,13 @@ case class PartitionJoinMetrics(
 )
 
 /**
- * The orders in which both sides are scanned where they are sorted, each bound to its rows.
+ * The order in which a side is scanned where it is sorted, bound to its rows.
  *
- * @param level of the sorters, see [[PrefixSorter]]
+ * @param fields number of columns of a row
+ * @param level of the sorter, see [[PrefixSorter]]
  */
-case class SideSorting(
-    streamedOrder: Seq[SortOrder],
-    streamedFields: Int,
-    buildOrder: Seq[SortOrder],
-    buildFields: Int,
-    level: Int
-) {
-  def streamed(): PrefixSorter = sorter(streamedOrder, streamedFields)
-
-  def build(): PrefixSorter = sorter(buildOrder, buildFields)
-
-  private def sorter(order: Seq[SortOrder], fields: Int) =
-    new PrefixSorter(new SortColumns(order, fields), level)
+case class SideSorting(order: Seq[SortOrder], fields: Int, level: Int) {
+  def sorter(): PrefixSorter = new PrefixSorter(new SortColumns(order, fields), level)
 }
 
 /**

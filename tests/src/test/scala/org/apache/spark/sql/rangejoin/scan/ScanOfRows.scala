@@ -127,7 +127,10 @@ trait ScanOfRows extends TaskMemory {
       finally scanner.close()
     }
 
-  private def parts(window: RangeWindow, tests: PairTests, metrics: WindowMetrics): ScannerParts =
+  private def parts(
+      window: RangeWindow,
+      tests: PairTests[BasePredicate],
+      metrics: WindowMetrics): ScannerParts =
     ScannerParts(
       kernel,
       window,
@@ -139,7 +142,7 @@ trait ScanOfRows extends TaskMemory {
       best = None)
 
   private def withParts[T](condition: (Int, Int) => Boolean)(
-      block: (RangeWindow, PairTests, WindowMetrics, () => Scan) => T): T =
+      block: (RangeWindow, PairTests[BasePredicate], WindowMetrics, () => Scan) => T): T =
     withWindow(limits = WindowLimits(form.rowsInMemory, Long.MaxValue)) { (window, memory) =>
       val asked = new Condition(condition)
       val metrics = WindowMetrics(metric(), metric(), metric(), metric(), metric(), metric())
