@@ -31,13 +31,15 @@ class GuardSuite extends OtherExtensions {
 
   private def rowsOf(
       session: SparkSession,
-      queries: Seq[(GuardedQueries.Settings, String)] = GuardedQueries.All,
-      adaptive: Boolean = true): Seq[Seq[String]] =
-    queries.map { case (settings, query) =>
-      val all = settings :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive.toString)
-      all.foreach { case (key, value) => session.conf.set(key, value) }
-      rows(session.sql(query))
-    }
+      queries: Seq[GuardedQuery] = GuardedQueries.All,
+      adaptive: Boolean = true): Seq[Seq[String]] = queries.map(rowsOf(session, _, adaptive))
+
+  private def rowsOf(session: SparkSession, query: GuardedQuery, adaptive: Boolean): Seq[String] = {
+    val (settings, sql) = query
+    val all = settings :+ (SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> adaptive.toString)
+    all.foreach { case (key, value) => session.conf.set(key, value) }
+    rows(session.sql(sql))
+  }
 
   private lazy val expected: Seq[Seq[String]] = withSession(None) { session =>
     session.conf.set(Flag, "false")
@@ -59,15 +61,15 @@ class GuardSuite extends OtherExtensions {
     assert(Guarded.Mark.needs.forall(parts.contains))
   }
 
-  // Of each rule every third query, and of every second rule without adaptive execution, which some rules are for.
-  for (turn <- 0 until 6)
+  // Of each rule every third query, in every second turn without adaptive execution, which some rules are for.
+  for (turn <- 0 until 3)
     test(
       s"whatever rule cannot be linked, rows are stock's, in turn $turn",
       slowIf(turn > 0): _*) {
       for ((part, i) <- parts.zipWithIndex) {
         def third[T](all: Seq[T]) =
           all.zipWithIndex.collect { case (one, j) if (i + j + turn) % 3 == 0 => one }
-        val adaptive = (i + turn / 3) % 2 == 0
+        val adaptive = (i + turn) % 2 == 0
         var switchedOff = 0
         val warnings = warningsOf {
           withSession(Some(part -> (() => throw new NoSuchMethodError("gone")))) { session =>
@@ -83,18 +85,28 @@ class GuardSuite extends OtherExtensions {
     }
 
   test("a rule may fail later on, at any of the plans that it is applied to", Slow) {
-    for (part <- parts; times <- Seq(2, 3, 5, 9, 14)) {
+    val allTimes = Seq(2, 3, 5, 9, 14)
+    val queries = GuardedQueries.All.zip(expected)
+    // From another query on for each rule, until the rule is off, and one query more.
+    for ((part, i) <- parts.zipWithIndex; turn <- 0 to 1) {
+      val times = allTimes((i + 2 * turn) % allTimes.size)
       var count = 0
       def fail(): Unit = {
         count += 1
         if (count % times == 0) throw new MatchError("a node of another Spark")
       }
       withSession(Some(part -> (() => fail()))) { session =>
-        val clue = s"$part fails the ${times}th time"
-        val actual =
-          try rowsOf(session)
-          catch { case e: IllegalStateException => throw new AssertionError(clue, e) }
-        assert(actual == expected, clue)
+        val (later, first) = queries.splitAt((i + 3 * turn) % queries.size)
+        var left = 2
+        for (((query, wanted), j) <- (first ++ later).zipWithIndex if left > 0) {
+          val clue = s"$part fails the ${times}th time, in $query"
+          val actual =
+            try rowsOf(session, query, adaptive = (i + j) % 4 != 0)
+            catch { case e: IllegalStateException => throw new AssertionError(clue, e) }
+          assert(actual == wanted, clue)
+          if (Guard.of(session).switchedOff.nonEmpty) left -= 1
+        }
+        assert(count < times || left < 2, s"$part failed and is not off")
       }
     }
   }
@@ -151,6 +163,8 @@ class GuardSuite extends OtherExtensions {
 }
 
 object GuardSuite {
+
+  private type GuardedQuery = (GuardedQueries.Settings, String)
 
   /** The name of a part, and what it does whenever it is applied. */
   type Failure = Option[(String, () => Unit)]

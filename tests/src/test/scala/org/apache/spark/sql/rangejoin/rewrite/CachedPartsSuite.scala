@@ -14,8 +14,6 @@ import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.merge.SortMergeRangeJoinExec
 import org.apache.spark.sql.rangejoin.shims.ClassicSession.Dataset
 
-import org.scalatest.tagobjects.Slow
-
 /**
  * A part of a query that is cached is found in the cache, wherever it is read and under whatever settings. Stock Spark
  * finds it by its plan; each part says when it was computed, so that one which is computed again has other rows.
@@ -40,7 +38,10 @@ class CachedPartsSuite extends RangeJoinTest {
 
   private def moments(df: DataFrame): Seq[String] = rows(df.selectExpr("now").distinct())
 
-  /** Reads a cached part beside something else: as often from the cache as stock Spark does, with its rows. */
+  /**
+   * Reads a cached part beside something else, each time under other settings: as often from the cache as stock Spark
+   * does, with its rows.
+   */
   private def check(
       part: => DataFrame,
       surroundings: Seq[(String, DataFrame => DataFrame)]): Unit = {
@@ -52,7 +53,7 @@ class CachedPartsSuite extends RangeJoinTest {
       val isFound = withConf(Flag -> "false")(found(part)) > 0
       for {
         (name, read) <- surroundings
-        setting <- Readings(hits.getAndIncrement() % Readings.size) +: Readings.take(1)
+        setting = Readings(hits.getAndIncrement() % Readings.size)
       } {
         val (ofStock, expected) = withConf(Flag -> "false") {
           val query = read(part)
@@ -152,20 +153,22 @@ class CachedPartsSuite extends RangeJoinTest {
     "below a limit" -> reading("SELECT max(id) FROM (SELECT id FROM part ORDER BY id LIMIT 3)")
   )
 
-  for (((name, _), i) <- parts.zipWithIndex) {
-    test(s"$name, read in every surrounding", Slow) {
-      tables()
-      check(parts(i)._2(), surroundings)
-    }
-    test(s"$name, read in some surroundings", slowIf(i % 4 != 0): _*) {
-      tables()
-      check(parts(i)._2(), oneIn(5)(surroundings))
-    }
+  // Of each part every second surrounding, which the next part is not read in.
+  testOfCases("each part is read in surroundings", 11)(for {
+    i <- parts.indices
+    j <- surroundings.indices
+    if (i + j) % 2 == 0 || RangeJoinTest.EveryEngine
+  } yield (i, j)) { cases =>
+    tables()
+    for ((i, read) <- cases.groupBy(_._1).toSeq.sortBy(_._1))
+      check(parts(i)._2(), read.map { case (_, j) => surroundings(j) })
   }
 
-  test("cached under other settings than it is read with", Slow) {
+  testOfCases("cached under other settings than it is read with", 21)(
+    for (i <- parts.indices; j <- Readings.indices if (i + j) % 3 == 0) yield (i, j)) { cases =>
     tables()
-    for ((_, part) <- oneIn(2)(parts); setting <- oneIn(3)(Readings)) {
+    for ((i, j) <- cases) {
+      val (part, setting) = (parts(i)._2, Readings(j))
       val cached = withConf(setting: _*)(part().persist())
       try {
         assert(found(part()) > 0, s"cached under $setting")
