@@ -103,8 +103,22 @@ trait RangeJoinTest extends SlowTests with AdaptiveSparkPlanHelper {
   /** That of the test. */
   protected var form: PlanForm = PlanForm.Merged
 
+  /** Whether tests say the same of many types or queries, so that each has the first form and one other, in turn. */
+  protected def hasFormsInTurn: Boolean = false
+
+  private var turns = 0
+
+  /** The first form, and another one for the next test. */
+  protected def formsInTurn: Seq[PlanForm] =
+    if (forms.size < 3 || EveryEngine) forms
+    else {
+      turns += 1
+      Seq(forms.head, forms.tail(turns % forms.tail.size))
+    }
+
   override protected def test(name: String, tags: Tag*)(body: => Any)(implicit
-      pos: Position): Unit = testIn(forms)(name, tags: _*)(body)
+      pos: Position): Unit =
+    testIn(if (hasFormsInTurn) formsInTurn else forms)(name, tags: _*)(body)
 
   /** A test of some forms alone. */
   protected def testIn(some: Seq[PlanForm])(name: String, tags: Tag*)(body: => Any)(implicit

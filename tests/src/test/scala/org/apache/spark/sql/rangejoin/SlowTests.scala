@@ -23,14 +23,21 @@ trait SlowTests extends AnyFunSuite {
   protected def slowButOneIn(n: Int)(test: String): Seq[Tag] =
     slowIf(Math.floorMod(s"$suiteName $test".hashCode, n) != 0)
 
-  /** Two tests, one of which has one in `n` of many cases, always the same, and a slow one the others. */
+  /**
+   * Two tests, one of which has one in `n` of many cases, always the same, and a slow one the others. Of combinations
+   * of three choices and more, those in which each two of them meet (`Pairwise`).
+   */
   protected def testOfCases[T](
       name: String,
       n: Int)(cases: => Seq[T])(body: Seq[T] => Unit): Unit = {
     def some(areQuick: Boolean): Seq[T] = {
       val first = Math.floorMod(s"$suiteName $name".hashCode, n)
+      val chosen = if (RangeJoinTest.EveryEngine) cases else Pairwise.of(cases)
+      val parts = n.min(chosen.size)
       val found =
-        cases.zipWithIndex.collect { case (one, i) if (i % n == first) == areQuick => one }
+        chosen.zipWithIndex.collect {
+          case (one, i) if (i % parts == first % parts) == areQuick => one
+        }
       assert(found.nonEmpty)
       found
     }

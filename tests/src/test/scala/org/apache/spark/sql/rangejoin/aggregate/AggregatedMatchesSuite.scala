@@ -52,7 +52,7 @@ class AggregatedMatchesSuite extends TiedTables {
   private def checkAggregated(
       query: String,
       isInJoin: Boolean = true,
-      hints: Seq[String] = oneIn(2)(Hints),
+      hints: Seq[String] = oneIn(3)(Hints),
       settings: Settings = Nil): Seq[String] = {
     val expected = rowsOfStock(spark.sql(query))
     for (hint <- hints; engine <- engines) withConf(engine ++ settings: _*) {

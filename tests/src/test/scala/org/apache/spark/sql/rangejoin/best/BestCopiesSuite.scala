@@ -9,6 +9,9 @@ import org.apache.spark.sql.rangejoin.partitioning.RangeBucketExec
 class BestCopiesSuite extends BestCopiesTest {
   import BestMatchesTest._
 
+  override protected def types: Seq[String] =
+    Seq("BIGINT", "INT", "DATE", "TIMESTAMP", "DOUBLE", "DECIMAL(12, 2)")
+
   override protected def quickTypes: Set[String] = Set("DECIMAL(12, 2)")
 
   override protected def keyed(range: String): String = range

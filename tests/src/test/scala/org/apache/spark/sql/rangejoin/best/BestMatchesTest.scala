@@ -168,6 +168,13 @@ object BestMatchesTest {
   /** A sort-merge join most rows of whose window are on disk. */
   val OnDisk: Form = Form("MERGE(r)", RangeJoinTest.spillingFrom(50))
 
+  /** A window that spills, and an index without room. */
+  val Cramped: Settings = Seq(
+    "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold" -> "1",
+    "spark.sql.sortMergeJoinExec.buffer.spill.threshold" -> "7",
+    "spark.sql.join.shuffledRange.indexLimit" -> "0"
+  )
+
   /** Sort-merge, shuffled and broadcast joins. */
   val Forms: Seq[Form] = Seq(Form("MERGE(r)"), Form("SHUFFLE_HASH(r)"), Form("BROADCAST(r)"))
 }

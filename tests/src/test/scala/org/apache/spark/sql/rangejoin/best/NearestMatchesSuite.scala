@@ -31,7 +31,7 @@ class NearestMatchesSuite extends BestMatchesTest {
         (function, limit) <- Seq("row_number()" -> 3, "rank()" -> 2, "dense_rank()" -> 1)
         (on, by) <- Seq(range -> "abs(l.t - r.t)", s"$range AND r.v <> l.v" -> "abs(r.t - l.t)")
       } yield ranked(on, by, function, limit, joinType)
-      oneIn(8)(queries).foreach(check(_))
+      oneIn(13)(queries).foreach(check(_))
     }
   }
 
@@ -43,7 +43,7 @@ class NearestMatchesSuite extends BestMatchesTest {
       direction <- Seq("ASC", "DESC")
       function <- Seq("row_number()", "rank()")
     } yield (range, difference, direction, function)
-    for ((range, difference, direction, function) <- oneIn(9)(cases))
+    for ((range, difference, direction, function) <- oneIn(13)(cases))
       withConf("spark.sql.ansi.enabled" -> (function == "rank()").toString) {
         val by = s"$difference $direction"
         val query = ranked(range, by, function, 2)
@@ -55,12 +55,13 @@ class NearestMatchesSuite extends BestMatchesTest {
     sidesOf("INT", 5)
     for ((range, joinType) <- cases) {
       val join = s"FROM l $joinType JOIN r ON l.k = r.k AND $range"
-      check(s"SELECT l.id, min(abs(l.t - r.t)) $join GROUP BY l.id")
-      check(s"SELECT l.id, min(struct(abs(l.t - r.t), r.id)) $join GROUP BY l.id")
-      check(s"SELECT l.v, min_by(r.v * 0, l.t - r.t), min(l.t - r.t) $join GROUP BY l.v")
-      check(
+      oneIn(2)(Seq(
+        s"SELECT l.id, min(abs(l.t - r.t)) $join GROUP BY l.id",
+        s"SELECT l.id, min(struct(abs(l.t - r.t), r.id)) $join GROUP BY l.id",
+        s"SELECT l.v, min_by(r.v * 0, l.t - r.t), min(l.t - r.t) $join GROUP BY l.v",
         s"""SELECT * FROM (SELECT l.id, r.id AS rid, row_number() OVER (
-           |  PARTITION BY l.id ORDER BY abs(l.t - r.t), r.id) AS n $join) WHERE n <= 2""".stripMargin)
+           |  PARTITION BY l.id ORDER BY abs(l.t - r.t), r.id) AS n $join) WHERE n <= 2""".stripMargin
+      )).foreach(check(_))
     }
   }
 
@@ -101,7 +102,7 @@ class NearestMatchesSuite extends BestMatchesTest {
         s"cast(if($t < 60, $t, 2147483640 - $t) AS INT) * if($t % 2 = 0, 1, -1)")
       for ((range, by) <- cases) check(ranked(range, by, limit = 2))
       sides(13)(t => s"cast($t AS BIGINT) * 92000000000000000 * if($t % 2 = 0, 1, -1)")
-      for (by <- Seq("l.t - r.t", "r.t - l.t", "abs(l.t - r.t)"))
+      for (by <- oneIn(2)(Seq("l.t - r.t", "r.t - l.t", "abs(l.t - r.t)")))
         check(ranked("r.t <= l.t", by, limit = 2))
     }
   }
@@ -115,11 +116,7 @@ class NearestMatchesSuite extends BestMatchesTest {
 
   testOfCases("a window that spills, and an index without room", 6)(Ranges) { ranges =>
     sidesOf("INT", 17)
-    withConf(
-      "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold" -> "1",
-      "spark.sql.sortMergeJoinExec.buffer.spill.threshold" -> "7",
-      "spark.sql.join.shuffledRange.indexLimit" -> "0"
-    ) {
+    withConf(Cramped: _*) {
       for (range <- ranges)
         check(ranked(range, "abs(l.t - r.t)", limit = 2), forms = Forms.take(2))
     }

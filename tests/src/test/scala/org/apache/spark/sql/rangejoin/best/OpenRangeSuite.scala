@@ -84,9 +84,8 @@ class OpenRangeSuite extends BestMatchesTest {
         joinOf(_).children.forall(_.outputOrdering.size == 2))
   }
 
-  testOfCases("types of the time", 7)(
-    for (types <- Types.zipWithIndex; on <- Seq(true, false)) yield (types, on)) { cases =>
-    for ((((value, zone, distances), i), on) <- cases) withConf(
+  testOfCases("types of the time", 7)(Types.zipWithIndex) { cases =>
+    for (((value, zone, distances), i) <- cases; on = i % 2 == 0) withConf(
       "spark.sql.session.timeZone" -> zone,
       "spark.sql.ansi.enabled" -> on.toString) {
       sides(7 + i, value)
@@ -102,17 +101,20 @@ class OpenRangeSuite extends BestMatchesTest {
         s"WHEN 3 THEN '-0.0' WHEN 4 THEN '0.0' WHEN 5 THEN '1.7E308' WHEN 6 THEN '-1.7E308' ELSE string($t) END"
     for ((kind, limit) <- ofKinds) {
       sides(17, s"cast(${value("$")} AS $kind)")
-      for (function <- Seq("row_number()", "rank()", "dense_rank()"))
-        check(ranked("abs(l.t - r.t)", function, limit))
-      check(s"SELECT l.id, min(abs(l.t - r.t)) FROM l JOIN r ON l.k = r.k GROUP BY l.id")
-      check(s"SELECT l.id, max(-abs(l.t - r.t)) FROM l JOIN r ON l.k = r.k GROUP BY l.id")
-      check(ranked("-abs(l.t - r.t) DESC", "rank()", limit))
+      val functions = Seq("row_number()", "rank()", "dense_rank()")
+      check(ranked("abs(l.t - r.t)", functions((limit + kind.length) % 3), limit))
+      // Each at one of the limits.
+      check(Seq(
+        "SELECT l.id, min(abs(l.t - r.t)) FROM l JOIN r ON l.k = r.k GROUP BY l.id",
+        "SELECT l.id, max(-abs(l.t - r.t)) FROM l JOIN r ON l.k = r.k GROUP BY l.id",
+        ranked("-abs(l.t - r.t) DESC", "rank()", limit)
+      )(limit % 3))
       val cases = for {
         by <- Seq("l.t - r.t", "r.t - l.t", "-(l.t - r.t)", "-(r.t - l.t)")
         range <- Seq("r.t >= l.t", "r.t <= l.t")
         direction <- Seq("ASC", "DESC")
       } yield (by, range, direction)
-      for ((by, range, direction) <- oneIn(3)(cases)) {
+      for ((by, range, direction) <- oneIn(7)(cases)) {
         val query = ranked(s"$by $direction", "rank()", limit, "INNER", s"l.k = r.k AND $range")
         compare(query, Forms.take(1), nextEngine)(_ => true)
       }
@@ -220,22 +222,21 @@ class OpenRangeSuite extends BestMatchesTest {
     }
   }
 
-  testOfCases("NEAREST BY", 3)(
-    for (value <- Seq("$", "double($)", "timestamp_seconds($)"); k <- Seq(1, 3))
-      yield (value, k)) { cases =>
+  testOfCases("NEAREST BY", 3)(for {
+    value <- Seq("$", "double($)", "timestamp_seconds($)")
+    k <- Seq(1, 3)
+    (by, direction) <- Seq("abs(l.t - r.t)" -> "DISTANCE", "-abs(r.t - l.t)" -> "SIMILARITY")
+    join <- Seq("JOIN", "LEFT JOIN")
+    // Of a negated interval no order is known.
+    if !(value.startsWith("timestamp") && direction == "SIMILARITY")
+  } yield (value, k, s"$direction $by", join)) { cases =>
     assume(SPARK_VERSION >= "4.2")
     withConf("spark.sql.autoBroadcastJoinThreshold" -> "10MB") {
-      for ((value, k) <- cases) {
+      for ((value, k, by, join) <- cases) {
         sides(25, value)
-        for {
-          (by, direction) <- Seq("abs(l.t - r.t)" -> "DISTANCE", "-abs(r.t - l.t)" -> "SIMILARITY")
-          join <- Seq("JOIN", "LEFT JOIN")
-          // Of a negated interval no order is known.
-          if !(value.startsWith("timestamp") && direction == "SIMILARITY")
-        } {
-          val query = s"SELECT l.id, $by AS d FROM l $join r EXACT NEAREST $k BY $direction $by"
-          check(query, forms = Seq(Form("")))
-        }
+        val distance = by.substring(by.indexOf(' ') + 1)
+        val query = s"SELECT l.id, $distance AS d FROM l $join r EXACT NEAREST $k BY $by"
+        check(query, forms = Seq(Form("")))
       }
     }
   }
@@ -267,11 +268,7 @@ class OpenRangeSuite extends BestMatchesTest {
 
   test("a window that spills, and an index without room", Slow) {
     sides(29)
-    withConf(
-      "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold" -> "1",
-      "spark.sql.sortMergeJoinExec.buffer.spill.threshold" -> "7",
-      "spark.sql.join.shuffledRange.indexLimit" -> "0"
-    ) {
+    withConf(Cramped: _*) {
       check(ranked("abs(l.t - r.t)", limit = 2), forms = Forms.take(2))
     }
   }

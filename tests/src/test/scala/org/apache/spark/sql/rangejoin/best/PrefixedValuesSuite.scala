@@ -28,8 +28,9 @@ class PrefixedValuesSuite extends BestMatchesTest {
       "r.t BETWEEN l.t AND l.u",
       "r.t > l.t AND r.t < l.u")
 
-  for (name <- Types; range <- Ranges)
-    test(s"the first matches by $name where $range", slowButOneIn(8)(s"$name $range"): _*) {
+  // Every second range of each type, which the next type does not have.
+  for ((name, i) <- Types.zipWithIndex; (range, j) <- Ranges.zipWithIndex if (i + j) % 2 == 0)
+    test(s"the first matches by $name where $range", slowButOneIn(6)(s"$name $range"): _*) {
       bothSides(120, 150, 1)(valueOf(name))
       val rankings = for {
         by <- Seq("r.t ASC", "r.t DESC")
@@ -43,7 +44,7 @@ class PrefixedValuesSuite extends BestMatchesTest {
       } yield query
       val extremes = Seq("max_by", "min_by").map(extreme =>
         s"SELECT l.id, $extreme(r.t, r.t) FROM l LEFT JOIN r ON l.k = r.k AND $range GROUP BY l.id")
-      oneIn(3)(rankings ++ extremes).foreach(check(_))
+      oneIn(5)(rankings ++ extremes).foreach(check(_))
       compare(aggregated(range), nextForm, nextEngine)(_ => true)
     }
 

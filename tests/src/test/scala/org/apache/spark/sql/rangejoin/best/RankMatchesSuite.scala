@@ -5,7 +5,7 @@ package org.apache.spark.sql.rangejoin.best
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.window.WindowExec
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest.{Engines, Settings}
+import org.apache.spark.sql.rangejoin.RangeJoinTest.{Settings, TwoEngines}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
 
@@ -50,7 +50,7 @@ class RankMatchesSuite extends BestMatchesTest with TiedTables {
       forms: Seq[Form] = Forms,
       settings: Settings = Nil
   ): Unit =
-    assert(compare(query, forms, bothEngines.map(_ ++ settings))(inPlace(_) == isInPlace).nonEmpty)
+    assert(compare(query, forms, nextEngine.map(_ ++ settings))(inPlace(_) == isInPlace).nonEmpty)
 
   testOfCases("the first, and the first three, of all earlier and of all later rows", 2)(
     Seq(1, 3)) { limits =>
@@ -141,7 +141,7 @@ class RankMatchesSuite extends BestMatchesTest with TiedTables {
   }
 
   testOfCases("LIMIT, and rows that are read again", 5)(
-    for (form <- Forms; engine <- Engines) yield (form, engine)) { cases =>
+    for (form <- Forms; engine <- TwoEngines) yield (form, engine)) { cases =>
     sides()
     for ((form, engine) <- cases) withConf(form.settings ++ engine: _*) {
       val df = spark.sql(form.of(ranked()))

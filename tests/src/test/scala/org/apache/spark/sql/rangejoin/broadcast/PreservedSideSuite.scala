@@ -25,6 +25,8 @@ import org.scalatest.tagobjects.Slow
 /** Joins without a key whose broadcast side is preserved, or is all that comes out. */
 class PreservedSideSuite extends BroadcastTables with JobsTest {
 
+  override protected def hasOneEngine: Boolean = true
+
   private val Ways = Seq(
     ("LEFT", "l", BuildLeft),
     ("RIGHT", "r", BuildRight),
@@ -82,21 +84,22 @@ class PreservedSideSuite extends BroadcastTables with JobsTest {
   )
   private val residuals = Seq("", " AND l.v <> r.v", " AND (l.v < r.v OR r.v IS NULL) AND l.id > 9")
 
-  // Residuals in turn: there are many cases.
+  // Every second join type, and residuals in turn: `JoinTypeSuite` has every type with the shapes of a range.
   for (((shape, on), i) <- shapes.zipWithIndex)
-    testOfCases(s"$shape: every join type gives stock's rows", 2)(Ways.zipWithIndex) { ways =>
+    testOfCases(s"$shape: join types give stock's rows", 3)(
+      Ways.zipWithIndex.filter { case (_, j) => (i + j) % 2 == 0 }) { ways =>
       views()
       for {
         ((joinType, side, build), j) <- ways
-        residual = residuals((i + j) % residuals.size)
-        ansi = (i + j) % 2 == 0
+        residual = residuals((i + j) / 2 % residuals.size)
+        ansi = (i + j) / 2 % 2 == 0
       } withConf(SQLConf.ANSI_ENABLED.key -> ansi.toString) {
         // With ANSI stock raises for pairs that overflow.
         val safe = if (ansi) on.replace("l.y - 2", "try_subtract(l.y, 2)")
           .replace("l.y + 2", "try_add(l.y, 2)").replace("l.y - r.y", "try_subtract(l.y, r.y)")
         else on
         def df = query(joinType, side, safe + residual)
-        checkAgainstStock(df, engines = nextEngine)
+        checkAgainstStock(df)
         assertMarking(df, build)
       }
     }
@@ -126,22 +129,6 @@ class PreservedSideSuite extends BroadcastTables with JobsTest {
         spark.sql("SELECT l.id, r.id FROM l LEFT JOIN r ON r.y < l.y AND r.z > l.y")
       assertMarking(byComparison, BuildLeft)
       checkAgainstStock(byComparison)
-    }
-  }
-
-  for ((name, left, right) <- Seq(
-      ("the broadcast side of LEFT", "id * 2 > 900", "true"),
-      ("the streamed side of LEFT", "true", "id * 2 > 900"),
-      ("both sides", "id * 2 > 900", "id * 2 > 900")
-    )) {
-    testOfCases(s"without rows: $name", 5)(
-      for ((joinType, side, _) <- Ways; residual <- residuals.take(2))
-        yield (joinType, side, residual)) { cases =>
-      view("l", 90, 1, left)
-      view("r", 120, 2, right)
-      for ((joinType, side, residual) <- cases) {
-        checkAgainstStock(query(joinType, side, s"r.y BETWEEN l.y AND l.z$residual"))
-      }
     }
   }
 
@@ -236,7 +223,7 @@ class PreservedSideSuite extends BroadcastTables with JobsTest {
       val cached = query("FULL", "l", "r.y BETWEEN l.y AND l.z").cache()
       try for (_ <- 1 to 2) assertSameRows(rows(cached), wanted, "cached")
       finally cached.unpersist(blocking = true)
-      for ((joinType, side, _) <- Ways; n <- Seq(0, 1, 20)) {
+      for (((joinType, side, _), i) <- Ways.zipWithIndex; n = Seq(0, 1, 20)(i % 3)) {
         assert(query(joinType, side, "r.y BETWEEN l.y AND l.z").limit(n).collect().length == n)
       }
     }

@@ -15,6 +15,8 @@ import org.apache.spark.sql.rangejoin.conf.InternalConf
 /** Joins with other ranges of rows that are broadcast once: each has an index of its own, made of the first. */
 class SharedIndexSuite extends BroadcastTables {
 
+  override protected def hasOneEngine: Boolean = true
+
   /** Without filters of NULL, which differ by range, and with which stock shares nothing either. */
   override protected def settings: Settings = super.settings :+
     (SQLConf.OPTIMIZER_EXCLUDED_RULES.key ->

@@ -63,10 +63,10 @@ class WorkSuite extends RangeJoinTest {
         val residual = s"$rest AND (l.v + r.v) % 3 = 1"
         val counts = pairsOf(range, rest, residual)
         val (inRange, pairs, remaining) = (counts(0), counts(1), counts(2))
-        for (joinType <- oneIn(2)(Seq("INNER", "FULL OUTER", "LEFT OUTER"))) {
+        for (joinType <- oneIn(3)(Seq("INNER", "FULL OUTER", "LEFT OUTER"))) {
           checkWork(joinType, s"l.k = r.k AND $range AND $rest", pairs, inRange - pairs)
         }
-        for (joinType <- oneIn(2)(Seq("RIGHT OUTER", "LEFT SEMI", "LEFT ANTI", "EXISTENCE"))) {
+        for (joinType <- oneIn(4)(Seq("RIGHT OUTER", "LEFT SEMI", "LEFT ANTI", "EXISTENCE"))) {
           val condition = s"l.k = r.k AND $range AND $residual"
           checkWork(joinType, condition, remaining, inRange - remaining)
         }

@@ -50,10 +50,10 @@ class GrowingOwnerSuite extends RangePartitioningTest {
     SQLConf.AUTO_BROADCASTJOIN_THRESHOLD.key -> "-1"
   ))
 
-  /** Every join under two of the four engines. */
+  /** Every join under one of the four engines. */
   private def inTurn: Seq[(Settings, String)] =
     for ((engine, i) <- ByBuckets.zipWithIndex; (joined, j) <- Joined.zipWithIndex
-      if (i + j) % 2 == 0)
+      if (i + j) % ByBuckets.size == 0)
       yield (engine, joined)
 
   /** Checks a join whose owner, by the length of its intervals, is longer from a reading on. */
@@ -140,7 +140,7 @@ class GrowingOwnerSuite extends RangePartitioningTest {
   }
 
   testOfCases("a partition of longer intervals is inserted when the sample has been drawn", 5)(
-    for (engine <- ByBuckets; joined <- Joined) yield (engine, joined)) { cases =>
+    inTurn) { cases =>
     views()
     for ((engine, joined) <- cases)
       checkInserted(engine, joined, before = Seq(1), joins = 1)
@@ -156,7 +156,7 @@ class GrowingOwnerSuite extends RangePartitioningTest {
     val chain = "SELECT l.id, l.s, r.p, q.p FROM %s LEFT JOIN r ON r.p BETWEEN l.s AND l.e " +
       "LEFT JOIN few q ON q.p BETWEEN l.s + 3 AND l.e + 3"
     // Longer than a bucket is wide; more so, there would be a million rows.
-    for (engine <- ByBuckets)
+    for (engine <- Seq(ByBuckets.head, ByBuckets.last))
       checkInserted(engine, chain, before = Seq(1), joins = 2, grown = "250 + id % 5")
   }
 }

@@ -40,10 +40,10 @@ class RangePartitioningPlansSuite extends RangePartitioningTest {
 
   private def sql(text: String): DataFrame = spark.sql(text)
 
-  /** Both engines, one of them adaptive; reuse of exchanges with and without adaptive execution. */
+  /** One engine, another one for the next query; reuse of exchanges with and without adaptive execution. */
   private def checkPlan(query: => DataFrame, joins: Int = 1): Unit = {
     var found = 0
-    for (engine <- bothEngines.map(_.filterNot(Seq(OneTask, OneReader).contains))) {
+    for (engine <- nextEngine.map(_.filterNot(Seq(OneTask, OneReader).contains))) {
       val reuse = Seq("true", "false", "false", "true")(Engines.indexOf(engine))
       found = checkBuckets(
         query,

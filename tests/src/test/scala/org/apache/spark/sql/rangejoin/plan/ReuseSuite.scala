@@ -40,7 +40,7 @@ class ReuseSuite extends RangeJoinTest {
   private def adaptive(on: Boolean): (String, String) =
     SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> on.toString
 
-  testOfCases("no more is computed than without range joins", 17)(cases) { cases =>
+  testOfCases("no more is computed than without range joins", 24)(cases) { cases =>
     tables()
     assertNoMore(cases)
   }

@@ -15,13 +15,14 @@ import org.apache.spark.sql.rangejoin.RangeJoinTest.{OneTask, Settings}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastTables
 import org.apache.spark.sql.rangejoin.index.RangeIndexMode
 
+import org.scalatest.BeforeAndAfterAll
 import org.scalatest.tagobjects.Slow
 
 /**
  * A filter of partitions that takes its values from the broadcast of a range join: the join is one, and
  * what is read is what stock Spark reads.
  */
-class DynamicPruningSuite extends BroadcastTables with JobsTest {
+class DynamicPruningSuite extends BroadcastTables with JobsTest with BeforeAndAfterAll {
 
   override protected def hasOneEngine: Boolean = true
 
@@ -33,15 +34,27 @@ class DynamicPruningSuite extends BroadcastTables with JobsTest {
       key: String = "id",
       t: String = "t"
   )(body: => Unit): Unit = {
-    val tables = Seq("parted", "other", "few")
-    tables.foreach(name => spark.sql(s"DROP TABLE IF EXISTS $name"))
-    try {
+    if (!made.contains((part, key, t))) {
+      dropTables()
       for ((name, seed) <- Seq("parted" -> 1, "other" -> 5))
         table(400, seed).withColumn("p", expr(part)).write.partitionBy("p").saveAsTable(name)
       table(40, 2).selectExpr(s"$key AS id", "k", s"$t AS t").write.saveAsTable("few")
-      body
-    } finally tables.foreach(name => spark.sql(s"DROP TABLE IF EXISTS $name"))
+      made = Some((part, key, t))
+    }
+    body
   }
+
+  /** What the tables are made of: most tests have the same. */
+  private var made = Option.empty[(String, String, String)]
+
+  private def dropTables(): Unit = {
+    made = None
+    Seq("parted", "other", "few").foreach(name => spark.sql(s"DROP TABLE IF EXISTS $name"))
+  }
+
+  override protected def afterAll(): Unit =
+    try dropTables()
+    finally super.afterAll()
 
   /** The partitions that scans have read. */
   private def partitionsRead(df: DataFrame): Seq[Long] = nodes[FileSourceScanExec](df)
@@ -53,7 +66,7 @@ class DynamicPruningSuite extends BroadcastTables with JobsTest {
     }))
 
   /** Broadcasts that have been made, however often they are read. */
-  private def made(df: DataFrame): Seq[BroadcastExchangeExec] = {
+  private def broadcastsOf(df: DataFrame): Seq[BroadcastExchangeExec] = {
     val exchanges = nodes[SparkPlan](df).collect {
       case exchange: BroadcastExchangeExec                        => exchange
       case ReusedExchangeExec(_, exchange: BroadcastExchangeExec) => exchange
@@ -61,7 +74,7 @@ class DynamicPruningSuite extends BroadcastTables with JobsTest {
     exchanges.groupBy(System.identityHashCode).values.map(_.head).toSeq
   }
 
-  private def broadcasts(df: DataFrame): Int = made(df).size
+  private def broadcasts(df: DataFrame): Int = broadcastsOf(df).size
 
   /** Both engines, one of them adaptive; `make test-engines` has all four. */
   private def engines: Seq[Settings] = bothEngines.map(_.filter(_ != OneTask))
@@ -308,7 +321,7 @@ class DynamicPruningSuite extends BroadcastTables with JobsTest {
             assert(broadcastJoins(df).size == 1, executedPlan(df))
             assertSameRows(rows(df), expected(query), s"$engine")
             assert(partitionsRead(df).exists(_ < 20), executedPlan(df))
-            val indexes = made(df).filter(_.mode.isInstanceOf[RangeIndexMode])
+            val indexes = broadcastsOf(df).filter(_.mode.isInstanceOf[RangeIndexMode])
             assert(indexes.size == 1, executedPlan(df))
           }
         }

@@ -12,10 +12,10 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.execution.joins.BaseJoinExec
 import org.apache.spark.sql.functions.expr
-import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.best.BestMatchesTest.byBuckets
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.join.RangeJoinExec
+import org.apache.spark.sql.rangejoin.{Pairwise, RangeJoinTest}
 import org.apache.spark.sql.{AnalysisException, Column, DataFrame}
 
 import org.scalatest.tagobjects.Slow
@@ -80,16 +80,17 @@ class AsOfJoinSuite extends RangeJoinTest {
   }
 
   test("every direction, with and without exact matches and a tolerance", Slow) {
-    for ((direction, distance, isAnsi) <- Directions) ansi(isAnsi) {
-      val (left, right) = sides("$")
-      for {
-        joinType <- Seq("left", "inner")
-        exact <- Seq(true, false)
-        tolerance <- if (joinType == "left") Seq(null, expr("7")) else Seq(expr("0"))
-      } {
+    val cases = for {
+      of <- Directions
+      exact <- Seq(true, false)
+      join <- Seq("left" -> "", "left" -> "7", "inner" -> "0")
+    } yield (of, exact, join)
+    for (((direction, distance, isAnsi), exact, (joinType, within)) <- Pairwise.of(cases))
+      ansi(isAnsi) {
+        val (left, right) = sides("$")
+        val tolerance = if (within.isEmpty) null else expr(within)
         check(distance = distance)(asOf(left, right, direction, joinType, exact, tolerance))
       }
-    }
   }
 
   test("dates and timestamps", Slow) {

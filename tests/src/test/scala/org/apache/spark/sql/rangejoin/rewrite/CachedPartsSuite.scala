@@ -154,7 +154,7 @@ class CachedPartsSuite extends RangeJoinTest {
   )
 
   // Of each part every second surrounding, which the next part is not read in.
-  testOfCases("each part is read in surroundings", 11)(for {
+  testOfCases("each part is read in surroundings", 22)(for {
     i <- parts.indices
     j <- surroundings.indices
     if (i + j) % 2 == 0 || RangeJoinTest.EveryEngine
@@ -164,8 +164,8 @@ class CachedPartsSuite extends RangeJoinTest {
       check(parts(i)._2(), read.map { case (_, j) => surroundings(j) })
   }
 
-  testOfCases("cached under other settings than it is read with", 21)(
-    for (i <- parts.indices; j <- Readings.indices if (i + j) % 3 == 0) yield (i, j)) { cases =>
+  testOfCases("cached under other settings than it is read with", 9)(
+    for (i <- parts.indices; j <- Readings.indices if (i + j) % 5 == 0) yield (i, j)) { cases =>
     tables()
     for ((i, j) <- cases) {
       val (part, setting) = (parts(i)._2, Readings(j))

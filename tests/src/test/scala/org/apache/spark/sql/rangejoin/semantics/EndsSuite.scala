@@ -73,19 +73,7 @@ class EndsSuite extends SemanticsTest {
       "k INT, t INT, u INT")("1, 0, 2", "1, 4, 6", "1, 5, 6", "1, 3, 3", "1, 3, 1", "1, NULL, 3")
     check(
       "(l.t BETWEEN r.t AND r.u OR l.u BETWEEN r.t AND r.u OR l.t < r.t AND l.u > r.u)",
-      SomeTypes)(
-      1 -> 1,
-      1 -> 2,
-      1 -> 4,
-      1 -> 5,
-      2 -> 1,
-      2 -> 2,
-      2 -> 3,
-      2 -> 4,
-      2 -> 5,
-      3 -> 1,
-      3 -> 2,
-      4 -> 1)
+      SomeTypes)(idPairs("1: 1 2 4 5, 2: 1 2 3 4 5, 3: 1 2, 4: 1"): _*)
   }
 
   test("a range without an end is strict or inclusive") {

@@ -32,7 +32,7 @@ class JoinTypeSuite extends SemanticsTest {
     }
 
     // What is asked of a pair does not depend on how it was found.
-    test(
+    testIn(formsInTurn)(
       s"${shape.name} with a residual of both sides, in every join type",
       slowButOneIn(3)(s"residual ${shape.name}"): _*) {
       sampleTables()
@@ -41,7 +41,7 @@ class JoinTypeSuite extends SemanticsTest {
       check(refused.sql, JoinTypes)(pairs(refused): _*)
     }
 
-    test(
+    testIn(formsInTurn)(
       s"${shape.name} with conjuncts of one side, in every join type",
       slowButOneIn(3)(s"one side ${shape.name}"): _*) {
       sampleTables()

@@ -17,6 +17,12 @@ class OverflowSuite extends SemanticsTest {
 
   override protected def forms: Seq[PlanForm] = Seq(Merged, Broadcast, Keyless, PreservedLeft)
 
+  override protected def hasFormsInTurn: Boolean = true
+
+  /** With their places: all, or every second one where the test has another form as well. */
+  private def some(distances: Seq[String]): Seq[(String, Int)] =
+    if (form == forms.head) distances.zipWithIndex else oneIn(2)(distances.zipWithIndex)
+
   for (extremes <- AllExtremes) {
     import extremes.{columnType, least, greatest, value}
 
@@ -32,7 +38,7 @@ class OverflowSuite extends SemanticsTest {
       greatest)
 
     // Types are alike.
-    def slow(test: String) = slowButOneIn(4)(s"$test $columnType")
+    def slow(test: String) = slowButOneIn(7)(s"$test $columnType")
 
     test(
       s"the extremes of $columnType join with themselves and with what is beyond them",
@@ -41,10 +47,10 @@ class OverflowSuite extends SemanticsTest {
       tables(s"k INT, y $columnType")(rows: _*)(rows.reverse: _*)
       val same = (1 to 9).map(i => i -> (10 - i))
       val notBefore = for (i <- 1 to 9; j <- i to 9) yield i -> (10 - j)
-      check("r.y BETWEEN l.y AND l.y", InnerAndFull)(same: _*)
-      check("r.y >= l.y AND l.y >= r.y AND NOT l.y <> r.y", InnerAndFull)(same: _*)
-      check("r.y >= l.y", InnerAndFull)(notBefore: _*)
-      check("r.y < l.y", InnerAndFull)(
+      check("r.y BETWEEN l.y AND l.y", oneIn(2)(InnerAndFull))(same: _*)
+      check("r.y >= l.y AND l.y >= r.y AND NOT l.y <> r.y", oneIn(2)(InnerAndFull))(same: _*)
+      check("r.y >= l.y", oneIn(2)(InnerAndFull))(notBefore: _*)
+      check("r.y < l.y", oneIn(2)(InnerAndFull))(
         (for (i <- 1 to 9; j <- 1 until i) yield i -> (10 - j)): _*)
     }
 
@@ -55,7 +61,7 @@ class OverflowSuite extends SemanticsTest {
         val rows = ends.map(n => s"1, ${value(n)}")
         tables(s"k INT, y $columnType")(rows: _*)(rows: _*)
         ansi(on) {
-          val outcomes = for ((form, i) <- extremes.forms.zipWithIndex) yield {
+          val outcomes = for ((form, i) <- some(extremes.forms)) yield {
             val joinType = JoinTypes(i % 4)
             val condition = s"l.k = r.k AND $form"
             checkUnlessStockRaises(
@@ -84,8 +90,8 @@ class OverflowSuite extends SemanticsTest {
         s"5, ${value(least)}",
         s"NULL, ${value(least)}")
       ansi(on = true) {
-        for ((form, i) <- extremes.forms.zipWithIndex if extremes.isRange(form, ansi = true)) {
-          check(form, Seq(JoinTypes(i % JoinTypes.size), FullOuter))(3 -> 1)
+        for ((form, i) <- some(extremes.forms) if extremes.isRange(form, ansi = true)) {
+          check(form, Seq(JoinTypes(i % JoinTypes.size)))(3 -> 1)
         }
       }
     }
@@ -99,7 +105,7 @@ class OverflowSuite extends SemanticsTest {
         s"1, ${value(5)}, 2")
       table("r", s"k INT, y $columnType, v INT")("1, NULL, 1", s"1, ${value(6)}, 2")
       ansi(on = true) {
-        for ((form, i) <- extremes.forms.zipWithIndex if extremes.isRange(form, ansi = true)) {
+        for ((form, i) <- some(extremes.forms) if extremes.isRange(form, ansi = true)) {
           val joinType = JoinTypes(i % JoinTypes.size)
           val condition = s"l.k = r.k AND l.v = r.v + 0 AND $form"
           checkUnlessStockRaises(joinOn(joinType, condition), oneOf(form))

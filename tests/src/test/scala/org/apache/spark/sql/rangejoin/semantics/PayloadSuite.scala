@@ -14,6 +14,8 @@ class PayloadSuite extends SemanticsTest {
 
   override protected def forms: Seq[PlanForm] = Seq(Merged, Broadcast, Shuffled)
 
+  override protected def hasFormsInTurn: Boolean = true
+
   private val band = "l.k = r.k AND r.t BETWEEN l.t - 2 AND l.t + 2"
 
   /** Forty rows in three keys, with NULLs in key and range column and a payload. */

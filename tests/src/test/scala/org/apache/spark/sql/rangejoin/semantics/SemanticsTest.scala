@@ -129,6 +129,13 @@ trait SemanticsTest extends RangeJoinTest {
       assert(join.buildSide == (if (small == "l") BuildLeft else BuildRight), executedPlan(df))
   }
 
+  /** Pairs of ids, by the left one: of `1: 3 4, 2: 4` there are three. */
+  protected def idPairs(text: String): Seq[(Int, Int)] = for {
+    ofLeft <- text.split(", ").toSeq
+    numbers = ofLeft.split("[: ]+").map(_.toInt)
+    right <- numbers.tail
+  } yield numbers.head -> right
+
   /** Checks a range beside `l.k = r.k` against stock alone; returns the number of rows. */
   protected def checkRange(range: String, joinType: String = Inner): Int =
     checkAgainstStock(joinOn(joinType, keyed(range)), engines = oneOf(range + joinType))
