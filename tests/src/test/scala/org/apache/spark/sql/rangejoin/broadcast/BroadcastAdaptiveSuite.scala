@@ -9,8 +9,6 @@ import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 
-import org.scalatest.tagobjects.Slow
-
 /** Broadcast range joins in plans that are made while the query runs. */
 class BroadcastAdaptiveSuite extends BroadcastTables {
 
@@ -94,15 +92,6 @@ class BroadcastAdaptiveSuite extends BroadcastTables {
           assertSameRows(rows(df), expected(l.join(none, raising, joinType)), joinType)
         }
       }
-    }
-  }
-
-  test("an empty side", Slow) {
-    for (on <- Seq(band, keyless); joinType <- Seq("inner", "left", "left_anti", "left_semi")) {
-      checkAgainstStock(l.join(table(150, 2).where("id * 2 > 900").as("r"), on, joinType))
-      checkAgainstStock(table(
-        200,
-        1).where("id * 2 > 900").as("l").join(r.hint("broadcast"), on, joinType))
     }
   }
 }

@@ -2,24 +2,21 @@
 
 package org.apache.spark.sql.rangejoin.broadcast
 
-import scala.util.Random
-
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.optimizer.InferFiltersFromConstraints
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
 import org.apache.spark.sql.functions.udf
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.rangejoin.RangeJoinTest.{AdaptiveEngines, Engines, EveryEngine}
+import org.apache.spark.sql.rangejoin.RangeJoinTest.{AdaptiveEngines, Engines}
 import org.apache.spark.sql.rangejoin.conf.InternalConf
-import org.apache.spark.sql.rangejoin.plan.TwoRanges
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest
 import org.apache.spark.sql.rangejoin.semantics.SemanticsTest.JoinTypes
 
 import org.scalatest.tagobjects.Slow
 
 /** Broadcast joins with two ranges, the second of which leaves out rows of the index. */
-class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
+class SecondRangeSuite extends SemanticsTest with Broadcasting {
 
   private val ByBoth = InternalConf.SecondRangeThreshold.key -> "1"
   private val ByOne = InternalConf.SecondRangeThreshold.key -> "1000000"
@@ -60,45 +57,6 @@ class SecondRangeSuite extends SemanticsTest with Broadcasting with TwoRanges {
         assert(both * 10 <= one, s"$both of $one")
       }
     }
-
-  for (part <- 0 until (if (EveryEngine) 20 else 4)) test(
-    s"random joins by two ranges, beside stock Spark, part $part",
-    Slow) {
-    val random = new Random(20261128 + part)
-    var byBoth = 0
-    var (one, both) = (0L, 0L)
-    for (number <- 0 until 25) {
-      val types = Seq.fill(2)(Types(random.nextInt(Types.size)))
-      for (name <- Seq("l", "r"))
-        randomTable(random, name, types, if (random.nextInt(3) == 0) 40 else 300)
-      val joinType = JoinTypes(random.nextInt(JoinTypes.size))
-      val keyed = if (random.nextInt(3) == 0) Seq("l.k = r.k") else Nil
-      val more = if (random.nextInt(3) == 0) Seq("(l.a + r.a) IS NOT NULL") else Nil
-      val ranges = random.shuffle(types.zip(Seq("", "2")).map { case (dataType, s) =>
-        randomRange(random, dataType, s)
-      })
-      val on = (keyed ++ ranges ++ more.filter(_ => types.head == "INT")).mkString(" AND ")
-      withConf((Engines(random.nextInt(4)) :+
-        (SQLConf.ANSI_ENABLED.key -> random.nextBoolean().toString)): _*) {
-        val expected = rowsOfStock(joinOn(joinType, on))
-        def run(setting: (String, String)): Option[Long] = withConf(setting) {
-          val df = joinOn(joinType, on)
-          assertSameRows(
-            rows(df),
-            expected,
-            s"$number $joinType $types $on $setting\n${executedPlan(df)}")
-          broadcastJoins(
-            df).headOption.filter(_.mode.second.isDefined).map(_.metrics("numCandidates").value)
-        }
-        for (found <- run(ByBoth)) {
-          byBoth += 1
-          both += found
-          one += run(ByOne).get
-        }
-      }
-    }
-    assert(byBoth > 7 && both < one, s"$byBoth joins, $both of $one candidates")
-  }
 
   test("values at the ends of their types, NULL, NaN and errors") {
     val numbers = Seq("NULL", "0", "1", "2147483647", "-2147483648")

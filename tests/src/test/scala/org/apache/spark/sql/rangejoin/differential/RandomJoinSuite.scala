@@ -71,6 +71,13 @@ class RandomJoinSuite extends AnyFunSuite {
         Seq("<=>", "BETWEEN", "NOT (", "NOT EXISTS", " IN (", "GROUP BY", "fuzz_odd", "OVER")) {
       assert(share(_.query.sql.contains(part)) > 0.005, part)
     }
+    // A second range, of which any is written first.
+    val second = "l.v BETWEEN r.v - 2 AND r.v + 2"
+    for (settings <- Seq(InternalConf.SecondRangeThreshold, InternalConf.RangePartitioningBuckets))
+      assert(share(c =>
+        c.query.sql.contains(second) && c.engines.flatten.exists(_._1 == settings.key)) > 0.005)
+    assert(drawn.exists(_.query.sql.contains(s"$second AND ")))
+    assert(drawn.exists(_.query.sql.contains(s" AND $second")))
     assert(share(c => c.left.rows.isEmpty || c.right.rows.isEmpty) > 0.02)
     assert(share(c => c.left.rows.size == 1 || c.right.rows.size == 1) > 0.02)
     assert(share(_.left.schema.fieldNames.contains("k2")) > 0.1)

@@ -31,10 +31,6 @@ class PlanningSuite extends BandOfTables {
   private def has[T](df: DataFrame)(implicit tag: scala.reflect.ClassTag[T]): Boolean =
     collect(executedPlan(df)) { case node if tag.runtimeClass.isInstance(node) => node }.nonEmpty
 
-  test("a band join is planned as a range join where Spark plans a sort-merge join") {
-    checkAgainstStock(l.join(r, band))
-  }
-
   test("the flag switches plans at any time in a session") {
     withAdaptive { clue =>
       def df = l.join(r, band)

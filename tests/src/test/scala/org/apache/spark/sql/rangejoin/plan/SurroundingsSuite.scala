@@ -30,40 +30,6 @@ class SurroundingsSuite extends BandOfTables {
     checkAgainstStock(l.join(r, band).selectExpr("l.id + r.id AS n").where("n % 2 = 0"))
   }
 
-  for (union <- Seq("true", "false")) {
-    test(s"UNION over the join, union code generation $union") {
-      withConf("spark.sql.codegen.wholeStage.union.enabled" -> union) {
-        def one = l.join(r, band).select(col("l.id"), col("r.t"))
-        checkAgainstStock(one.union(table(30, 5).select("id", "t")))
-        checkAgainstStock(one.union(one.where("id > 7")).selectExpr("id + t"), joins = 2)
-        checkAgainstStock(
-          one.groupBy("id").count().union(table(30, 5).selectExpr("id", "id")),
-          joins = 1
-        )
-      }
-    }
-  }
-
-  test("self join") {
-    checkAgainstStock(l.join(table(200, 1).as("r"), band))
-    val t = table(100, 3)
-    t.createOrReplaceTempView("selves")
-    checkAgainstStock(spark.sql(
-      """SELECT a.id, b.id FROM selves a JOIN selves b
-        |ON a.k = b.k AND b.t > a.t AND b.t <= a.t + 10 AND a.id <> b.id""".stripMargin
-    ))
-  }
-
-  test("joins above joins") {
-    val x = table(80, 4).as("x")
-    checkAgainstStock(
-      l.join(r, band).join(x, expr("r.k = x.k and abs(x.t - r.t) <= 1")),
-      joins = 2
-    )
-    checkAgainstStock(l.join(r, band).join(x, expr("l.id = x.id")))
-    checkAgainstStock(l.join(r.join(x, expr("r.id = x.id")).select("r.*").as("r"), band))
-  }
-
   test("cached sides and a cached join") {
     val cachedLeft = table(200, 1).cache()
     val cachedRight = table(150, 2).cache()
@@ -81,37 +47,6 @@ class SurroundingsSuite extends BandOfTables {
       cachedLeft.unpersist()
       cachedRight.unpersist()
     }
-  }
-
-  test("SQL, with aggregation, ordering and a window function above") {
-    table(200, 1).createOrReplaceTempView("l")
-    table(150, 2).createOrReplaceTempView("r")
-    val from = "FROM l JOIN r ON l.k = r.k AND r.t BETWEEN l.t - 3 AND l.t + 3"
-    checkAgainstStock(spark.sql(s"SELECT l.k, count(*), sum(r.t) $from GROUP BY l.k"))
-    checkAgainstStock(spark.sql(s"SELECT count(*) $from"))
-    checkAgainstStock(spark.sql(s"SELECT l.id, r.id $from ORDER BY 1, 2 LIMIT 20"))
-    checkAgainstStock(spark.sql(
-      s"SELECT l.id, rank() OVER (PARTITION BY l.k ORDER BY r.t, l.id, r.id) $from"
-    ))
-    checkAgainstStock(spark.sql(s"SELECT * $from WHERE l.id + r.id > 50"))
-  }
-
-  test("subqueries, Scala UDFs and expressions of both sides in the residual") {
-    table(200, 1).createOrReplaceTempView("l")
-    table(150, 2).createOrReplaceTempView("r")
-    spark.udf.register("apart", (a: Long, b: Long) => math.abs(a - b) > 5)
-    val on = "l.k = r.k AND r.t BETWEEN l.t - 3 AND l.t + 3"
-    checkAgainstStock(spark.sql(
-      s"SELECT l.id, r.id FROM l JOIN r ON $on AND l.id + r.id > (SELECT avg(id) FROM r)"
-    ))
-    checkAgainstStock(spark.sql(s"SELECT l.id, r.id FROM l JOIN r ON apart(l.id, r.id) AND $on"))
-    checkAgainstStock(spark.sql(
-      s"SELECT l.id FROM l JOIN r ON $on AND (l.id % 2 = 0 OR r.id % 3 = l.id % 3)"
-    ))
-    checkAgainstStock(spark.sql(
-      "SELECT l.id, r.id FROM l JOIN r ON l.k = r.k AND r.t >= l.t - (SELECT min(k) FROM r) " +
-        "AND r.t <= l.t + (SELECT max(k) FROM l)"
-    ))
   }
 
   test("files are named below joins that shuffle nothing") {

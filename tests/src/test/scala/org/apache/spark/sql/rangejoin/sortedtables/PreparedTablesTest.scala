@@ -68,6 +68,19 @@ trait PreparedTablesTest extends RangeJoinTest {
       condition: String = s"l.k = r.k and $Within"): DataFrame =
     left.as("l").join(right.as("r"), expr(condition), kind)
 
+  /** Tables `left_side` and `right_side`, of three writers each, and others to be dropped. */
+  protected def withSides(more: String*)(body: => Unit): Unit =
+    withTables(Seq("left_side", "right_side") ++ more: _*) {
+      write("left_side", table(300, 1).repartition(3))
+      write("right_side", table(200, 2).repartition(3))
+      body
+    }
+
+  protected def sides(
+      kind: String = "inner",
+      condition: String = s"l.k = r.k and $Within"): DataFrame =
+    join(spark.table("left_side"), spark.table("right_side"), kind, condition)
+
   protected def merges(df: DataFrame): Seq[MergeFilesExec] =
     collect(executedPlan(df)) { case merge: MergeFilesExec => merge }
 

@@ -28,15 +28,6 @@ class PagedRowStoreSuite extends SlowTests with TaskMemory {
     idOf(into)
   }
 
-  test("rows come back by their references, in any order and any number of times") {
-    withStore() { (store, _) =>
-      val references = (0L until 100L).map(id => store.append(row(id, payload = id.toInt)))
-      assert(references.distinct.size == 100)
-      assert(!references.contains(-1L))
-      for (_ <- 1 to 2) assert(references.reverse.map(read(store, _)) == (99L to 0L by -1))
-    }
-  }
-
   test("a store without rows takes no memory") {
     withStore() { (_, memory) => assert(memory.getUsed == 0L) }
   }
@@ -194,7 +185,7 @@ class PagedRowStoreSuite extends SlowTests with TaskMemory {
     }
   }
 
-  testOfCases("random rows come back as from a map", 5)(1 to 20) { seeds =>
+  testOfCases("random rows come back as from a map", 5)(1 to 10) { seeds =>
     for (seed <- seeds) withStore(largestPage = 2 * Page) { (store, memory) =>
       val random = new Random(seed)
       val model = mutable.LinkedHashMap.empty[Long, Long]
@@ -206,6 +197,7 @@ class PagedRowStoreSuite extends SlowTests with TaskMemory {
           case n if n < 55 || model.isEmpty =>
             val payload = if (n < 2) Page.toInt + random.nextInt(1000) else random.nextInt(2000)
             model(id) = store.append(row(id, payload))
+            assert(model(id) != PagedRowStore.NoRow)
           case n if n < 85 =>
             val (first, reference) = model.head
             store.release(reference)

@@ -11,7 +11,7 @@ import org.apache.spark.sql.rangejoin.SlowTests
 class RandomWindowSuite extends SlowTests with TaskMemory {
   import RandomWindowSuite._
 
-  protected def seeds: Int = 30
+  protected def seeds: Int = 12
 
   private def oneInSeeds: Int = (seeds / 3).max(3)
 

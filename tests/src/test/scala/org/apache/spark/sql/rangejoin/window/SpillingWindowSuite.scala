@@ -3,7 +3,6 @@
 package org.apache.spark.sql.rangejoin.window
 
 import scala.collection.mutable
-import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -36,31 +35,6 @@ class SpillingWindowSuite extends AnyFunSuite with TaskMemory {
         assert(window.spillSize > 0 && window.spilledRows >= 50 - 2 * limit)
         assert(ids(window) == (1L to 50L))
     }
-  }
-
-  test("rows leave at the head, wherever they are") {
-    for (seed <- 1 to 200; limit = 1 + seed % 3)
-      withWindow(limits = WindowLimits(limit, Long.MaxValue)) { (window, _) =>
-        val random = new Random(seed)
-        val expected = mutable.Queue.empty[Long]
-        val into = emptyRow
-        for (id <- 1L to 60L) {
-          if (random.nextInt(4) == 0) window.settle()
-          for (_ <- 1 to random.nextInt(3) if expected.nonEmpty) {
-            val head = window.head
-            assert(window.evictBound(head) == expected.head * 10 + 5, s"seed $seed, row $id")
-            window.evict(head)
-            expected.dequeue()
-          }
-          append(window, id)
-          expected += id
-          assert(window.isDense && window.size == expected.size)
-          val some = expected(random.nextInt(expected.size))
-          val last = window.head + window.rowsUpTo(some * 10) - 1
-          window.read(last, into)
-          assert(idOf(into) == some && window.sortBound(last) == some * 10)
-        }
-      }
   }
 
   test("rows beyond the limit of bytes are on disk") {
