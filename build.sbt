@@ -249,6 +249,13 @@ lazy val codegen = project
     Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oD")
   )
 
+/** Sources as they are packed: those of several lines are files of one name, and each gets a folder. */
+def shimsApart(module: String, sources: Seq[(File, String)]): Seq[(File, String)] =
+  sources.map { case (file, path) =>
+    val lines = file.getPath.split('/').find(_.startsWith("scala-spark-"))
+    file -> lines.fold(path)(folder => path.replace("/shims/", s"/shims/$module/$folder/"))
+  }
+
 lazy val core = project
   .dependsOn(codegen)
   .settings(ofLine, builtFor, foreignLinks)
@@ -261,7 +268,9 @@ lazy val core = project
     Compile / packageBin / mappings ++= (codegen / Compile / packageBin / mappings).value.distinct,
     Compile / packageBin / mappings +=
       (ThisBuild / baseDirectory).value / "LICENSE" -> "META-INF/LICENSE",
-    Compile / packageSrc / mappings ++= (codegen / Compile / packageSrc / mappings).value,
+    Compile / packageSrc / mappings :=
+      shimsApart("core", (Compile / packageSrc / mappings).value) ++
+        shimsApart("codegen", (codegen / Compile / packageSrc / mappings).value),
     // No user calls these classes, and scaladoc cannot read the Java that sees what Spark hides. Maven
     // Central asks for this jar: it has the page that says where the documentation is.
     Compile / packageDoc / mappings :=
@@ -310,6 +319,7 @@ lazy val tests = project
       s"-Drangejoin.jar=${(core / Compile / packageBin).value}",
       s"-Drangejoin.links=${(core / target).value / "links.txt"}",
       s"-Drangejoin.pom=${(core / makePom).value}",
+      s"-Drangejoin.sources=${(core / Compile / packageSrc).value}",
       s"-Drangejoin.home=${(ThisBuild / baseDirectory).value}",
       s"-Drangejoin.releases=${target.value / "releases"}"
     ),

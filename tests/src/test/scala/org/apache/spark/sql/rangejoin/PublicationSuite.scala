@@ -42,12 +42,22 @@ class PublicationSuite extends AnyFunSuite {
   }
 
   test("the jar has the kernel and the extension, once") {
-    val entries = Using.resource(new JarFile(jar))(_.entries.asScala.map(_.getName).toVector)
-    val classes = entries.filter(_.endsWith(".class"))
+    val classes = entries(jar).filter(_.endsWith(".class"))
     assert(classes.distinct.size == classes.size)
     for (name <- Seq("kernel/RangeJoinKernel", "RangeJoinExtensions")) {
       assert(classes.contains(s"org/apache/spark/sql/rangejoin/$name.class"))
     }
     assert(jar.getName.endsWith(s"-$version.jar"))
   }
+
+  test("the jar of sources has what differs between lines, from both modules") {
+    val shims = entries(new File(System.getProperty("rangejoin.sources")))
+      .filter(_.endsWith("/Shims.scala"))
+    assert(shims.distinct.size == shims.size)
+    for (module <- Seq("core", "codegen"))
+      assert(shims.exists(_.contains(s"/$module/scala-spark-")), shims)
+  }
+
+  private def entries(jar: File): Seq[String] =
+    Using.resource(new JarFile(jar))(_.entries.asScala.map(_.getName).toVector)
 }
