@@ -10,7 +10,7 @@ import org.apache.spark.sql.execution.adaptive.LogicalQueryStageStrategy
 import org.apache.spark.sql.execution.joins.{ShuffledHashJoinExec, SortMergeJoinExec}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.rangejoin.RangeJoinExtensions
-import org.apache.spark.sql.rangejoin.condition.RangeExtractor
+import org.apache.spark.sql.rangejoin.condition.{JoinCondition, RangeExtractor}
 import org.apache.spark.sql.rangejoin.conf.RangeJoinConf
 import org.apache.spark.sql.rangejoin.plan.MarkRangeJoins
 import org.apache.spark.sql.rangejoin.shims.ClassicSession
@@ -47,7 +47,8 @@ case class MarkEveryJoin(session: ClassicSession.SparkSession) extends SparkStra
   private def canBeMarked(planned: SparkPlan): Boolean = planned match {
     case join: SortMergeJoinExec =>
       RangeExtractor
-        .normalForm(join.joinType, join.condition, join.left.outputSet, join.right.outputSet)
+        .normalForm(
+          JoinCondition(join.joinType, join.condition, join.left.outputSet, join.right.outputSet))
         .isRight
     case join: ShuffledHashJoinExec =>
       isOn(RangeJoinConf.Shuffled) && ShuffledRangeJoinExec.of(join).normalForm.isRight
