@@ -12,10 +12,9 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
-import time
 
 from pyspark.sql import SparkSession
-from sessions import ADAPTIVE, FLAG, SMALL, cpu_seconds, session, stages
+from sessions import ADAPTIVE, FLAG, SMALL, run, session
 
 CONTESTANTS = {"range join": "true", "stock": "false"}
 
@@ -48,15 +47,6 @@ def views(spark: SparkSession, directory: str, rows: int) -> None:
         path = f"{directory}/{name}"
         spark.range(0, rows, 1, 4).selectExpr("id", *columns).write.parquet(path)
         spark.read.parquet(path).createOrReplaceTempView(name)
-
-
-def run(spark: SparkSession, sql: str) -> tuple[float, float]:
-    """Seconds, and processor seconds of the tasks, of a query whose rows go nowhere."""
-    before = stages(spark)
-    begin = time.monotonic()
-    spark.sql(sql).write.format("noop").mode("overwrite").save()
-    seconds = time.monotonic() - begin
-    return seconds, cpu_seconds(s for i, s in stages(spark).items() if i not in before)
 
 
 def main() -> None:

@@ -12,10 +12,9 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
-import time
 
 from pyspark.sql import SparkSession
-from sessions import AGGREGATED, FLAG, SMALL, cpu_seconds, session, stages
+from sessions import AGGREGATED, FLAG, SMALL, run, session
 
 #: Columns of each table made of `id`, and how many rows it has of the number asked for.
 TABLES = {
@@ -143,15 +142,6 @@ def views(spark: SparkSession, directory: str, rows: int) -> None:
         table = spark.range(0, int(rows / float(part)), 1, 2).selectExpr(*made)
         table.write.parquet(path)
         spark.read.parquet(path).createOrReplaceTempView(name)
-
-
-def run(spark: SparkSession, sql: str) -> tuple[float, float]:
-    """Seconds, and processor seconds of the tasks, of a query whose rows go nowhere."""
-    before = stages(spark)
-    begin = time.monotonic()
-    spark.sql(sql).write.format("noop").mode("overwrite").save()
-    seconds = time.monotonic() - begin
-    return seconds, cpu_seconds(s for i, s in stages(spark).items() if i not in before)
 
 
 def main() -> None:

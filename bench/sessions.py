@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -58,3 +59,12 @@ def cpu_seconds_of_tasks(spark: SparkSession, stage: int) -> list[float]:
     tasks = context.statusStore().taskList(stage, 0, 100000)
     found = (tasks.apply(i) for i in range(tasks.size()))
     return [task.taskMetrics().get().executorCpuTime() / 1e9 for task in found]
+
+
+def run(spark: SparkSession, sql: str) -> tuple[float, float]:
+    """Seconds, and processor seconds of the tasks, of a query whose rows go nowhere."""
+    before = stages(spark)
+    begin = time.monotonic()
+    spark.sql(sql).write.format("noop").mode("overwrite").save()
+    seconds = time.monotonic() - begin
+    return seconds, cpu_seconds(s for i, s in stages(spark).items() if i not in before)
