@@ -32,6 +32,14 @@ TABLES = {
     "six": (2, "lpad(id div 6, 9, 'k') AS k", "id % 6 * 8 AS f", "id % 6 * 8 + 8 AS u"),
     "ten": (2, "lpad(id div 10, 9, 'k') AS k", "id % 10 * 10 AS f", "id % 10 * 10 + 10 AS u"),
     "eleven": (2, "lpad(id div 11, 9, 'k') AS k", "id % 11 * 9 AS f", "id % 11 * 9 + 9 AS u"),
+    # Versions of customers in any order.
+    "mine": (2, "sha2(string(id * 7919 % ({n} div 10)), 256) AS k", "{day} AS f", "{day} + 9 AS u"),
+    "yours": (
+        2,
+        "sha2(string(id * 7919 % ({n} div 12)), 256) AS k",
+        "{day} AS f",
+        "{day} + 9 AS u",
+    ),
     # Three versions of an account, with dates as text and as numbers.
     "accounts": (
         3,
@@ -67,6 +75,9 @@ TABLES = {
     "facts": (50, "id", "pmod(hash(id), 200) AS k", "pmod(hash(id, 1), 1000) AS t"),
 }
 
+#: One of a thousand days.
+DAY = "pmod(hash(id), 1000)"
+
 NUMBERED = (
     "(SELECT *, int(replace(since, '-', '')) AS s, int(replace(until, '-', '')) AS e FROM accounts)"
 )
@@ -87,6 +98,7 @@ QUERIES = {
     "their mean": f"SELECT avg(price) FROM {BEST} WHERE n = 1",
     "versions by overlap, five a text key": OVERLAP.format("five", "six"),
     "versions by overlap, ten a text key": OVERLAP.format("ten", "eleven"),
+    "versions by overlap, text keys in any order": OVERLAP.format("mine", "yours"),
     "the version at a date, dates as text": (
         "SELECT t.id, a.version FROM trades t JOIN accounts a"
         " ON t.account = a.account AND t.day BETWEEN a.since AND a.until"
@@ -138,7 +150,7 @@ def views(spark: SparkSession, directory: str, rows: int) -> None:
     """The tables of all queries, as Parquet files."""
     for name, (part, *columns) in TABLES.items():
         path = f"{directory}/{name}"
-        made = [str(column).replace("{n}", str(rows)) for column in columns]
+        made = [str(c).replace("{n}", str(rows)).replace("{day}", DAY) for c in columns]
         table = spark.range(0, int(rows / float(part)), 1, 2).selectExpr(*made)
         table.write.parquet(path)
         spark.read.parquet(path).createOrReplaceTempView(name)

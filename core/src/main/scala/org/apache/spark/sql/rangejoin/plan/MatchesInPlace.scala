@@ -182,7 +182,7 @@ object KeepStreamedOrder extends Rule[SparkPlan] {
 
   /** Whether the streamed side is in order before a row of it is read, and not key by key. */
   private def isSorted(join: SortMergeRangeJoinExec): Boolean = join.streamedPlan match {
-    case CodegenBoundaryExec(sort: RangeSortExec) => sort.presorted.isEmpty
+    case CodegenBoundaryExec(sort: RangeSortExec) => !sort.mayGroup
     case _                                        => true
   }
 

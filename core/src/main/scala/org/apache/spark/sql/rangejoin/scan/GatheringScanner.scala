@@ -105,12 +105,12 @@ final class GatheringScanner private[scan] (
 
   /** Has what is left of the group on either side come in order; there may be another streamed row. */
   private def putInOrder(): Boolean = {
-    if (bufferedGroups != null && !closed) {
+    if (bufferedGroups != null && !bufferedGroups.isInOrder && !closed) {
       bufferedGroups.sortGroup(windowRows, bufferedRow.asInstanceOf[UnsafeRow])
       if (!closed) emptyWindow()
       readBuffered()
     }
-    if (streamedGroups != null && !closed) {
+    if (streamedGroups != null && !streamedGroups.isInOrder && !closed) {
       streamedGroups.sortGroup(Iterator.empty, streamedRow.asInstanceOf[UnsafeRow])
       streamedRow = streamedGroups.next()
       kernel.loadStreamed(streamedRow)

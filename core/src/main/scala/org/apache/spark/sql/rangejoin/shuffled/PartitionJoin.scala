@@ -114,7 +114,7 @@ final class PartitionJoin private[shuffled] (
       build.foreach(row => ofBuild.insert(row.asInstanceOf[UnsafeRow]))
       val rows = ofBuild.sorted()
       val streamedRows =
-        new SortedOnDemand(streamed.asInstanceOf[Iterator[UnsafeRow]], ofStreamed)
+        SortedOnDemand(streamed.asInstanceOf[Iterator[UnsafeRow]], ofStreamed)
       parts.window.createScanner(streamedRows, rows)
     }
 

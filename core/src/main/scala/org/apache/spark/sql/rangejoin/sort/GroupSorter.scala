@@ -22,17 +22,17 @@ import org.apache.spark.sql.catalyst.expressions.{BaseOrdering, RowOrdering, Sor
  * @param presorted how many of them, from the first on, the input is in order by; at least one, not all
  * @param numFields columns of a row
  * @param levelOfLarge of the [[PrefixSorter]] of a large group
+ * @param task whose memory it takes; rows may be requested by a thread that does not know of it
  */
 final class GroupSorter(
     order: Seq[SortOrder],
     presorted: Int,
     numFields: Int,
-    levelOfLarge: Int) {
+    levelOfLarge: Int,
+    task: TaskContext = TaskContext.get()) {
   require(presorted > 0 && presorted < order.size)
   import GroupSorter._
 
-  // Rows may be requested by a thread that does not know of the task.
-  private val task = TaskContext.get()
   private val within = new SortColumns(order.drop(presorted), numFields)
   private val ofGroups =
     RowOrdering.create(order.take(presorted), Nil).asInstanceOf[BaseOrdering]
@@ -86,6 +86,8 @@ final class GroupSorter(
     private var ofLargeGroup: Iterator[UnsafeRow] = _
 
     override def columnsInCommon: Int = presorted
+
+    override def isInOrder: Boolean = false
 
     override def takeInAnyOrder(): Unit = inAnyOrder = true
 
@@ -182,12 +184,15 @@ private[sort] object GroupSorter {
  * Rows in '''groups''': ordered by the first sort columns, which are equal within a group, and put in order by the
  * other columns one group at a time. A consumer that accepts small groups in any order says so (`takeInAnyOrder`) and
  * gets the rows as they come, neither copied nor compared; it requests the order of a group where it needs it
- * (`sortGroup`).
+ * (`sortGroup`). Rows that turn out to be in the whole order need not be put in order (`isInOrder`).
  */
 trait GroupedRows extends Iterator[UnsafeRow] {
 
   /** How many of the first sort columns the rows of a group have in common. */
   def columnsInCommon: Int
+
+  /** Whether all rows are in order, and stay so; known when the first one has been requested. */
+  def isInOrder: Boolean
 
   /**
    * From now on rows come as they are, valid until `hasNext`, except for groups whose order is requested.

@@ -190,14 +190,14 @@ private[sort] object KeyDictionary {
   /** Beyond that, the sample has to have so many rows per value, or most later rows would have unknown values. */
   private val RowsOfValue = 4
 
-  /** A dictionary of the strings in a sample; null where they are too many. */
+  /** A dictionary of the strings in a sample; null where they are too many, or later rows are to have others. */
   def ofStrings(expression: Expression, sample: Iterable[InternalRow]): KeyDictionary = {
     val strings = distinct(sample, mostOf(sample.size))(row =>
       expression.eval(row).asInstanceOf[UTF8String])(_.copy())
     if (strings == null) null else new StringDictionary(strings.asScala.toArray.sorted(ByBytes))
   }
 
-  /** A dictionary of the longs in a sample, null for NULL; null where they are too many. */
+  /** A dictionary of the longs in a sample, null for NULL; null where they are too many, or later rows are to have others. */
   def ofLongs(sample: Iterable[java.lang.Long]): KeyDictionary = {
     val longs = distinct(sample, mostOf(sample.size))(identity)(identity)
     if (longs == null) null else new LongDictionary(longs.asScala.map(_.longValue).toArray.sorted)
@@ -212,16 +212,28 @@ private[sort] object KeyDictionary {
 
   private def mostOf(rows: Int): Int = math.max(FewValues, rows / RowsOfValue)
 
-  /** The values that are not null, or null where they are more than `most`. */
+  /**
+   * The values that are not null; or null where they are more than `most`, or do not come again, since the rows of a value
+   * are next to one another.
+   */
   private def distinct[R, V <: AnyRef](sample: Iterable[R], most: Int)(valueOf: R => V)(
       copy: V => V): JHashSet[V] = {
     val values = new JHashSet[V]
     val rows = sample.iterator
+    // Of the last quarter of the rows: those that have a value of the first half.
+    val half = sample.size / 2
+    val last = sample.size - sample.size / 4
+    var ofFirstHalf: JHashSet[V] = null
+    var recurring = 0
+    var index = 0
     while (rows.hasNext && values.size <= most) {
       val value = valueOf(rows.next())
+      if (index == half) ofFirstHalf = new JHashSet[V](values)
+      if (index >= last && (value == null || ofFirstHalf.contains(value))) recurring += 1
       if (value != null && !values.contains(value)) values.add(copy(value))
+      index += 1
     }
-    if (values.size > most) null else values
+    if (values.size > most || recurring * 2 < sample.size - last) null else values
   }
 }
 

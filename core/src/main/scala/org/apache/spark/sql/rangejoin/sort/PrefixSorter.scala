@@ -5,7 +5,7 @@ package org.apache.spark.sql.rangejoin.sort
 import java.util.Arrays
 
 import org.apache.spark.TaskContext
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.shims.SpillingSorter
 import org.apache.spark.unsafe.Platform
@@ -17,21 +17,26 @@ import org.apache.spark.util.collection.unsafe.sort._
  *
  * Where rows of equal prefix need not be equal, each run of them is put in order as the rows are read: a short one in
  * place, a long one by a sorter of its own, whose layout is made for its rows. If that does not tell them apart either,
- * the last sorter compares rows, as `SortExec` does. So does the first sorter if its prefix would have one column only;
- * as long as the prefix decides that column, rows are compared by the others.
+ * the last sorter compares rows, as `SortExec` does.
  *
- * @param columns the sort columns
+ * The first sorter may sort by all columns but the last, and leave rows that are equal in these to a [[GroupSorter]]:
+ * where a prefix has room for the first column only, and where such groups are small and a prefix of the last column
+ * costs more than to compare their rows. Then it returns [[GroupedRows]].
+ *
+ * @param all the sort columns
  * @param level the depth of this sorter: a sorter of level `n + 1` sorts a run of equal prefix for one of level `n`
  * @param task whose memory it takes; rows may be inserted and read by threads that do not know of it
  */
 final class PrefixSorter(
-    columns: SortColumns,
+    all: SortColumns,
     level: Int = 0,
     task: TaskContext = TaskContext.get()) {
   import PrefixSorter._
 
-  private var longs = columns.longs
-  private val numFields = columns.numFields
+  // Those that rows are sorted by here.
+  private var columns = all
+  private val numFields = all.numFields
+  private def isByGroups: Boolean = columns ne all
 
   // Known when the sample is.
   private var codes: Array[KeyCodes] = _
@@ -39,9 +44,11 @@ final class PrefixSorter(
   private var sorter: UnsafeExternalSorter = _
   private var batch: PrefixBatch = _
 
-  private var first = new SortSample(columns, longs, mayExtend = level == 0)
+  private var first = new SortSample(all, mayExtend = level == FirstLevel)
+  private var longs: UnsafeProjection = _
   private var layout: PrefixLayout = _
 
+  private var groups: Option[GroupSorter] = None
   private var ofRun: Option[PrefixSorter] = None
   private var sortNanos = 0L
   private var peakOfRuns = 0L
@@ -52,17 +59,26 @@ final class PrefixSorter(
   def isReleased: Boolean = released
 
   /** Nanoseconds of sorting in memory. */
-  def sortTimeNanos: Long = sortNanos + ofRun.fold(0L)(_.sortTimeNanos)
+  def sortTimeNanos: Long =
+    sortNanos + ofRun.fold(0L)(_.sortTimeNanos) + groups.fold(0L)(_.sortTimeNanos)
 
   /** Bytes. */
   def peakMemory: Long =
     if (sorter == null) 0L
-    else sorter.getPeakMemoryUsedBytes + math.max(peakOfRuns, ofRun.fold(0L)(_.peakMemory))
+    else sorter.getPeakMemoryUsedBytes + math.max(peakOfRuns, ofRun.fold(0L)(_.peakMemory)) +
+      groups.fold(0L)(_.peakExecutionMemory)
 
   /** Bytes of memory that were given back by writing rows to disk. */
   def spillSize: Long =
     if (sorter == null) 0L
-    else sorter.getSpillSize + spilledOfRuns + ofRun.fold(0L)(_.spillSize)
+    else sorter.getSpillSize + spilledOfRuns + ofRun.fold(0L)(_.spillSize) +
+      groups.fold(0L)(_.spillSize)
+
+  /** Whether [[sorted]] may return [[GroupedRows]] of rows that are equal in all columns but the last. */
+  def mayGroup: Boolean = level == FirstLevel && all.mayGroup
+
+  /** How many columns the rows of such a group have in common. */
+  def columnsInCommon: Int = all.order.size - 1
 
   def insert(row: UnsafeRow): Unit = {
     if (layout != null) add(row)
@@ -90,16 +106,31 @@ final class PrefixSorter(
       false)
 
   private def addFirst(): Unit = {
+    if (mayGroup && (first.hasSmallGroups || first.known.head.equality.takesWholePrefix)) {
+      columns = all.leading
+      first = first.by(columns)
+    }
     codes = first.codes
     layout = first.layout
-    if (layout.fields < codes.length || codes.exists(_ != null)) {
-      longs = columns.longsOf(codes, layout.fields)
-    }
-    comparesRows = level == LastLevel || first.known.head.equality.takesWholePrefix
+    longs = columns.longsOf(codes, layout.fields)
+    comparesRows = level == LastLevel ||
+      (first.known.head.equality.takesWholePrefix && !(level == FirstLevel && prefixTells))
     sorter = newSorter()
     if (level == 0 && first.areManyAndNarrow && !comparesRows) batch = new PrefixBatch
     first.rows.foreach(add)
     first = null
+  }
+
+  /**
+   * Whether rows are told apart by the prefix of a column that it need not decide: in the first rows, different values
+   * have different prefixes. Not of rows that are in order already, which are compared once each; and strings that come
+   * later begin otherwise.
+   */
+  private def prefixTells: Boolean = {
+    val prefixes = first.rows.toSeq.map(row => layout.prefixOf(longs(row)) + Long.MinValue)
+    val rising = prefixes.zip(prefixes.drop(1)).count { case (one, next) => one <= next }
+    rising < prefixes.size * MostRising && (layout.decidesFirst ||
+      prefixes.distinct.size >= first.distinctOfFirst * LeastTold)
   }
 
   /**
@@ -118,14 +149,25 @@ final class PrefixSorter(
     if (!rows.hasNext) {
       cleanupResources()
       Iterator.empty
-    } else if (comparesRows || layout.isLossless) {
-      new SortedRows(rows)
     } else {
-      new RowsOfRuns(rows)
+      val inOrder =
+        if (comparesRows || layout.isLossless) new SortedRows(rows) else new RowsOfRuns(rows)
+      if (isByGroups) grouped(inOrder) else inOrder
     }
   }
 
+  private def grouped(rows: Iterator[UnsafeRow]): GroupedRows = {
+    val sorter = new GroupSorter(all.order, columnsInCommon, numFields, FirstLevel, task)
+    groups = Some(sorter)
+    sorter.sorted(rows)
+  }
+
   def cleanupResources(): Unit = {
+    groups.foreach(_.cleanupResources())
+    releaseRows()
+  }
+
+  private def releaseRows(): Unit = {
     released = true
     forgetRun()
     if (sorter != null) {
@@ -177,7 +219,7 @@ final class PrefixSorter(
       if (!rows.hasNext) {
         // The last row is needed for longer than its page is there.
         row = row.copy()
-        cleanupResources()
+        releaseRows()
       }
       row
     }
@@ -215,7 +257,7 @@ final class PrefixSorter(
           position += 1
           shortRun(position - 1)
         } else run.next()
-      if (!loaded && !isWithinRun) cleanupResources()
+      if (!loaded && !isWithinRun) releaseRows()
       row
     }
 
@@ -269,6 +311,12 @@ object PrefixSorter {
 
   /** The level that compares rows. */
   private[sort] val LastLevel = 2
+
+  /** Of rows in any order, half or a little more have a prefix that is no less than the one before. */
+  private val MostRising = 0.9
+
+  /** The part of different values that has different prefixes. */
+  private val LeastTold = 0.9
 
   /** A run of up to this many rows is put in order in place. */
   private[sort] val ShortRunRows = 1024

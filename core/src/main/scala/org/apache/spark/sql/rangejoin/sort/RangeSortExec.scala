@@ -34,6 +34,12 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
 
   private def isIncremental: Boolean = presorted.nonEmpty && presorted.size < sortOrder.size
 
+  /** Whether rows are put in order one group at a time, at least if need be. */
+  def mayGroup: Boolean =
+    isIncremental || (wholeSortLevel == PrefixSorter.FirstLevel && sortColumns.mayGroup)
+
+  private def sortColumns = new SortColumns(boundOrder, output.size)
+
   override def output: Seq[Attribute] = child.output
 
   override def outputOrdering: Seq[SortOrder] = sortOrder
@@ -66,7 +72,7 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
     val spillSize = longMetric("spillSize")
     val level = wholeSortLevel
     child.execute().mapPartitionsInternal { rows =>
-      val sorter = new PrefixSorter(new SortColumns(boundOrder, output.size), level)
+      val sorter = new PrefixSorter(sortColumns, level)
       release = () => sorter.cleanupResources()
       TaskContext.get().addTaskCompletionListener[Unit] { context =>
         sortTime += NANOSECONDS.toMillis(sorter.sortTimeNanos)
@@ -74,7 +80,7 @@ case class RangeSortExec(sortOrder: Seq[SortOrder], child: SparkPlan) extends Un
         spillSize += sorter.spillSize
         context.taskMetrics().incPeakExecutionMemory(sorter.peakMemory)
       }
-      new SortedOnDemand(rows.asInstanceOf[Iterator[UnsafeRow]], sorter)
+      SortedOnDemand(rows.asInstanceOf[Iterator[UnsafeRow]], sorter)
     }
   }
 
@@ -161,9 +167,11 @@ object RangeSortExec {
  * file of a scan, which sets `input_file_name()`; it is set again when rows are read, since the other side may have
  * been read in between.
  */
-private[rangejoin] final class SortedOnDemand(rows: Iterator[UnsafeRow], sorter: PrefixSorter)
-    extends Iterator[UnsafeRow] {
-  private var sorted: Iterator[UnsafeRow] = _
+private[rangejoin] sealed class SortedOnDemand private[sort] (
+    rows: Iterator[UnsafeRow],
+    sorter: PrefixSorter
+) extends Iterator[UnsafeRow] {
+  protected var sorted: Iterator[UnsafeRow] = _
   // Null before the first `hasNext`.
   private var nameFile: () => Unit = _
 
@@ -178,10 +186,14 @@ private[rangejoin] final class SortedOnDemand(rows: Iterator[UnsafeRow], sorter:
   override def next(): UnsafeRow = {
     if (sorted == null) {
       if (nameFile != null) nameFile()
-      rows.foreach(sorter.insert)
-      sorted = sorter.sorted()
+      sort()
     }
     sorted.next()
+  }
+
+  protected def sort(): Unit = {
+    rows.foreach(sorter.insert)
+    sorted = sorter.sorted()
   }
 
   /** Remembers which file is being read now; the result sets it again. */
@@ -190,4 +202,36 @@ private[rangejoin] final class SortedOnDemand(rows: Iterator[UnsafeRow], sorter:
     val (start, length) = (InputFileBlockHolder.getStartOffset, InputFileBlockHolder.getLength)
     if (path.isEmpty) () => () else () => InputFileBlockHolder.set(path, start, length)
   }
+}
+
+private[rangejoin] object SortedOnDemand {
+  def apply(rows: Iterator[UnsafeRow], sorter: PrefixSorter): SortedOnDemand =
+    if (sorter.mayGroup) new GroupedOnDemand(rows, sorter) else new SortedOnDemand(rows, sorter)
+}
+
+/** Likewise, of a sorter that may leave the order within groups to the consumer: it shows when rows were sorted. */
+private[sort] final class GroupedOnDemand(rows: Iterator[UnsafeRow], sorter: PrefixSorter)
+    extends SortedOnDemand(rows, sorter) with GroupedRows {
+  private var inAnyOrder = false
+  // Null where rows are in order.
+  private var groups: GroupedRows = _
+
+  override def columnsInCommon: Int = sorter.columnsInCommon
+
+  override def isInOrder: Boolean = groups == null
+
+  override def takeInAnyOrder(): Unit = inAnyOrder = true
+
+  override protected def sort(): Unit = {
+    super.sort()
+    sorted match {
+      case grouped: GroupedRows =>
+        groups = grouped
+        if (inAnyOrder) groups.takeInAnyOrder()
+      case _ =>
+    }
+  }
+
+  override def sortGroup(before: Iterator[UnsafeRow], current: UnsafeRow): Unit =
+    groups.sortGroup(before, current)
 }

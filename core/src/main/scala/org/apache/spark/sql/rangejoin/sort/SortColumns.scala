@@ -53,6 +53,16 @@ private[rangejoin] final class SortColumns(val order: Seq[SortOrder], val numFie
   private def orderingBehind(equalColumns: Int): BaseOrdering =
     RowOrdering.create(order.drop(equalColumns), Nil).asInstanceOf[BaseOrdering]
 
+  /** All columns but the last. */
+  private[sort] def leading: SortColumns = new SortColumns(order.init, numFields)
+
+  /** Whether longs do not show the last column as it is. */
+  private[sort] def isLastLossy: Boolean = columns.last.equality.takesWholePrefix
+
+  /** Whether rows may be sorted by all columns but the last, and then each group of equal ones by itself. */
+  private[sort] def mayGroup: Boolean =
+    order.size > 1 && (columns.head.equality.takesWholePrefix || isLastLossy)
+
   /** Whether a column has strings in the order of their bytes, as dictionaries have. */
   def isOfStrings(column: Int): Boolean =
     cond(expressions(column).dataType) { case s: StringType => BinaryStrings.isBinary(s) }

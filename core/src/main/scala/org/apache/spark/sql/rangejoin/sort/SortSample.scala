@@ -2,6 +2,8 @@
 
 package org.apache.spark.sql.rangejoin.sort
 
+import java.util.{HashSet => JHashSet}
+
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -14,18 +16,17 @@ import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
  * A thousand rows tell how wide columns are. Where a column wants a dictionary and shows too many values for one, but
  * some of them more than once, sixteen thousand are sampled: enough to know almost all of some four thousand values.
  *
- * @param longs the sort columns as longs
  * @param mayExtend whether more than a thousand rows may be sampled
  */
 private[sort] final class SortSample(
     columns: SortColumns,
-    longs: UnsafeProjection,
-    mayExtend: Boolean
+    mayExtend: Boolean,
+    sample: mutable.ArrayBuffer[UnsafeRow] = mutable.ArrayBuffer.empty,
+    private var bytes: Long = 0L
 ) {
   import SortSample._
 
-  private val sample = mutable.ArrayBuffer.empty[UnsafeRow]
-  private var bytes = 0L
+  private val longs = columns.longs
   private var extended = false
 
   def rows: Iterable[UnsafeRow] = sample
@@ -41,9 +42,32 @@ private[sort] final class SortSample(
     if (sample.size < Rows && bytes < Bytes) false
     else if (extended) sample.size >= ExtendedRows || bytes >= ExtendedBytes
     else {
-      extended = mayExtend && isWorthMore
+      extended = mayExtend && !hasSmallGroups && isWorthMore
       !extended
     }
+
+  /** These rows, as a sample for a sort by other columns. */
+  def by(others: SortColumns): SortSample = new SortSample(others, mayExtend, sample, bytes)
+
+  /**
+   * Whether few rows seem to be equal in all columns but the last, where a prefix of the last one would need codes: those
+   * that are, if any, come one after the other.
+   */
+  lazy val hasSmallGroups: Boolean = columns.order.size > 1 && columns.isLastLossy && {
+    val groupOf = UnsafeProjection.create(columns.expressions.init)
+    val seen = new JHashSet[UnsafeRow]
+    var changes = 0
+    var last: UnsafeRow = null
+    for (row <- sample) {
+      val group = groupOf(row)
+      if (group != last) {
+        last = group.copy()
+        seen.add(last)
+        changes += 1
+      }
+    }
+    changes <= seen.size * MostChanges && sample.size <= changes.toLong * RowsOfSmallGroup
+  }
 
   /** Whether there are many rows, and they are narrow. */
   def areManyAndNarrow: Boolean = sample.size >= Rows && bytes <= sample.size * NarrowBytes
@@ -127,6 +151,12 @@ private[sort] final class SortSample(
     if (code == null) column else code.column
   }
 
+  /** How many values the first column has. */
+  def distinctOfFirst: Int = {
+    val value = columns.expressions.head
+    rows.iterator.map(row => InternalRow.copyValue(value.eval(row))).toSet.size
+  }
+
   def layout: PrefixLayout = PrefixLayout.guess(known, ends(codes))
 }
 
@@ -139,6 +169,12 @@ private[sort] object SortSample {
 
   /** The mean length of rows up to which batches gain: two cache lines. */
   private val NarrowBytes = 128L
+
+  /** How often the group may change from row to row for each group: more than that, and groups come again. */
+  private val MostChanges = 1.05
+
+  /** Groups of up to about as many rows as a scan can take in any order are small. */
+  private val RowsOfSmallGroup = 16
 
   /** Narrower columns win little by a dictionary. */
   private val WideBits = 24

@@ -21,25 +21,70 @@ class PrefixSorterSuite extends RangeJoinTest {
       assert(before > 0 && after == 0, s"$strings strings: $before, then $after")
     }
   }
+
+  private def inAnyOrder(keyOf: Int => String): Seq[(String, Long)] =
+    spark.sparkContext.parallelize(Seq(0), 1)
+      .flatMap(_ => PrefixSorterSuite.inAnyOrder(keyOf)).collect().toSeq
+
+  test("the rows of a string come as they came, where strings are too many for a dictionary") {
+    for (keyOf <- Seq[Int => String](
+        i => s"k${i * 7919 % 1000}",
+        i => s"a string of some length, ${i * 7919 % 1000}, and more",
+        i => f"in order $i%09d".dropRight(1))) {
+      val came = (0 until 3000).map(i => (keyOf(i), -i.toLong))
+      assert(inAnyOrder(keyOf) == came.sortBy(_._1))
+    }
+  }
+
+  test("the rows of a string come in order, where strings have a dictionary") {
+    def keyOf(i: Int) = s"k${i * 7919 % 100}"
+    assert(inAnyOrder(keyOf) == (0 until 3000).map(i => (keyOf(i), -i.toLong)).sorted)
+  }
+
+  test("strings of which each comes once get no dictionary, however many rows it has") {
+    // The first rows have as many strings as a dictionary may have, and the others have others.
+    def keyOf(i: Int) = (i / 6 * 7919 % 500).toString
+    val came = (0 until 3000).map(i => (keyOf(i), -i.toLong))
+    assert(inAnyOrder(keyOf) == came.sortBy(_._1))
+  }
 }
 
 private object PrefixSorterSuite {
 
-  /** How many a sorter holds while its rows are read and when they have been, and the number of these. */
-  def codesBeforeAndAfter(strings: Int): (Int, Int, Int) = {
+  /** A sorter by a string and a number. */
+  private def sorter(): PrefixSorter = {
     val columns = Seq[DataType](StringType, LongType)
     val order = columns.indices.map(i =>
       SortOrder(BoundReference(i, columns(i), nullable = true), Ascending))
-    val sorter = new PrefixSorter(new SortColumns(order, columns.size))
-    val project = UnsafeProjection.create(columns.toArray)
+    new PrefixSorter(new SortColumns(order, columns.size))
+  }
+
+  /** What comes out of rows of 3,000 numbers that fall, if it may come in any order within a key. */
+  def inAnyOrder(keyOf: Int => String): Seq[(String, Long)] = {
+    val sorting = sorter()
+    val project = UnsafeProjection.create(Array[DataType](StringType, LongType))
+    for (i <- 0 until 3000)
+      sorting.insert(project(InternalRow(UTF8String.fromString(keyOf(i)), -i.toLong)))
+    val rows = sorting.sorted()
+    rows match {
+      case groups: GroupedRows => groups.takeInAnyOrder()
+      case _                   =>
+    }
+    rows.map(row => (row.getString(0), row.getLong(1))).toVector
+  }
+
+  /** How many a sorter holds while its rows are read and when they have been, and the number of these. */
+  def codesBeforeAndAfter(strings: Int): (Int, Int, Int) = {
+    val sorting = sorter()
+    val project = UnsafeProjection.create(Array[DataType](StringType, LongType))
     for (i <- 0 until 3000) {
       val string = UTF8String.fromString(s"sensor-${i * 7919L % strings}")
-      sorter.insert(project(InternalRow(string, i.toLong)))
+      sorting.insert(project(InternalRow(string, i.toLong)))
     }
-    val rows = sorter.sorted()
-    val before = codesWithin(sorter)
+    val rows = sorting.sorted()
+    val before = codesWithin(sorting)
     val count = rows.size
-    (before, codesWithin(sorter), count)
+    (before, codesWithin(sorting), count)
   }
 
   /** Counts codes that can be reached through objects of the sort, and of generated code. */

@@ -173,6 +173,62 @@ class RangeSortSuite extends SortTest {
       expr(s"if(id % 9 = 0, NULL, concat(if(id % 4000 < 3000, 'sensor ', $late), hash(id)))"))
   }
 
+  private val ofFour = "id * 7919 % 750"
+
+  testOfCases("rows that are sorted by keys, and then key by key", 4)(Seq(
+    // Strings in any order, which the prefix tells apart: all of them, or those of the first rows.
+    Seq(s"lpad($ofFour, 9, 'k')", OfNarrow),
+    Seq(s"sha2(string($ofFour), 256)", OfNarrow),
+    Seq(s"if(id % 1500 < 1300, string($ofFour), concat('1234567890', id % 9))", OfNarrow),
+    Seq("concat('one beginning of all ', id % 4, repeat('-', 9), id * 7919 % 3)", OfNarrow),
+    // In order, and one string after the other.
+    Seq("concat('customer-', lpad(id div 5, 12, '0'))", OfNarrow),
+    Seq("sha2(string(id div 5), 256)", OfNarrow),
+    Seq("xxhash64(id div 50)", "xxhash64(id)"),
+    // Several keys.
+    Seq(s"string($ofFour)", "id % 3", OfNarrow),
+    Seq("id % 3", s"string($ofFour)", OfNarrow),
+    // Bounds that are strings: of few rows a key, and of many.
+    Seq(ofFour, "string(date_add(DATE'2020-01-01', int(hash(id) % 999)))"),
+    Seq("id div 4", "if(id % 9 = 0, NULL, string(hash(id) % 999))"),
+    Seq("if(id % 1500 < 1100, id, id % 2)", "string(hash(id))"),
+    Seq("id * 7919 % 750", "cast(hash(id) % 100 AS DECIMAL(30, 10))")
+  ))(_.foreach(columns => inAllWays(3000, columns.map(expr): _*)))
+
+  testOfCases("joins of sides that are sorted by keys, and then key by key", 6)(for {
+    (joinType, i) <- Seq("INNER", "LEFT", "RIGHT", "FULL", "LEFT SEMI", "LEFT ANTI").zipWithIndex
+    engine = TwoEngines.apply(i % 2)
+    (key, bound) <- Seq("short" -> "t", "long" -> "t", "whole" -> "d")
+  } yield (joinType, engine, key, bound)) { cases =>
+    // Keys of one or two rows, of three dozen, and one of hundreds that comes late.
+    val often = "if(id % 2 = 0, id * 7919 % 100, id * 7919 % 7000 + 1000)"
+    for ((name, rows, seed) <- Seq(("l", 12000, 1), ("r", 10000, 5))) {
+      val key = s"if(id > 8000 AND id % 4 = 0, 7, if(id > 7000, $often, id * 7919 % 7000 + 1000))"
+      spark.range(0, rows, 1, 2).selectExpr(
+        "id",
+        s"if(id % 97 = 0, NULL, $key) AS whole").selectExpr(
+        "*",
+        "lpad(whole, 9, 'k') AS short",
+        "sha2(string(whole), 256) AS long",
+        s"pmod(hash(id, $seed), 365) AS t",
+        s"string(date_add(DATE'2020-01-01', pmod(hash(id, $seed), 365))) AS d"
+      ).createOrReplaceTempView(name)
+    }
+    for ((joinType, engine, k, bound) <- cases) {
+      val within =
+        if (bound == "t") "r.t BETWEEN l.t - 9 AND l.t"
+        else "r.d >= l.d AND r.d < left(l.d, 8) || '99'"
+      def query = spark.sql(
+        s"SELECT /*+ MERGE(r) */ * FROM l $joinType JOIN r ON l.$k = r.$k AND $within")
+      val found = checkAgainstStock(query, engines = Seq(engine))
+      assert(found > 1000)
+      val sorts = withConf(engine: _*) {
+        collect(executedPlan(query)) { case sort: RangeSortExec => sort }
+      }
+      assert(sorts.size == 2 && sorts.forall(_.mayGroup))
+    }
+  }
+
   test("many batches, in memory, interpreted and on disk", Slow) {
     inAllWays(30000, Few, Narrow)
     inAllWays(30000, Spread, Narrow)
