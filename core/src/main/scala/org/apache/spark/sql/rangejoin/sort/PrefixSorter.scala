@@ -106,15 +106,16 @@ final class PrefixSorter(
       false)
 
   private def addFirst(): Unit = {
-    if (mayGroup && (first.hasSmallGroups || first.known.head.equality.takesWholePrefix)) {
+    val isOfOneColumn = first.known.head.equality.takesWholePrefix
+    val sortsRuns = level == FirstLevel && isOfOneColumn && !first.hasFrequentValue
+    if (mayGroup && (first.hasSmallGroups || sortsRuns)) {
       columns = all.leading
       first = first.by(columns)
     }
     codes = first.codes
     layout = first.layout
     longs = columns.longsOf(codes, layout.fields)
-    comparesRows = level == LastLevel ||
-      (first.known.head.equality.takesWholePrefix && !(level == FirstLevel && prefixTells))
+    comparesRows = level == LastLevel || (isOfOneColumn && !(sortsRuns && prefixTells))
     sorter = newSorter()
     if (level == 0 && first.areManyAndNarrow && !comparesRows) batch = new PrefixBatch
     first.rows.foreach(add)
@@ -128,8 +129,10 @@ final class PrefixSorter(
    */
   private def prefixTells: Boolean = {
     val prefixes = first.rows.toSeq.map(row => layout.prefixOf(longs(row)) + Long.MinValue)
-    val rising = prefixes.zip(prefixes.drop(1)).count { case (one, next) => one <= next }
-    rising < prefixes.size * MostRising && (layout.decidesFirst ||
+    val steps = prefixes.zip(prefixes.drop(1)).filter { case (one, next) => one != next }
+    steps.count { case (one, next) =>
+      one < next
+    } < steps.size * MostRising && (layout.decidesFirst ||
       prefixes.distinct.size >= first.distinctOfFirst * LeastTold)
   }
 
@@ -312,7 +315,7 @@ object PrefixSorter {
   /** The level that compares rows. */
   private[sort] val LastLevel = 2
 
-  /** Of rows in any order, half or a little more have a prefix that is no less than the one before. */
+  /** Of prefixes in any order, half are greater than the one before. */
   private val MostRising = 0.9
 
   /** The part of different values that has different prefixes. */

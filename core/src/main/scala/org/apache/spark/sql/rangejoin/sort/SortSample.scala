@@ -2,8 +2,6 @@
 
 package org.apache.spark.sql.rangejoin.sort
 
-import java.util.{HashSet => JHashSet}
-
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -54,19 +52,22 @@ private[sort] final class SortSample(
    * that are, if any, come one after the other.
    */
   lazy val hasSmallGroups: Boolean = columns.order.size > 1 && columns.isLastLossy && {
-    val groupOf = UnsafeProjection.create(columns.expressions.init)
-    val seen = new JHashSet[UnsafeRow]
-    var changes = 0
-    var last: UnsafeRow = null
-    for (row <- sample) {
-      val group = groupOf(row)
-      if (group != last) {
-        last = group.copy()
-        seen.add(last)
-        changes += 1
-      }
-    }
-    changes <= seen.size * MostChanges && sample.size <= changes.toLong * RowsOfSmallGroup
+    val groups = valuesOf(columns.order.size - 1)
+    val changes = 1 + groups.zip(groups.drop(1)).count { case (one, next) => one != next }
+    changes <= groups.distinct.size * MostChanges && groups.size <= changes.toLong * RowsOfSmallGroup
+  }
+
+  /** Whether many rows have one value of the first column: these would be copied once more for each sort behind another. */
+  def hasFrequentValue: Boolean =
+    valuesOf(1).groupBy(identity).values.exists(_.size * FrequentPart > sample.size)
+
+  /** How many values the first column has. */
+  def distinctOfFirst: Int = valuesOf(1).distinct.size
+
+  /** The values of the first columns, by row. */
+  private def valuesOf(number: Int): Seq[UnsafeRow] = {
+    val project = UnsafeProjection.create(columns.expressions.take(number))
+    rows.iterator.map(row => project(row).copy()).toVector
   }
 
   /** Whether there are many rows, and they are narrow. */
@@ -151,12 +152,6 @@ private[sort] final class SortSample(
     if (code == null) column else code.column
   }
 
-  /** How many values the first column has. */
-  def distinctOfFirst: Int = {
-    val value = columns.expressions.head
-    rows.iterator.map(row => InternalRow.copyValue(value.eval(row))).toSet.size
-  }
-
   def layout: PrefixLayout = PrefixLayout.guess(known, ends(codes))
 }
 
@@ -172,6 +167,9 @@ private[sort] object SortSample {
 
   /** How often the group may change from row to row for each group: more than that, and groups come again. */
   private val MostChanges = 1.05
+
+  /** A value is frequent that more than one in so many rows has. */
+  private val FrequentPart = 32
 
   /** Groups of up to about as many rows as a scan can take in any order are small. */
   private val RowsOfSmallGroup = 16
