@@ -51,21 +51,23 @@ class PrefixSorterSuite extends RangeJoinTest {
 
 private object PrefixSorterSuite {
 
-  /** A sorter by a string and a number. */
-  private def sorter(): PrefixSorter = {
+  /** A sorter by a string and a number, with 3,000 rows. */
+  private def sorterOf(row: Int => (String, Long)): PrefixSorter = {
     val columns = Seq[DataType](StringType, LongType)
     val order = columns.indices.map(i =>
       SortOrder(BoundReference(i, columns(i), nullable = true), Ascending))
-    new PrefixSorter(new SortColumns(order, columns.size))
+    val sorter = new PrefixSorter(new SortColumns(order, columns.size))
+    val project = UnsafeProjection.create(columns.toArray)
+    for (i <- 0 until 3000) {
+      val (string, number) = row(i)
+      sorter.insert(project(InternalRow(UTF8String.fromString(string), number)))
+    }
+    sorter
   }
 
   /** What comes out of rows of 3,000 numbers that fall, if it may come in any order within a key. */
   def inAnyOrder(keyOf: Int => String): Seq[(String, Long)] = {
-    val sorting = sorter()
-    val project = UnsafeProjection.create(Array[DataType](StringType, LongType))
-    for (i <- 0 until 3000)
-      sorting.insert(project(InternalRow(UTF8String.fromString(keyOf(i)), -i.toLong)))
-    val rows = sorting.sorted()
+    val rows = sorterOf(i => (keyOf(i), -i.toLong)).sorted()
     rows match {
       case groups: GroupedRows => groups.takeInAnyOrder()
       case _                   =>
@@ -75,16 +77,11 @@ private object PrefixSorterSuite {
 
   /** How many a sorter holds while its rows are read and when they have been, and the number of these. */
   def codesBeforeAndAfter(strings: Int): (Int, Int, Int) = {
-    val sorting = sorter()
-    val project = UnsafeProjection.create(Array[DataType](StringType, LongType))
-    for (i <- 0 until 3000) {
-      val string = UTF8String.fromString(s"sensor-${i * 7919L % strings}")
-      sorting.insert(project(InternalRow(string, i.toLong)))
-    }
-    val rows = sorting.sorted()
-    val before = codesWithin(sorting)
+    val sorter = sorterOf(i => (s"sensor-${i * 7919L % strings}", i.toLong))
+    val rows = sorter.sorted()
+    val before = codesWithin(sorter)
     val count = rows.size
-    (before, codesWithin(sorting), count)
+    (before, codesWithin(sorter), count)
   }
 
   /** Counts codes that can be reached through objects of the sort, and of generated code. */

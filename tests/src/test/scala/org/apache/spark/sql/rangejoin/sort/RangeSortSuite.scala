@@ -2,13 +2,13 @@
 
 package org.apache.spark.sql.rangejoin.sort
 
-import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, SortOrder}
 import org.apache.spark.sql.execution.SortExec
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest.TwoEngines
 import org.apache.spark.sql.rangejoin.kernel.TypesOfLine
+import org.apache.spark.sql.{Column, DataFrame}
 
 import org.scalatest.tagobjects.Slow
 
@@ -173,6 +173,11 @@ class RangeSortSuite extends SortTest {
       expr(s"if(id % 9 = 0, NULL, concat(if(id % 4000 < 3000, 'sensor ', $late), hash(id)))"))
   }
 
+  private def sortsOf(query: => DataFrame, engine: Seq[(String, String)]): Seq[RangeSortExec] =
+    withConf(engine: _*) {
+      collect(executedPlan(query)) { case sort: RangeSortExec => sort }
+    }
+
   private val ofFour = "id * 7919 % 750"
 
   testOfCases("rows that are sorted by keys, and then key by key", 4)(Seq(
@@ -222,9 +227,7 @@ class RangeSortSuite extends SortTest {
         s"SELECT /*+ MERGE(r) */ * FROM l $joinType JOIN r ON l.$k = r.$k AND $within")
       val found = checkAgainstStock(query, engines = Seq(engine))
       assert(found > 1000)
-      val sorts = withConf(engine: _*) {
-        collect(executedPlan(query)) { case sort: RangeSortExec => sort }
-      }
+      val sorts = sortsOf(query, engine)
       assert(sorts.size == 2 && sorts.forall(_.mayGroup))
     }
   }
@@ -257,10 +260,7 @@ class RangeSortSuite extends SortTest {
         s"SELECT * FROM l $joinType JOIN r ON l.$k = r.$k AND r.t BETWEEN l.t - 900 AND l.t + 900")
       val found = checkAgainstStock(query, engines = Seq(engine))
       assert(found > 10000)
-      val sorts = withConf(engine: _*) {
-        collect(executedPlan(query)) { case sort: RangeSortExec => sort }
-      }
-      assert(sorts.size == 2)
+      assert(sortsOf(query, engine).size == 2)
     }
   }
 
