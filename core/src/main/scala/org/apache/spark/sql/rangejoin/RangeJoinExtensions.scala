@@ -31,6 +31,7 @@ import org.apache.spark.sql.rangejoin.plan.{
 import org.apache.spark.sql.rangejoin.pushdown.{InferRangeFilters, PruneByIndexedKeys, PruneScans}
 import org.apache.spark.sql.rangejoin.rewrite.{
   FilterMatchesByKeys,
+  NumberByGenerator,
   OptimizeNumberedRows,
   RewriteAfterCacheLookup,
   RewrittenAfterCacheLookup
@@ -52,6 +53,7 @@ import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
  * | [[InferRangeFilters]]        | optimizer: pre-CBO rule, after predicate pushdown           |
  * | [[ServeDemand]]              | optimizer: pre-CBO rule, after the one above                |
  * | [[FilterMatchesByKeys]]      | optimizer: pre-CBO rule, after the one above                |
+ * | [[NumberByGenerator]]        | optimizer: pre-CBO rule, after the one above                |
  * | [[MarkRangeJoins]]           | planner strategy: marks the joins Spark has chosen          |
  * | [[PlanBegunStages]]          | planner strategy: joins over stages that have begun         |
  * | [[ReadShufflesLocally]]      | adaptive execution: stage about to run                      |
@@ -100,6 +102,8 @@ class RangeJoinExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPreCBORule(logical(ofJoins("plan.ServeDemand"))(_ => any(ServeDemand)))
     extensions.injectPreCBORule(logical(ofJoins("rewrite.FilterMatchesByKeys"))(session =>
       any(FilterMatchesByKeys(ClassicSession.of(session)))))
+    extensions.injectPreCBORule(
+      logical(ofJoins("rewrite.NumberByGenerator"))(_ => any(NumberByGenerator)))
     // First: a join over a stage that has begun for it is planned as that, and by no other strategy.
     extensions.injectPlannerStrategy(strategy(PlanBegun, keepBegun)(_ => any(PlanBegunStages)))
     extensions.injectPlannerStrategy(

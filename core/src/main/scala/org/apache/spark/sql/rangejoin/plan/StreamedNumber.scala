@@ -6,13 +6,14 @@ import scala.PartialFunction.cond
 import scala.annotation.tailrec
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Generate, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.plans.{LeftOuter, RightOuter}
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.execution.{
   BaseLimitExec,
   FilterExec,
+  GenerateExec,
   InputAdapter,
   ProjectExec,
   SortExec,
@@ -60,7 +61,9 @@ private[plan] object StreamedNumber {
   def isOf(column: Attribute, join: RangeJoinExec): Boolean = isNumber(column, join.streamedPlan)
 
   private def isNumber(column: Attribute, plan: SparkPlan): Boolean = plan match {
-    case ProjectExec(columns, child)  => isNumber(column, columns)(isNumber(_, child))
+    case ProjectExec(columns, child) => isNumber(column, columns)(isNumber(_, child))
+    case GenerateExec(_: NumberOfRow, _, _, Seq(number), child) =>
+      number.exprId == column.exprId || isNumber(column, child)
     case shuffle: ShuffleExchangeLike => isNumber(column, shuffle.child)
     case stage: QueryStageExec        => isNumber(column, stage.plan)
     // Below a stage that has begun there is generated code.
@@ -75,6 +78,8 @@ private[plan] object StreamedNumber {
   private def isNumber(column: Attribute, plan: LogicalPlan): Boolean = cond(plan) {
     case Project(columns, child) => isNumber(column, columns)(isNumber(_, child))
     case Filter(_, child)        => isNumber(column, child)
+    case Generate(_: NumberOfRow, _, _, _, Seq(number), child) =>
+      number.exprId == column.exprId || isNumber(column, child)
   }
 
   /** @param isBelow whether a column below the projection is such a number */
@@ -89,4 +94,20 @@ private[plan] object StreamedNumber {
       case Alias(definition, _) => definition
       case same                 => same
     }
+}
+
+/**
+ * One row for each row, with its `monotonically_increasing_id()`.
+ *
+ * Deterministic to Spark: which number a row has does not matter, as long as no other one has it. Unlike an expression
+ * of a projection it is evaluated once for each row, whatever code is generated above.
+ */
+case class NumberOfRow(child: Expression = CreateArray(Seq(MonotonicallyIncreasingID())))
+    extends ExplodeBase {
+  override val position: Boolean = false
+
+  override lazy val deterministic: Boolean = true
+
+  override protected def withNewChildInternal(newChild: Expression): NumberOfRow =
+    copy(child = newChild)
 }
