@@ -92,7 +92,8 @@ def as_sql(of: TimeType, rows: list[Row]) -> str:
         return "NULL" if value is None else literal(value)
 
     values = ", ".join(
-        f"({i}, {sql(k, repr)}, CAST({sql(t, of.literal)} AS {of.name}))" for i, k, t in rows
+        f"({i}, STRING({sql(k, repr)}), CAST({sql(t, of.literal)} AS {of.name}))"
+        for i, k, t in rows
     )
     return f"SELECT * FROM VALUES {values} AS rows(id, k, t)"
 

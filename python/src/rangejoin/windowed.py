@@ -97,8 +97,11 @@ class Windowed:
             for name, given in zip(names, spans, strict=True)
             if is_column(given)
         }
+        has_begin = self.closed in ("left", "both")
         begins = [
-            F.col(quoted(name)) if name in added else _begin(matches, given)
+            _Begin(F.col(quoted(name)), has_begin)
+            if name in added
+            else _begin(matches, given, has_begin)
             for name, given in zip(names, spans, strict=True)
         ]
         widest = _widest(spans)
@@ -106,7 +109,7 @@ class Windowed:
         rows = matches.rows(self._conditions(matches, earliest), added)
         # All matches are in the widest.
         inside = [
-            None if begin is None or i == widest else self._after(matches, begin)
+            None if begin is None or i == widest else begin.condition(matches)
             for i, begin in enumerate(begins)
         ]
         results = [
@@ -116,19 +119,15 @@ class Windowed:
         ]
         return _grouped(rows, matches, results, self.names(table))
 
-    def _conditions(self, matches: Matches, begin: Column | None) -> list[Column]:
+    def _conditions(self, matches: Matches, begin: _Begin | None) -> list[Column]:
         is_exact = self.closed in ("right", "both")
         left, right = matches.compared()
         if matches.times.kind == "integer":
             # As windows compare them: a window is found by the order of the join's own range.
             left, right = left.cast("bigint"), right.cast("bigint")
         upper = right <= left if is_exact else right < left
-        lower = [] if begin is None else [self._after(matches, begin)]
+        lower = [] if begin is None else [begin.condition(matches)]
         return [upper, *lower, *matches.known(is_exact)]
-
-    def _after(self, matches: Matches, begin: Column) -> Column:
-        time = matches.right.time_column
-        return time >= begin if self.closed in ("left", "both") else time > begin
 
     def _inputs(self, table: Side) -> list[tuple[str, str, int | None]]:
         """Columns, functions and numbers of the columns; none of `*`."""
@@ -193,8 +192,22 @@ def _label(span: Any) -> str:
     return str(span)
 
 
-def _begin(matches: Matches, span: Any) -> Column | None:
-    """When a window begins.
+@dataclass(frozen=True)
+class _Begin:
+    """When a window begins."""
+
+    time: Column
+    is_within: bool
+    """Whether that time belongs to the window."""
+
+    def condition(self, matches: Matches) -> Column:
+        """Whether a row is not before the window."""
+        time = matches.right.time_column
+        return time >= self.time if self.is_within else time > self.time
+
+
+def _begin(matches: Matches, span: Any, is_within: bool) -> _Begin | None:
+    """When a window begins; None if all earlier rows are in it.
 
     Raises:
         RangeJoinError: there are no such times.
@@ -208,7 +221,11 @@ def _begin(matches: Matches, span: Any) -> Column | None:
             f"over is {span!r}: of times of type {matches.times.shown} windows are whole "
             f"{'days' if isinstance(unit, timedelta) else 'numbers'}"
         )
-    return tolerance.below(matches.left_time)
+    if matches.times.kind == "integer" and not is_within and span > 0:
+        # A window that begins before the least number has that, and no number is less.
+        one_less = Tolerance(matches.times, span - 1, "over")
+        return _Begin(one_less.below(matches.left_time), True)
+    return _Begin(tolerance.below(matches.left_time), is_within)
 
 
 def _widest(spans: Sequence[Any]) -> int | None:
@@ -220,10 +237,14 @@ def _widest(spans: Sequence[Any]) -> int | None:
     return max(range(len(spans)), key=lambda i: spans[i])
 
 
-def _earliest(begins: list[Column | None]) -> Column | None:
+def _earliest(begins: list[_Begin | None]) -> _Begin | None:
     """When the first of some windows begins; None if one has no beginning."""
     known = [begin for begin in begins if begin is not None]
-    return F.least(*known) if len(known) == len(begins) else None
+    if len(known) < len(begins):
+        return None
+    # Each window has a condition of its own: a row more in all of them together does no harm.
+    is_within = any(begin.is_within for begin in known)
+    return _Begin(F.least(*(begin.time for begin in known)), is_within)
 
 
 def _checked(table: Side, column: Any, function: Any) -> tuple[str, str, int | None]:
