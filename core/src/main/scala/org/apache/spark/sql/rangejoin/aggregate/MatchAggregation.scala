@@ -58,7 +58,9 @@ object MatchAggregation {
       declared.map { case (function, declarative) =>
         filtered(function, declarative).map(bindReference(_, buffer ++ input))
       },
-      declared.map(_._2.mergeExpressions.map(bindReference(_, buffer ++ other))),
+      declared.map { case (_, declarative) =>
+        ExactMoments.mergeOf(declarative).map(bindReference(_, buffer ++ other))
+      },
       input.size,
       declared.forall(_._2.isInstanceOf[Count]),
       ExactColumns.of(declared.map(_._2)),

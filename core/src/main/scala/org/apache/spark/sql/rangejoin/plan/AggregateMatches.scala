@@ -17,7 +17,7 @@ import org.apache.spark.sql.execution.aggregate.{
   SortAggregateExec
 }
 import org.apache.spark.sql.execution.{ExpandExec, SortExec, SparkPlan}
-import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
+import org.apache.spark.sql.rangejoin.aggregate.{AggregateMatchesExec, ExactMoments}
 import org.apache.spark.sql.rangejoin.broadcast.BroadcastRangeJoinExec
 import org.apache.spark.sql.rangejoin.join.{CodegenBoundaryExec, RangeJoinExec, WithTagsOf}
 
@@ -91,7 +91,7 @@ private[plan] object AggregateMatches {
     val grouping = aggregate.groupingExpressions.map(_.toAttribute)
     val functions = aggregate.aggregateExpressions.map { function =>
       val mode = if (function.mode == Complete) Final else PartialMerge
-      function.copy(mode = mode, filter = None)
+      ExactMoments.merging(function.copy(mode = mode, filter = None))
     }
     val results = functions.map(_.resultAttribute)
     WithTagsOf(aggregate)(aggregate match {
@@ -122,7 +122,10 @@ private[plan] object AggregateMatches {
     aggregate.children.head match {
       case MergedBuffers(buffers: AggregateMatchesExec)
           if aggregate.isInstanceOf[HashAggregateExec] && MergedBuffers.areFinal(aggregate) =>
-        aggregate.withNewChildren(Seq(buffers))
+        val hash = aggregate.asInstanceOf[HashAggregateExec]
+        WithTagsOf(hash)(hash.copy(
+          aggregateExpressions = hash.aggregateExpressions.map(ExactMoments.merging),
+          child = buffers))
       case _ => aggregate
     }
 }
