@@ -120,7 +120,8 @@ private[rewrite] object AggregatedMatches {
       case Count(Seq(Literal(value, _))) if value != null && function.filter.isEmpty =>
         function.copy(aggregateFunction = Count(column))
       case _: Count | _: Sum | _: Average | _: Min | _: Max
-          if function.aggregateFunction.children.forall(isColumn(_, right)) => function
+          if function.aggregateFunction.children.forall(isColumn(_, right)) &&
+            function.filter.forall(Predicates.neverRaises) => function
       case _ =>
         val isMatch = IsNotNull(column)
         function.copy(filter = Some(function.filter.fold[Expression](isMatch)(And(isMatch, _))))

@@ -399,6 +399,15 @@ class CorrelatedAggregatesSuite extends RangeJoinTest {
     }
   }
 
+  test("a filter of a function is not asked of a row without matches") {
+    sides()
+    ansi(on = true) {
+      for (f <- Seq("sum(v)", "count(v)", "min(v)", "max_by(v, t)"))
+        check(
+          s"SELECT *, ${subquery(s"$f FILTER (WHERE 10 / coalesce(id + 1, 0) > 1)")} AS f FROM l")
+    }
+  }
+
   test("what is left to Spark") {
     sides()
     val others = Seq(
