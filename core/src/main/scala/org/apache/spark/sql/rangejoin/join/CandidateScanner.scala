@@ -2,6 +2,7 @@
 
 package org.apache.spark.sql.rangejoin.join
 
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BasePredicate, UnsafeRow}
 import org.apache.spark.sql.rangejoin.kernel.Guarded
@@ -20,6 +21,7 @@ import org.apache.spark.sql.rangejoin.kernel.Guarded
  */
 trait CandidateScanner {
   private[this] var matched = false
+  private[this] val task = TaskContext.get()
 
   /** What pairs of the current streamed row have raised. */
   val errors: ErrorUnlessMatched = new ErrorUnlessMatched
@@ -88,8 +90,9 @@ trait CandidateScanner {
   /** Says that the current candidate is a match. */
   def markMatched(): Unit = matched = true
 
-  /** Forgets what was said and kept of the streamed row before. */
+  /** Forgets what was said and kept of the streamed row before. Fails if the task has been killed. */
   protected def begin(): Unit = {
+    if (task != null) task.killTaskIfInterrupted()
     matched = false
     errors.clear()
   }
