@@ -233,7 +233,8 @@ private[sort] object KeyDictionary {
       if (value != null && !values.contains(value)) values.add(copy(value))
       index += 1
     }
-    if (values.size > most || recurring * 2 < sample.size - last) null else values
+    // A few wide rows show nothing.
+    if (values.size > most || recurring * 2 < math.max(1, sample.size - last)) null else values
   }
 }
 
