@@ -20,7 +20,7 @@ from settings import set_to
 import rangejoin
 from rangejoin import Latest, RangeJoinError, Windows, features
 
-# Queries of a type, spines of each, seed: FEATURES="40 20 7" make test-python PYTEST_ARGS="-k brute"
+# Queries of a type, spines of each, and a seed: FEATURES="40 20 7" pytest -k brute_force
 CASES, SPINES, SEED = map(int, os.environ.get("FEATURES", "4 2 68").split())
 BOOLEANS = ("true", "false")
 BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
@@ -29,7 +29,7 @@ SETTINGS = {
     "spark.sql.adaptive.enabled": BOOLEANS,
     "spark.sql.codegen.wholeStage": BOOLEANS,
     "spark.sql.sortMergeJoinExec.buffer.in.memory.threshold": ("2", "100000"),
-    "spark.sql.sortMergeJoinExec.buffer.spill.threshold": ("2", "100000"),
+    "spark.sql.sortMergeJoinExec.buffer.spill.threshold": ("200", "100000"),
     BROADCAST: ("-1", "-1", "10MB"),
 }
 CLOSED = ("right", "left", "both", "neither")
@@ -320,6 +320,23 @@ def test_a_window_that_begins_before_all_numbers_has_the_least(spark: SparkSessi
     for closed, counts in [("right", [(1, 1), (2, 2), (2, 3)]), ("left", [(0, 0), (1, 1), (2, 2)])]:
         df = features(spine, Windows(events, [2, 1 << 62], {"v": "count"}, closed=closed), on="t")
         assert [tuple(row[1:]) for row in sorted(df.collect())] == counts
+
+
+def test_columns_of_the_spine_are_its_own_in_every_join(spark: SparkSession) -> None:
+    spine = spark.sql("SELECT id, 10 AS t, INT(id) AS w, INT(id + 1) AS x FROM range(2, 4)")
+    events = spark.sql("SELECT INT(id) AS t, id AS v, INT(10 - id) AS seen FROM range(11)")
+    tables = [
+        Latest(events.where("t < 8"), "v", max_age=spine["x"]),
+        Windows(events, {"w": spine["w"]}, {"*": "count"}),
+        Windows(events, {"a": spine["w"], "b": spine["w"] + spine["x"]}, {"v": "sum"}),
+        Windows(events, {"c": spine["w"], "d": 3}, {"v": "min"}, known_at="seen"),
+    ]
+    df = features(spine, tables, on="t")
+    names = ["v", "rows_count_w", "v_sum_a", "v_sum_b", "v_min_c", "v_min_d"]
+    assert df.columns == [*spine.columns, *names]
+    expected = [(2, 7, 2, 19, 40, 9, 8), (3, 7, 3, 27, 49, 8, 8)]
+    assert sorted(rows(df.drop("t", "w", "x"))) == expected
+    wrong(spine, Latest(events, "v", max_age=events["seen"]), "cannot be computed", by=None)
 
 
 def test_all_aggregates_and_names_of_windows(spark: SparkSession) -> None:

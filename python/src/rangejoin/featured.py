@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812
 
 from rangejoin.asof import Ranking
@@ -14,7 +16,7 @@ from rangejoin.columns import quoted
 from rangejoin.distances import MEASURED, Times
 from rangejoin.errors import RangeJoinError
 from rangejoin.matches import Input, Matches
-from rangejoin.sides import Side, check_choices, listed, tie_break_of
+from rangejoin.sides import Side, check_choices, is_column, listed, tie_break_of
 from rangejoin.windowed import Windowed, named, spans_of
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ class Latest:
     tie_break: Order = None
     name: str = "{column}"
 
-    def _steps(self, table: _Table) -> list[_Step]:
+    def _steps(self, table: _Table, given: _Given) -> list[_Step]:
         check_choices("backward", "left", "any", 1, self.allow_exact_matches, "")
         side = table.input.side
         used = {table.input.time, table.known_at, *table.input.keys}
@@ -72,12 +74,13 @@ class Latest:
         else:
             columns = [side.find(of, "columns", is_ordered=False) for of in listed(self.columns)]
         names = [named(self.name, column=side.names[i]) for i in columns]
-        return [_LatestStep(self, columns, names)]
+        return [_LatestStep(self, given.by_name(self.max_age), columns, names)]
 
 
 @dataclass(frozen=True)
 class _LatestStep:
     source: Latest
+    max_age: Span
     columns: list[int]
     named: list[str]
 
@@ -86,9 +89,7 @@ class _LatestStep:
 
     def add(self, matches: Matches) -> DataFrame:
         source, table = self.source, matches.right.side
-        ranking = Ranking(
-            matches, "backward", source.allow_exact_matches, source.max_age, "max_age"
-        )
+        ranking = Ranking(matches, "backward", source.allow_exact_matches, self.max_age, "max_age")
         shown = zip(self.columns, self.named, strict=True)
         return ranking.best(tie_break_of(table, source.tie_break), 1, "any").select(
             *(F.col(quoted(at)).alias(name) for at, name in matches.left_columns),
@@ -136,8 +137,8 @@ class Windows:
     known_at: str | None = None
     name: str = "{column}_{function}_{window}"
 
-    def _steps(self, table: _Table) -> list[_Step]:
-        spans = spans_of(self.over)
+    def _steps(self, table: _Table, given: _Given) -> list[_Step]:
+        spans = {name: given.by_name(span) for name, span in spans_of(self.over).items()}
         # Beside another condition, windows in the functions would have all pairs made.
         is_apart = table.known_at is not None
         parts = [{name: span} for name, span in spans.items()] if is_apart else [spans]
@@ -225,15 +226,57 @@ def features(
     time = side.find(on, "on")
     _check_time(side, time)
     sources = list(tables) if isinstance(tables, Sequence) else [tables]
+    given = _Given(side)
     steps = []
     for i, source in enumerate(sources):
         table = _Table.of(source, f"tables[{i}]", side, on, by)
-        steps += [(table, step) for step in source._steps(table)]
+        steps += [(table, step) for step in source._steps(table, given)]
     _check_names(side, [name for table, step in steps for name in step.names(table.input.side)])
+    spine = given.added()
     for table, step in steps:
         of_spine = Input(Side.of(spine, "spine"), time, table.keys)
         spine = step.add(Matches(of_spine, table.input, table.known_at))
-    return spine
+    return spine.drop(*given.columns)
+
+
+class _Given:
+    """Windows and ages that are columns of the spine.
+
+    They become columns with names of their own before the first join: `spine["term"]` is no column
+    of what that returns.
+    """
+
+    def __init__(self, spine: Side) -> None:
+        self.spine = spine
+        self.columns: dict[str, Column] = {}
+
+    def by_name(self, span: Any) -> Any:
+        """The same, by a name if it is a column."""
+        if not is_column(span):
+            return span
+        names = {*map(str.lower, self.spine.names), *self.columns}
+        name = next(of for i in count() if (of := f"given_{i}") not in names)
+        self.columns[name] = span
+        return F.col(name)
+
+    def added(self) -> DataFrame:
+        """The spine with all of them.
+
+        Raises:
+            RangeJoinError: one cannot be computed from columns of the spine.
+        """
+        columns = [column.alias(name) for name, column in self.columns.items()]
+        df = self.spine.df
+        if not columns:
+            return df
+        try:
+            added = df.select("*", *columns)
+            _ = added.schema
+        except AnalysisException as error:
+            raise RangeJoinError(
+                f"a window or an age cannot be computed from columns of the spine: {error}"
+            ) from error
+        return added
 
 
 def _check_time(spine: Side, time: int) -> None:
@@ -248,8 +291,8 @@ def _check_time(spine: Side, time: int) -> None:
 def _check_names(spine: Side, features: list[str]) -> None:
     """Returns if all columns of the result have different names."""
     names = [*spine.names, *features]
-    count = Counter(map(spine.folded, names))
-    twice = [name for name in names if count[spine.folded(name)] > 1]
+    times = Counter(map(spine.folded, names))
+    twice = [name for name in names if times[spine.folded(name)] > 1]
     if twice:
         where = "spine and features" if twice[0] in spine.names else "features"
         raise RangeJoinError(
