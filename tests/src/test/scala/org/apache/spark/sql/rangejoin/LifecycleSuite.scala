@@ -14,7 +14,7 @@ import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.{SparkEnv, SparkException, TaskContext, TaskKilled}
+import org.apache.spark.{SparkEnv, SparkException, TaskContext, TaskContextImpl, TaskKilled}
 
 /**
  * How a join ends: at its end, early, with an error, cancelled. In every case its memory is given
@@ -196,6 +196,23 @@ class LifecycleSuite extends RangeJoinTest {
     }
   }
 
+  test("a task that is killed ends with its streamed row") {
+    spark.udf.register("killing", (a: Long, b: Long) => kill(a, b))
+    // Keys in any order, one of which has forty rows: these are put in order in memory.
+    def side(name: String) = spark.range(0, 4000, 1, 2)
+      .selectExpr("sha2(string(IF(id % 100 = 7, -1, id)), 256) AS k", "id AS t", "id").as(name)
+    underBothEngines {
+      evaluated.set(0)
+      val condition = expr("l.k = r.k AND r.t BETWEEN l.t - 9999 AND l.t + 9999 AND " +
+        "(l.id = r.id OR killing(l.id, r.id))")
+      val df = side("l").join(side("r"), condition)
+      assert(plannedJoins(df) == 1)
+      assert(df.count() == 3960L + 40 * 40)
+      assert(evaluated.get() <= 40, evaluated)
+      assertNothingLeft()
+    }
+  }
+
   test("many small joins leave no memory and one page's worth of window each") {
     for (width <- 0 to 2; _ <- 1 to 10) {
       val df = rowsOfOneKey(200).as("l").join(
@@ -230,6 +247,16 @@ object LifecycleSuite {
   @volatile private var started = new CountDownLatch(1)
   @volatile private var slow = true
   @volatile private var slowTask = -1L
+
+  /** Kills the first attempt of the first task that asks, and counts what that asks afterwards. */
+  private def kill(a: Long, b: Long): Boolean = {
+    val task = TaskContext.get()
+    if (evaluated.compareAndSet(0, 1)) {
+      slowTask = task.taskAttemptId()
+      task.asInstanceOf[TaskContextImpl].markInterrupted("killed by the test")
+    } else if (task.taskAttemptId() == slowTask) evaluated.incrementAndGet()
+    a >= 0 && b >= 0
+  }
 
   /** Far below: an error. Far above: slow, so that the query is still running when cancelled. */
   private def observe(a: Long, b: Long): Boolean = {
