@@ -60,7 +60,15 @@ private[rangejoin] case class AggregatedPairs(
       sides.contains(side),
       (),
       "have the join stream the side that is grouped by: let Spark broadcast, or build, the other side")
-    _ <- functions.find(isOfNoWindow(_, join)).map(AggregatedPairs.readsBoth).toLeft(())
+    _ <- functions.find(isOfNoWindow(_, join)).map { function =>
+      if (join.hasResidual && WindowedFunction.of(
+          function,
+          join.left.outputSet,
+          join.right.outputSet,
+          side).isDefined)
+        AggregatedPairs.besideCondition(function)
+      else AggregatedPairs.readsBoth(function)
+    }.toLeft(())
   } yield side
 
   private def isOfNoWindow(f: AggregateExpression, join: RangeJoinExec): Boolean =
@@ -119,6 +127,9 @@ private[rangejoin] object AggregatedPairs {
   private def readsBoth(function: AggregateExpression): String =
     s"${sqlOf(function)} reads columns of both sides: aggregate columns of one side, or in a window of the column " +
       "that the range is of"
+
+  private def besideCondition(function: AggregateExpression): String =
+    s"${sqlOf(function)} is of a window, which needs a join by keys and one range alone"
 
   /** What a logical aggregate makes of rows; None if it has no functions. */
   def of(aggregate: Aggregate): Option[AggregatedPairs] = {
