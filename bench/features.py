@@ -73,7 +73,11 @@ def polars_run(case: str, folder: str) -> list[int]:
     """One run of Polars."""
     import polars as pl
 
-    sums = [pl.col("id").count(), pl.col("k").cast(pl.Int64).sum(), (pl.col("t") % 1000).sum().alias("s")]
+    sums = [
+        pl.col("id").count(),
+        pl.col("k").cast(pl.Int64).sum(),
+        (pl.col("t") % 1000).sum().alias("s"),
+    ]
     for name in results(case):
         sums += [pl.col(name).sum().alias(f"s_{name}"), pl.col(name).count().alias(f"n_{name}")]
     return [int(x or 0) for x in polars_frame(case, folder).select(sums).collect().row(0)]
