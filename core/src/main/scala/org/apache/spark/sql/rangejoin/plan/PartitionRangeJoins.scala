@@ -60,7 +60,7 @@ object PartitionRangeJoins extends JoinSelectionHelper {
         val most = conf.getConf(InternalConf.RangePartitioningThreshold)
         // Spark has no estimate of how many rows a generator makes.
         val isTiny = Seq(join.left, join.right)
-          .forall(side => side.stats.sizeInBytes <= most && !side.exists(_.isInstanceOf[Generate]))
+          .forall(side => side.stats.sizeInBytes <= most && !side.exists(makesRows))
         val isAdaptive = conf.adaptiveExecutionEnabled && !SamplePlan.isPlanningSample
         // A plan that is not adaptive is made before anything is known of rows.
         val others = if (isAdaptive) otherRanges(join) else Nil
@@ -83,6 +83,10 @@ object PartitionRangeJoins extends JoinSelectionHelper {
         }
         plan(join, partitioning, side(LeftSide), side(RightSide))
     }
+  }
+
+  private def makesRows(plan: LogicalPlan): Boolean = cond(plan) { case generate: Generate =>
+    !generate.generator.isInstanceOf[NumberOfRow]
   }
 
   /** A side in one partition. Spark looks at the size of the logical plan before it keeps one. */

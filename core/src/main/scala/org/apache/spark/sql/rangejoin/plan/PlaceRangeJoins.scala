@@ -4,7 +4,12 @@ package org.apache.spark.sql.rangejoin.plan
 
 import scala.PartialFunction.condOpt
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  Expression,
+  MonotonicallyIncreasingID
+}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, Exchange}
@@ -15,6 +20,7 @@ import org.apache.spark.sql.execution.joins.{
 }
 import org.apache.spark.sql.execution.{
   ExpandExec,
+  GenerateExec,
   ProjectExec,
   SortExec,
   SparkPlan,
@@ -63,7 +69,13 @@ object PlaceRangeJoins extends Rule[SparkPlan] {
     over match {
       case join: RangeJoinExec          => aggregated(join, demand)
       case _: ProjectExec | _: SortExec => answer.getOrElse(over)
-      case _: ExpandExec                =>
+      // Only the optimizer has to be shown a generator.
+      case GenerateExec(_: NumberOfRow, columns, _, Seq(id), child) =>
+        val number = Alias(
+          MonotonicallyIncreasingID(),
+          id.name)(id.exprId, explicitMetadata = Some(id.metadata))
+        WithTagsOf(over)(ProjectExec(columns :+ number, child))
+      case _: ExpandExec =>
         val rows = for (buffers <- answer; wanted <- below.aggregates; sets <- wanted.expansion)
           yield sets.over(buffers, wanted.buffers)
         rows.getOrElse(over)

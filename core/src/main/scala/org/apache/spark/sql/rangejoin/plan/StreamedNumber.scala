@@ -13,7 +13,6 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.execution.{
   BaseLimitExec,
   FilterExec,
-  GenerateExec,
   InputAdapter,
   ProjectExec,
   SortExec,
@@ -61,9 +60,7 @@ private[plan] object StreamedNumber {
   def isOf(column: Attribute, join: RangeJoinExec): Boolean = isNumber(column, join.streamedPlan)
 
   private def isNumber(column: Attribute, plan: SparkPlan): Boolean = plan match {
-    case ProjectExec(columns, child) => isNumber(column, columns)(isNumber(_, child))
-    case GenerateExec(_: NumberOfRow, _, _, Seq(number), child) =>
-      number.exprId == column.exprId || isNumber(column, child)
+    case ProjectExec(columns, child)  => isNumber(column, columns)(isNumber(_, child))
     case shuffle: ShuffleExchangeLike => isNumber(column, shuffle.child)
     case stage: QueryStageExec        => isNumber(column, stage.plan)
     // Below a stage that has begun there is generated code.

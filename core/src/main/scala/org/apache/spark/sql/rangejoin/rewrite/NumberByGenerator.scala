@@ -2,13 +2,17 @@
 
 package org.apache.spark.sql.rangejoin.rewrite
 
+import scala.PartialFunction.cond
+
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.JoinSelectionHelper
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.JOIN
-import org.apache.spark.sql.execution.dynamicpruning.PartitionPruning
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.rangejoin.plan.NumberOfRow
 
 /**
@@ -24,21 +28,26 @@ import org.apache.spark.sql.rangejoin.plan.NumberOfRow
  *
  * Runs once, before that (the last of the pre-CBO rules).
  */
-object NumberByGenerator extends Rule[LogicalPlan] with JoinSelectionHelper {
+object NumberByGenerator extends Rule[LogicalPlan] with JoinSelectionHelper
+    with PredicateHelper {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     if (!conf.dynamicPartitionPruningEnabled) plan
     else plan.transformUpWithPruning(_.containsPattern(JOIN)) {
       case join @ ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, _, _, left, right, _) =>
         join.withNewChildren(Seq(
-          if (canPruneLeft(joinType)) pruned(left, leftKeys) else left,
-          if (canPruneRight(joinType)) pruned(right, rightKeys) else right))
+          if (canPruneLeft(joinType) && isFiltered(right)) pruned(left, leftKeys) else left,
+          if (canPruneRight(joinType) && isFiltered(left)) pruned(right, rightKeys) else right
+        ))
     }
+
+  private def isFiltered(side: LogicalPlan): Boolean =
+    side.exists { case Filter(condition, _) => isLikelySelective(condition); case _ => false }
 
   /** A side whose partitions may be pruned by some of its keys. */
   private def pruned(side: LogicalPlan, keys: Seq[Expression]): LogicalPlan = {
     def isOfPartitions(key: Expression) =
-      PartitionPruning.getFilterableTableScan(key, side).isDefined
+      findExpressionAndTrackLineageDown(key, side).exists { case (_, leaf) => isPartitioned(leaf) }
     if (!keys.exists(isOfPartitions)) side
     else side.transform {
       case project @ Project(columns, _) =>
@@ -48,6 +57,15 @@ object NumberByGenerator extends Rule[LogicalPlan] with JoinSelectionHelper {
         generated(columns, others => aggregate.copy(aggregateExpressions = others))
           .getOrElse(aggregate)
     }
+  }
+
+  private def isPartitioned(leaf: LogicalPlan): Boolean = cond(leaf) {
+    case files: LogicalRelation => cond(files.relation) { case fs: HadoopFsRelation =>
+        fs.partitionSchema.nonEmpty
+      }
+    case table: HiveTableRelation => table.isPartitioned
+    // Whether its scan takes filters while the query runs is known when it has been made.
+    case relation: DataSourceV2Relation => relation.table.partitioning.nonEmpty
   }
 
   /**

@@ -8,6 +8,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.rangejoin.RangeJoinTest
 import org.apache.spark.sql.rangejoin.RangeJoinTest.Settings
 import org.apache.spark.sql.rangejoin.aggregate.AggregateMatchesExec
+import org.apache.spark.sql.rangejoin.sort.RangeSortExec
 
 /** Rows of a partitioned table are numbered, and a join above prunes its partitions. */
 class NumberByGeneratorSuite extends RangeJoinTest {
@@ -67,6 +68,23 @@ class NumberByGeneratorSuite extends RangeJoinTest {
         "AS total",
         "AS total, (SELECT count(*) FROM r WHERE r.k = l.k AND r.t > l.t) AS n")
       check(s"SELECT v.* FROM ($both) v JOIN days ON v.day = days.day WHERE year = 3", 2, 4)
+    }
+  }
+
+  test("the rows of several joins are shuffled and sorted once") {
+    withTables {
+      val both =
+        Sums.replace(
+          "AS total",
+          "AS total, (SELECT count(*) FROM r WHERE r.k = l.k AND r.t > l.t) AS n")
+      val query = s"SELECT v.* FROM ($both) v JOIN days ON v.day = days.day WHERE year = 3"
+      val expected = rowsOfStock(spark.sql(query))
+      withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
+        val df = spark.sql(query.replace("SELECT v", "SELECT /*+ BROADCAST(days) */ v"))
+        assertSameRows(rows(df), expected, query)
+        assert(partitionsRead(df).sum == 4, executedPlan(df))
+        assert(nodes[RangeSortExec](df).size == 3, executedPlan(df))
+      }
     }
   }
 
