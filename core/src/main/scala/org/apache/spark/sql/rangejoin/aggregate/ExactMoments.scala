@@ -52,10 +52,13 @@ private[rangejoin] object ExactMoments {
   /** The same aggregate, whose function merges buffers so. */
   def merging(aggregate: AggregateExpression): AggregateExpression =
     aggregate.aggregateFunction match {
-      case function: DeclarativeAggregate if numberOf(function).isDefined =>
+      case function: DeclarativeAggregate if areOf(function) =>
         aggregate.copy(aggregateFunction = ExactMoments(function))
       case _ => aggregate
     }
+
+  /** Whether a function is one of moments. */
+  def areOf(function: AggregateFunction): Boolean = numberOf(function).isDefined
 
   /** How a buffer of a function is merged with another one. */
   def mergeOf(function: DeclarativeAggregate): Seq[Expression] = numberOf(function) match {

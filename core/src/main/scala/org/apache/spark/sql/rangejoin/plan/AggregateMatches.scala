@@ -121,11 +121,9 @@ private[plan] object AggregateMatches {
   def withoutMerge(aggregate: BaseAggregateExec): SparkPlan =
     aggregate.children.head match {
       case MergedBuffers(buffers: AggregateMatchesExec)
-          if aggregate.isInstanceOf[HashAggregateExec] && MergedBuffers.areFinal(aggregate) =>
-        val hash = aggregate.asInstanceOf[HashAggregateExec]
-        WithTagsOf(hash)(hash.copy(
-          aggregateExpressions = hash.aggregateExpressions.map(ExactMoments.merging),
-          child = buffers))
+          if aggregate.isInstanceOf[HashAggregateExec] && MergedBuffers.areFinal(aggregate) &&
+            !aggregate.aggregateExpressions.exists(f => ExactMoments.areOf(f.aggregateFunction)) =>
+        aggregate.withNewChildren(Seq(buffers))
       case _ => aggregate
     }
 }

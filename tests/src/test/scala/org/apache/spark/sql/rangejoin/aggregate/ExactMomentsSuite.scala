@@ -20,6 +20,7 @@ class ExactMomentsSuite extends RangeJoinTest {
     "covar_pop(r.v, r.t)",
     "regr_slope(r.t, r.v)",
     "regr_r2(r.t, r.v)",
+    "regr_intercept(r.v, r.t)",
     "stddev(l.v)"
   ).mkString(", ")
 
