@@ -202,13 +202,15 @@ class LifecycleSuite extends RangeJoinTest {
     def side(name: String) = spark.range(0, 4000, 1, 2)
       .selectExpr("sha2(string(IF(id % 100 = 7, -1, id)), 256) AS k", "id AS t", "id").as(name)
     underBothEngines {
-      evaluated.set(0)
-      val condition = expr("l.k = r.k AND r.t BETWEEN l.t - 9999 AND l.t + 9999 AND " +
-        "(l.id = r.id OR killing(l.id, r.id))")
-      val df = side("l").join(side("r"), condition)
-      assert(plannedJoins(df) == 1)
-      assert(df.count() == 3960L + 40 * 40)
-      assert(evaluated.get() <= 40, evaluated)
+      for (joinType <- Seq("inner", "left", "full")) {
+        evaluated.set(0)
+        val condition = expr("l.k = r.k AND r.t BETWEEN l.t - 9999 AND l.t + 9999 AND " +
+          "(l.id = r.id OR killing(l.id, r.id))")
+        val df = side("l").join(side("r"), condition, joinType)
+        assert(plannedJoins(df) == 1)
+        assert(df.count() == 3960L + 40 * 40)
+        assert(evaluated.get() <= 40, s"$joinType $evaluated")
+      }
       assertNothingLeft()
     }
   }

@@ -19,9 +19,8 @@ import org.apache.spark.sql.rangejoin.kernel.Guarded
  *
  * Where a join stops at the first match, what a pair raises goes to `errors`.
  */
-trait CandidateScanner {
+trait CandidateScanner extends KilledTask {
   private[this] var matched = false
-  private[this] val task = TaskContext.get()
 
   /** What pairs of the current streamed row have raised. */
   val errors: ErrorUnlessMatched = new ErrorUnlessMatched
@@ -92,10 +91,19 @@ trait CandidateScanner {
 
   /** Forgets what was said and kept of the streamed row before. Fails if the task has been killed. */
   protected def begin(): Unit = {
-    if (task != null) task.killTaskIfInterrupted()
+    checkKilled()
     matched = false
     errors.clear()
   }
+}
+
+/** Looks at each streamed row whether the task has been killed, as stock Spark's sort does. */
+trait KilledTask {
+  // Null in another thread of the task.
+  private[this] val task = TaskContext.get()
+
+  /** Fails if the task has been killed. */
+  protected def checkKilled(): Unit = if (task != null) task.killTaskIfInterrupted()
 }
 
 private[rangejoin] object CandidateScanner {
@@ -115,7 +123,7 @@ private[rangejoin] object CandidateScanner {
  *
  * where the loop may be left at any time.
  */
-trait PairScanner {
+trait PairScanner extends KilledTask {
 
   /** The current streamed row; null where the current candidate has no match. */
   def currentStreamed: InternalRow

@@ -99,6 +99,7 @@ final class BufferedPreservingScanner(
       false
     } else {
       streamedRow = streamed.next()
+      checkKilled()
       matched = false
       if (!kernel.loadStreamed(streamedRow)) {
         foundStreamed()
