@@ -237,6 +237,8 @@ final class PrefixSorter(
     private var shortRun = new Array[UnsafeRow](1)
     private var position = 0
     private var end = 0
+    // How many of the copies may have rows.
+    private var held = 0
     private var run: Iterator[UnsafeRow] = Iterator.empty
     private var loaded = false
     load()
@@ -276,6 +278,8 @@ final class PrefixSorter(
         end += 1
         load()
       } while (continues(prefix) && end < ShortRunRows && bytes < ShortRunBytes)
+      for (i <- end until held) copies(i).forget()
+      held = end
       if (continues(prefix)) {
         run = longRun(prefix, shortRun.iterator.take(end))
         end = 0
@@ -335,6 +339,10 @@ object PrefixSorter {
   private final class RowCopy(numFields: Int, kept: Int) {
     private val row = new UnsafeRow(numFields)
     private var bytes = Array.emptyByteArray
+
+    /** Keeps no row that is larger than what is used again. */
+    def forget(): Unit =
+      if (row.getBaseObject ne bytes) row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET, 0)
 
     def of(rows: UnsafeSorterIterator): UnsafeRow = {
       val length = rows.getRecordLength
