@@ -9,6 +9,7 @@ from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -320,6 +321,14 @@ def test_a_window_that_begins_before_all_numbers_has_the_least(spark: SparkSessi
     for closed, counts in [("right", [(1, 1), (2, 2), (2, 3)]), ("left", [(0, 0), (1, 1), (2, 2)])]:
         df = features(spine, Windows(events, [2, 1 << 62], {"v": "count"}, closed=closed), on="t")
         assert [tuple(row[1:]) for row in sorted(df.collect())] == counts
+
+
+def test_windows_of_large_numbers_are_exact(spark: SparkSession) -> None:
+    year = 365 * 86_400 * 10**9
+    spine = spark.sql(f"SELECT {2 * year}L AS t")
+    events = spark.sql(f"SELECT explode(array({year}L, {year}L + 1)) AS t")
+    for span in (year, float(year), Decimal(year)):
+        assert rows(features(spine, Windows(events, span, {"*": "count"}), on="t"))[0][1] == 1
 
 
 def test_columns_of_the_spine_are_its_own_in_every_join(spark: SparkSession) -> None:

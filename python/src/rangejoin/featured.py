@@ -255,7 +255,7 @@ class _Given:
         if not is_column(span):
             return span
         names = {*map(str.lower, self.spine.names), *self.columns}
-        name = next(of for i in count() if (of := f"given_{i}") not in names)
+        name = next(of for i in count() if (of := f"__rangejoin_given_{i}") not in names)
         self.columns[name] = span
         return F.col(name)
 

@@ -223,7 +223,7 @@ def _begin(matches: Matches, span: Any, is_within: bool) -> _Begin | None:
         )
     if matches.times.kind == "integer" and not is_within and span > 0:
         # A window that begins before the least number has that, and no number is less.
-        one_less = Tolerance(matches.times, span - 1, "over")
+        one_less = Tolerance(matches.times, int(span) - 1, "over")
         return _Begin(one_less.below(matches.left_time), True)
     return _Begin(tolerance.below(matches.left_time), is_within)
 
