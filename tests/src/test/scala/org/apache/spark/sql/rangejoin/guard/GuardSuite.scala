@@ -57,7 +57,7 @@ class GuardSuite extends OtherExtensions {
       .filter(_.startsWith("spark-range-join: "))
 
   test("every rule is applied by the queries") {
-    assert(parts.size == 19, parts)
+    assert(parts.size == 20, parts)
     assert(Guarded.Mark.needs.forall(parts.contains))
   }
 
