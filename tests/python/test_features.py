@@ -334,7 +334,7 @@ def test_windows_of_large_numbers_are_exact(spark: SparkSession) -> None:
 def test_columns_of_the_spine_are_its_own_in_every_join(spark: SparkSession) -> None:
     spine = spark.sql("SELECT id, 10 AS t, INT(id) AS w, INT(id + 1) AS x FROM range(2, 4)")
     events = spark.sql("SELECT INT(id) AS t, id AS v, INT(10 - id) AS seen FROM range(11)")
-    tables = [
+    tables: list[Latest | Windows] = [
         Latest(events.where("t < 8"), "v", max_age=spine["x"]),
         Windows(events, {"w": spine["w"]}, {"*": "count"}),
         Windows(events, {"a": spine["w"], "b": spine["w"] + spine["x"]}, {"v": "sum"}),
