@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.errors import AnalysisException
@@ -15,7 +14,7 @@ from rangejoin.asof import Ranking
 from rangejoin.columns import quoted
 from rangejoin.distances import MEASURED, Times
 from rangejoin.errors import RangeJoinError
-from rangejoin.matches import Input, Matches
+from rangejoin.matches import Input, Matches, renamed
 from rangejoin.sides import Side, check_choices, is_column, listed, tie_break_of
 from rangejoin.windowed import Windowed, named, spans_of
 
@@ -254,8 +253,8 @@ class _Given:
         """The same, by a name if it is a column."""
         if not is_column(span):
             return span
-        names = {*map(str.lower, self.spine.names), *self.columns}
-        name = next(of for i in count() if (of := f"__rangejoin_given_{i}") not in names)
+        wanted = f"__rangejoin_given_{len(self.columns)}"
+        (name,) = renamed([wanted], [*self.spine.names, *self.columns])
         self.columns[name] = span
         return F.col(name)
 
@@ -291,8 +290,8 @@ def _check_time(spine: Side, time: int) -> None:
 def _check_names(spine: Side, features: list[str]) -> None:
     """Returns if all columns of the result have different names."""
     names = [*spine.names, *features]
-    times = Counter(map(spine.folded, names))
-    twice = [name for name in names if times[spine.folded(name)] > 1]
+    count = Counter(map(spine.folded, names))
+    twice = [name for name in names if count[spine.folded(name)] > 1]
     if twice:
         where = "spine and features" if twice[0] in spine.names else "features"
         raise RangeJoinError(

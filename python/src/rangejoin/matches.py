@@ -109,11 +109,11 @@ class Matches:
 
     def fresh(self, names: Iterable[str]) -> list[str]:
         """Such names, changed so that no column has one and no two are equal."""
-        return _renamed(names, [*self.right.side.names, *self._names])
+        return renamed(names, [*self.right.side.names, *self._names])
 
     @cached_property
     def _names(self) -> list[str]:
-        return _renamed([*self.left.side.names, "row"], self.right.side.names)
+        return renamed([*self.left.side.names, "row"], self.right.side.names)
 
     def compared(self) -> tuple[Column, Column]:
         """The times of both sides, as they are compared."""
@@ -144,7 +144,8 @@ class Matches:
         return rows.join(self.right.side.df, reduce(and_, [*keys, *conditions]), "left")
 
 
-def _renamed(names: Iterable[str], others: Iterable[Any]) -> list[str]:
+def renamed(names: Iterable[str], others: Iterable[Any]) -> list[str]:
+    """Such names, changed so that no other has one and no two are equal."""
     used = {name.lower() for name in others}
     fresh = []
     for name in names:
