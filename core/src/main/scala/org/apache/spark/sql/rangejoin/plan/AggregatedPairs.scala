@@ -60,20 +60,21 @@ private[rangejoin] case class AggregatedPairs(
       sides.contains(side),
       (),
       "have the join stream the side that is grouped by: let Spark broadcast, or build, the other side")
-    _ <- functions.find(isOfNoWindow(_, join)).map { function =>
-      if (join.hasResidual && WindowedFunction.of(
-          function,
-          join.left.outputSet,
-          join.right.outputSet,
-          side).isDefined)
-        AggregatedPairs.besideCondition(function)
-      else AggregatedPairs.readsBoth(function)
-    }.toLeft(())
+    _ <- functions.flatMap(refusalOfWindow(_, join, side)).headOption.toLeft(())
   } yield side
 
-  private def isOfNoWindow(f: AggregateExpression, join: RangeJoinExec): Boolean =
-    join.children.forall(side => !f.references.subsetOf(side.outputSet)) &&
-      WindowedFunction.of(f, join).isEmpty
+  /** Why a function of both sides is none of a window that the join finds. */
+  private def refusalOfWindow(
+      f: AggregateExpression,
+      join: RangeJoinExec,
+      side: Side): Option[String] = {
+    val (left, right) = (join.left.outputSet, join.right.outputSet)
+    val isOfOne = f.references.subsetOf(left) || f.references.subsetOf(right)
+    if (isOfOne || WindowedFunction.of(f, join).isDefined) None
+    else if (join.hasResidual && WindowedFunction.of(f, left, right, side).isDefined)
+      Some(AggregatedPairs.besideCondition(f))
+    else Some(AggregatedPairs.readsBoth(f))
+  }
 
   /** The same in the columns below a projection. */
   def below(projected: Seq[NamedExpression]): AggregatedPairs = {

@@ -97,12 +97,7 @@ case class FilterMatchesByKeys(session: SparkSession)
   private def isWorthIt(rows: LogicalPlan, right: LogicalPlan): Boolean = {
     val (read, shuffled) = (rows.stats.sizeInBytes, right.stats.sizeInBytes)
     shuffled > conf.autoBroadcastJoinThreshold &&
-    read <= (if (isSelective(rows)) shuffled else shuffled / SmallPart)
-  }
-
-  private def isSelective(plan: LogicalPlan): Boolean = plan match {
-    case Filter(condition, child) => isLikelySelective(condition) || isSelective(child)
-    case other                    => other.children.exists(isSelective)
+    read <= (if (NumberedRows.isSelective(rows)) shuffled else shuffled / SmallPart)
   }
 
   /**

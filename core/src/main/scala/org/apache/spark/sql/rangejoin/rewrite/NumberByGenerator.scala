@@ -36,13 +36,12 @@ object NumberByGenerator extends Rule[LogicalPlan] with JoinSelectionHelper
     else plan.transformUpWithPruning(_.containsPattern(JOIN)) {
       case join @ ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, _, _, left, right, _) =>
         join.withNewChildren(Seq(
-          if (canPruneLeft(joinType) && isFiltered(right)) pruned(left, leftKeys) else left,
-          if (canPruneRight(joinType) && isFiltered(left)) pruned(right, rightKeys) else right
+          if (canPruneLeft(joinType) && NumberedRows.isSelective(right)) pruned(left, leftKeys)
+          else left,
+          if (canPruneRight(joinType) && NumberedRows.isSelective(left)) pruned(right, rightKeys)
+          else right
         ))
     }
-
-  private def isFiltered(side: LogicalPlan): Boolean =
-    side.exists { case Filter(condition, _) => isLikelySelective(condition); case _ => false }
 
   /** A side whose partitions may be pruned by some of its keys. */
   private def pruned(side: LogicalPlan, keys: Seq[Expression]): LogicalPlan = {

@@ -12,7 +12,7 @@ import org.apache.spark.sql.rangejoin.condition.{LeftSide, RangeCondition, Range
 import org.apache.spark.sql.types._
 
 /** The left side of a join, with a number of each row: what is grouped by it is of one row. */
-private[rewrite] object NumberedRows {
+private[rewrite] object NumberedRows extends PredicateHelper {
 
   private val NumberKey = "rangejoin.rowNumber"
 
@@ -115,6 +115,10 @@ private[rewrite] object NumberedRows {
       joinBelow(child, grouping)
     case _ => None
   }
+
+  /** Whether a filter of a plan is likely to leave few rows. */
+  def isSelective(plan: LogicalPlan): Boolean =
+    plan.exists(node => cond(node) { case Filter(condition, _) => isLikelySelective(condition) })
 
   /** A plan with another left side of its join. */
   def withLeft(plan: LogicalPlan, left: LogicalPlan): LogicalPlan = plan match {

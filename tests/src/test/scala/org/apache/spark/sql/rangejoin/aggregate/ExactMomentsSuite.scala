@@ -2,12 +2,10 @@
 
 package org.apache.spark.sql.rangejoin.aggregate
 
-import org.apache.spark.sql.rangejoin.{PlanForm, RangeJoinTest}
+import org.apache.spark.sql.rangejoin.RangeJoinTest
 
 /** Moments of equal values are what stock Spark makes of them: no variance, and no skewness. */
 class ExactMomentsSuite extends RangeJoinTest {
-
-  override protected def forms: Seq[PlanForm] = Seq(PlanForm.Merged)
 
   private val Functions = Seq(
     "stddev(r.v)",
@@ -25,13 +23,10 @@ class ExactMomentsSuite extends RangeJoinTest {
   ).mkString(", ")
 
   private def sides(): Unit = {
-    spark.range(
-      0,
-      40,
-      1,
-      1).selectExpr("id", "id % 2 AS k", "780 + id AS t", "IF(id % 2 = 0, 7, 0.1D) AS v")
+    val value = "IF(id % 2 = 0, 7, 0.1D) AS v"
+    spark.range(0, 40, 1, 1).selectExpr("id", "id % 2 AS k", "780 + id AS t", value)
       .createOrReplaceTempView("l")
-    spark.range(0, 802, 1, 1).selectExpr("id % 2 AS k", "id AS t", "IF(id % 2 = 0, 7, 0.1D) AS v")
+    spark.range(0, 802, 1, 1).selectExpr("id % 2 AS k", "id AS t", value)
       .createOrReplaceTempView("r")
   }
 

@@ -29,6 +29,10 @@ class NumberByGeneratorSuite extends RangeJoinTest {
   private val Sums =
     "SELECT *, (SELECT sum(v) FROM r WHERE r.k = l.k AND r.t <= l.t) AS total FROM parted l"
 
+  private val TwoSums = Sums.replace(
+    "AS total",
+    "AS total, (SELECT count(*) FROM r WHERE r.k = l.k AND r.t > l.t) AS n")
+
   private def partitionsRead(df: DataFrame): Seq[Long] = nodes[FileSourceScanExec](df)
     .filter(_.relation.partitionSchema.nonEmpty).map(_.metrics("numPartitions").value)
 
@@ -55,7 +59,7 @@ class NumberByGeneratorSuite extends RangeJoinTest {
       val twice = s"SELECT l.k, l.t, l.day FROM parted l, range(2)"
       val sums = Sums.replace("parted l", s"($twice) l")
       check(s"SELECT v.* FROM ($sums) v JOIN days ON v.day = days.day WHERE year = 3", 1, 4)
-      // The number of a row is read for each match, in the generated code of one stage.
+      // With a range join above the aggregate.
       val pairs = s"SELECT p.v, v.* FROM ($Sums) v JOIN days USING (day) JOIN r p ON p.k = v.k " +
         "WHERE year = 3 AND p.t BETWEEN v.t - 9 AND v.t"
       check(pairs, 1, 4)
@@ -64,20 +68,13 @@ class NumberByGeneratorSuite extends RangeJoinTest {
 
   test("two subqueries, each with a number") {
     withTables {
-      val both = Sums.replace(
-        "AS total",
-        "AS total, (SELECT count(*) FROM r WHERE r.k = l.k AND r.t > l.t) AS n")
-      check(s"SELECT v.* FROM ($both) v JOIN days ON v.day = days.day WHERE year = 3", 2, 4)
+      check(s"SELECT v.* FROM ($TwoSums) v JOIN days ON v.day = days.day WHERE year = 3", 2, 4)
     }
   }
 
   test("the rows of several joins are shuffled and sorted once") {
     withTables {
-      val both =
-        Sums.replace(
-          "AS total",
-          "AS total, (SELECT count(*) FROM r WHERE r.k = l.k AND r.t > l.t) AS n")
-      val query = s"SELECT v.* FROM ($both) v JOIN days ON v.day = days.day WHERE year = 3"
+      val query = s"SELECT v.* FROM ($TwoSums) v JOIN days ON v.day = days.day WHERE year = 3"
       val expected = rowsOfStock(spark.sql(query))
       withConf(SQLConf.ADAPTIVE_EXECUTION_ENABLED.key -> "false") {
         val df = spark.sql(query.replace("SELECT v", "SELECT /*+ BROADCAST(days) */ v"))
